@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use stet_actors::store::{Change, ChangeSet, Store, Table};
+use stet_actors::store::{ChangeSet, RowChange, Store, Table};
 use stet_store::{Durability, RedbStore, StoreOptions};
 use tokio::sync::mpsc;
 
@@ -26,7 +26,7 @@ fn submit(store: &Arc<RedbStore>, count: u64, in_flight: u64, next: &mut u64) ->
                 let _ = done.send(outcome);
             });
             set.changes = (0..4u64)
-                .map(|row| Change {
+                .map(|row| RowChange {
                     table: Table::Parts,
                     key: Bytes::copy_from_slice(&[(*next % 5000).to_be_bytes(), row.to_be_bytes()].concat()),
                     value: Some(Bytes::from_static(&[7; 200])),

@@ -10,26 +10,26 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use hdrhistogram::Histogram;
 use stet_actors::clock::SystemClock;
-use stet_actors::command::Who;
-use stet_actors::drawer::{Address, Drawer, NewDrawer, Shift};
+use stet_actors::command::CallerIdentity;
+use stet_actors::drawer::{Drawer, DrawerItemAddress, NewDrawer, ShiftDrawerItem};
 use stet_actors::error::Result;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
+use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
 use stet_actors::object::CreateMode;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_store::{RedbStore, StoreOptions};
 
 /// Objects in each folder.
 const EACH: usize = 20;
 
-fn request() -> Request {
-    Request::by(Who::system())
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity::system())
 }
 
 async fn create(repository: &Repository, below: Vec<String>, object: NewObject) -> Loid {
-    let create = Create { folder: root(DatabaseId::FIRST), below, object };
+    let create = CreateInFolder { folder: root(DatabaseId::FIRST), below, object };
     repository.joint(create, request()).await.expect("it can be made").loid
 }
 
@@ -59,8 +59,8 @@ async fn measured(
         while !done.get() {
             let sent = Instant::now();
             position = 1 - position;
-            let shift = Shift { item: Address::Object(item), position };
-            repository.execute::<Shift>(drawer, shift, request()).await.expect("it is moved");
+            let shift = ShiftDrawerItem { item: DrawerItemAddress::Object(item), position };
+            repository.execute::<ShiftDrawerItem>(drawer, shift, request()).await.expect("it is moved");
             waits.record(sent.elapsed().as_micros() as u64).expect("it fits");
         }
     };
@@ -102,16 +102,22 @@ async fn run(objects: usize) {
     }
     repository.sweep();
     println!("{objects} objects, {EACH} in each folder; {} MiB in memory", memory());
-    let restore =
-        Restore { object: top, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
+    let restore = RestoreObject {
+        object: top,
+        folder: None,
+        mode: CreateMode::Exception,
+        reach: stet_actors::object::Reach::All,
+    };
     for name in ["discard", "restore", "destroy"] {
         let change = async {
             match name {
                 "discard" => {
-                    repository.joint(Discard { object: top, reach: stet_actors::object::Reach::All }, request()).await
+                    repository
+                        .joint(DiscardObject { object: top, reach: stet_actors::object::Reach::All }, request())
+                        .await
                 }
                 "restore" => repository.joint(restore, request()).await,
-                _ => repository.joint(Destroy { object: top }, request()).await,
+                _ => repository.joint(DestroyObject { object: top }, request()).await,
             }
         };
         let Measured { took, waits } = measured(&repository, drawer, held[0], change).await;

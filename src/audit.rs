@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::store::{Event, EventId, EventLog, StoreError, Times, Way};
+use stet_actors::store::{Event, EventId, EventLog, EventPeriod, LogDirection, StoreError};
 
 use crate::auth::Name;
 
@@ -124,12 +124,12 @@ impl AuditEntry {
     /// Errors of the writer.
     pub fn write_json(&self, out: &mut impl Write) -> io::Result<()> {
         #[derive(Serialize)]
-        struct Line<'a> {
+        struct AuditJsonLine<'a> {
             #[serde(flatten)]
             entry: &'a AuditEntry,
             time: String,
         }
-        serde_json::to_writer(&mut *out, &Line { entry: self, time: self.time() })?;
+        serde_json::to_writer(&mut *out, &AuditJsonLine { entry: self, time: self.time() })?;
         writeln!(out)
     }
 
@@ -186,16 +186,16 @@ impl std::fmt::Display for EventKey {
 
 /// The conditions of a search; an event must meet all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct AuditFilter {
     /// The object, as the container that changed or among those concerned.
     pub object: Option<Loid>,
     /// Name of the user.
     pub user: Option<Name>,
     /// The period of the search.
-    pub times: Times,
+    pub times: EventPeriod,
 }
 
-impl Filter {
+impl AuditFilter {
     fn fits(&self, event: &Event) -> bool {
         // Old events may name users in a form from before names were normalised.
         self.user.as_ref().is_none_or(|user| **user == *event.user || *user == Name::of(&event.user))
@@ -225,7 +225,7 @@ pub struct TrailRequest {
 impl TrailRequest {
     /// Creates the request for the page after `behind`, the `next` of the previous page; without
     /// it, for the first page.
-    pub fn of(filter: &Filter, behind: Option<String>) -> TrailRequest {
+    pub fn of(filter: &AuditFilter, behind: Option<String>) -> TrailRequest {
         TrailRequest {
             object: filter.object.map(|object| object.to_string()),
             user: filter.user.as_ref().map(|user| user.to_string()),
@@ -244,13 +244,13 @@ impl TrailRequest {
             .object
             .as_deref()
             .map(|object| object.parse::<Loid>().map_err(|_| Error::parameter("object", object, "a loid")));
-        let filter = Filter {
+        let filter = AuditFilter {
             object: object.transpose()?,
             user: self.user.as_deref().map(Name::of),
-            times: Times { from_ms: self.from_ms, to_ms: self.to_ms },
+            times: EventPeriod { from_ms: self.from_ms, to_ms: self.to_ms },
         };
         let behind = self.behind.as_deref().map(|behind| EventKey::parse("behind", behind)).transpose()?;
-        stretch(log, &filter, behind, MOST_ENTRIES, Way::Forth).map_err(|error| {
+        stretch(log, &filter, behind, MOST_ENTRIES, LogDirection::Forth).map_err(|error| {
             tracing::error!(%error, "the audit trail can't be read");
             Error::internal()
         })
@@ -267,21 +267,21 @@ const MOST_ENTRIES: usize = 1000;
 /// Errors of the store.
 pub fn page(
     log: &dyn EventLog,
-    filter: &Filter,
+    filter: &AuditFilter,
     after: Option<EventKey>,
     limit: usize,
 ) -> Result<AuditPage, StoreError> {
-    stretch(log, filter, after, limit, Way::Back)
+    stretch(log, filter, after, limit, LogDirection::Back)
 }
 
 /// Returns the next matching events from a position on in one direction, within the limits of a
 /// page.
 fn stretch(
     log: &dyn EventLog,
-    filter: &Filter,
+    filter: &AuditFilter,
     from: Option<EventKey>,
     limit: usize,
-    way: fn(Option<EventId>) -> Way,
+    way: fn(Option<EventId>) -> LogDirection,
 ) -> Result<AuditPage, StoreError> {
     let (mut items, mut bytes) = (Vec::new(), 0);
     let (mut read, mut names, mut passed) = (0, 0, 0);
@@ -335,12 +335,12 @@ pub async fn first_found(
 /// Errors of the store.
 pub fn walk(
     log: &dyn EventLog,
-    filter: &Filter,
+    filter: &AuditFilter,
     mut each: impl FnMut(AuditEntry) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
     let mut behind = None;
     loop {
-        let passage = log.events(Way::Forth(behind), &filter.times)?;
+        let passage = log.events(LogDirection::Forth(behind), &filter.times)?;
         for (id, event) in passage.events {
             if filter.fits(&event) && each(AuditEntry::of(EventKey(id), event)).is_break() {
                 return Ok(());
@@ -386,33 +386,33 @@ mod tests {
     #[test]
     fn the_newest_comes_first_and_pages_go_on_where_the_last_one_ended() {
         let store = store((0..5).map(|at| (1, 2, "editor", at)));
-        let first = page(&store, &Filter::default(), None, 3).unwrap();
+        let first = page(&store, &AuditFilter::default(), None, 3).unwrap();
         assert_eq!(times(&first), [4, 3, 2]);
         let next = first.next.expect("there is more");
         assert_eq!(first.items[2].id, next);
-        let rest = page(&store, &Filter::default(), Some(EventKey::parse("after", &next).unwrap()), 3).unwrap();
+        let rest = page(&store, &AuditFilter::default(), Some(EventKey::parse("after", &next).unwrap()), 3).unwrap();
         assert_eq!((times(&rest), rest.next), (vec![1, 0], None));
     }
 
     #[test]
     fn all_that_is_named_must_fit() {
         let store = store([(1, 2, "ada", 10), (1, 3, "ben", 20), (4, 2, "ada", 30), (2, 5, "ben", 40)]);
-        let found = |filter: Filter| times(&page(&store, &filter, None, 100).unwrap());
-        assert_eq!(found(Filter { object: Some(loid(2)), ..Filter::default() }), [40, 30, 10]);
-        assert_eq!(found(Filter { user: Some("ada".into()), ..Filter::default() }), [30, 10]);
+        let found = |filter: AuditFilter| times(&page(&store, &filter, None, 100).unwrap());
+        assert_eq!(found(AuditFilter { object: Some(loid(2)), ..AuditFilter::default() }), [40, 30, 10]);
+        assert_eq!(found(AuditFilter { user: Some("ada".into()), ..AuditFilter::default() }), [30, 10]);
         assert_eq!(
-            found(Filter { times: Times { from_ms: Some(20), to_ms: Some(40) }, ..Filter::default() }),
+            found(AuditFilter { times: EventPeriod { from_ms: Some(20), to_ms: Some(40) }, ..AuditFilter::default() }),
             [30, 20]
         );
-        let both = Filter { object: Some(loid(2)), user: Some("ben".into()), ..Filter::default() };
+        let both = AuditFilter { object: Some(loid(2)), user: Some("ben".into()), ..AuditFilter::default() };
         assert_eq!(found(both), [40]);
-        assert_eq!(found(Filter { object: Some(loid(77)), ..Filter::default() }), Vec::<u64>::new());
+        assert_eq!(found(AuditFilter { object: Some(loid(77)), ..AuditFilter::default() }), Vec::<u64>::new());
     }
 
     #[test]
     fn a_page_reads_a_bounded_number_and_says_where_to_go_on() {
         let store = store((0..MOST_READ as u64 + 10).map(|at| (1, 2, if at == 3 { "ada" } else { "ben" }, at)));
-        let filter = Filter { user: Some("ada".into()), ..Filter::default() };
+        let filter = AuditFilter { user: Some("ada".into()), ..AuditFilter::default() };
         let first = page(&store, &filter, None, 1).unwrap();
         assert_eq!(times(&first), Vec::<u64>::new());
         let next = EventKey::parse("after", &first.next.expect("there is more")).unwrap();
@@ -423,7 +423,7 @@ mod tests {
     #[actix::test]
     async fn a_search_goes_on_over_empty_pages_until_it_finds_something_or_takes_too_long() {
         let store = store((0..3 * MOST_READ as u64).map(|at| (1, 2, if at == 3 { "ada" } else { "ben" }, at)));
-        let filter = Filter { user: Some("ada".into()), ..Filter::default() };
+        let filter = AuditFilter { user: Some("ada".into()), ..AuditFilter::default() };
         let mut reads = 0;
         let mut found = async |deadline: Instant| {
             let read = async |after| {
@@ -441,8 +441,11 @@ mod tests {
     #[test]
     fn a_command_reads_the_trail_page_by_page_oldest_first() {
         let store = store((0..MOST_ENTRIES as u64 + 5).map(|at| (1, at % 7, "ada", at)));
-        let filter =
-            Filter { object: Some(loid(1)), user: Some("ada".into()), times: Times { from_ms: Some(2), to_ms: None } };
+        let filter = AuditFilter {
+            object: Some(loid(1)),
+            user: Some("ada".into()),
+            times: EventPeriod { from_ms: Some(2), to_ms: None },
+        };
         let (mut found, mut behind) = (Vec::new(), None);
         loop {
             let request = serde_json::to_string(&TrailRequest::of(&filter, behind)).expect("it can be written");
@@ -489,7 +492,7 @@ mod tests {
             let store = naming(events, objects);
             let (mut found, mut after) = (Vec::new(), None);
             loop {
-                let page = page(&store, &Filter::default(), after, 1000).unwrap();
+                let page = page(&store, &AuditFilter::default(), after, 1000).unwrap();
                 assert!(page.items.len() <= a_page, "{} entries of {objects} objects", page.items.len());
                 let json = serde_json::to_vec(&page).unwrap().len();
                 assert!(json.abs_diff(page.bytes()) <= json / 100 + 100, "{json} bytes, not {}", page.bytes());
@@ -504,7 +507,7 @@ mod tests {
     #[test]
     fn a_search_ends_its_page_after_so_many_names_and_says_where_to_go_on() {
         let store = naming(60, 20_000);
-        let filter = Filter { object: Some(loid(2)), ..Filter::default() };
+        let filter = AuditFilter { object: Some(loid(2)), ..AuditFilter::default() };
         let (mut pages, mut after) = (0, None);
         loop {
             let page = page(&store, &filter, after, 1000).unwrap();
@@ -524,9 +527,9 @@ mod tests {
             (1, 2, "ada", 9 * HOUR),
             (1, 2, "ada", 10 * HOUR),
         ]);
-        let times = Times { from_ms: Some(10 * HOUR), to_ms: None };
+        let times = EventPeriod { from_ms: Some(10 * HOUR), to_ms: None };
         let mut found = Vec::new();
-        let filter = Filter { times, ..Filter::default() };
+        let filter = AuditFilter { times, ..AuditFilter::default() };
         let mut after = None;
         loop {
             let page = page(&store, &filter, after, 9).unwrap();
@@ -540,7 +543,7 @@ mod tests {
     #[test]
     fn a_line_shows_utc_and_can_not_be_broken_by_what_it_shows() {
         let store = store([(1, 2, "a\nb", 1_700_000_000_123), (1, 2, "ada", u64::MAX)]);
-        let page = page(&store, &Filter::default(), None, 9).unwrap();
+        let page = page(&store, &AuditFilter::default(), None, 9).unwrap();
         let mut out = Vec::new();
         page.items[1].write_line(&mut out).unwrap();
         let line = "2023-11-14T22:13:20.123Z a\\nb object.create 1$1.0.1 1 1$1.0.2,77 s ::1 -\n";

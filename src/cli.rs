@@ -5,14 +5,14 @@ use std::time::SystemTime;
 
 use clap::{Args, Parser, Subcommand};
 use stet_actors::id::Loid;
-use stet_actors::store::Times;
+use stet_actors::store::EventPeriod;
 use stet_load::LoadArgs;
 use stet_transfer::Transfer;
 
-use crate::admin::command::{Common, GroupArgs, KeyArgs, SessionArgs, UserArgs};
-use crate::audit::Filter;
+use crate::admin::command::{AdminOptions, GroupArgs, KeyArgs, SessionArgs, UserArgs};
+use crate::audit::AuditFilter;
 use crate::auth::Name;
-use crate::config::{Config, ConfigError, Overrides};
+use crate::config::{Config, ConfigError, ConfigOverrides};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -65,7 +65,7 @@ good order.";
 #[command(name = "stet", version, long_about = ABOUT, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
     /// The options of `serve`, which is the default command.
     #[command(flatten)]
     serve: ServeArgs,
@@ -73,7 +73,7 @@ pub struct Cli {
 
 /// A subcommand with its options.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Serve the repository until SIGTERM; the default without a command
     Serve(ServeArgs),
     /// Ask a running server whether it is ready (`/readyz`): exit code 0 if it is, 1 if not
@@ -113,7 +113,7 @@ pub enum Command {
 #[command(after_help = DOCTOR_HELP)]
 pub struct DoctorArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
     /// Address at which the server is to listen, in place of the configured one
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
@@ -173,12 +173,12 @@ Examples:
 pub struct ConfigArgs {
     /// The subcommand.
     #[command(subcommand)]
-    pub job: ConfigJob,
+    pub job: ConfigCommand,
 }
 
 /// A subcommand of `config`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum ConfigJob {
+pub enum ConfigCommand {
     /// Report all faults of configuration files, without bringing them into force
     Check(ConfigCheckArgs),
     /// Check configuration files, write those that differ to a server, and bring them into force
@@ -191,7 +191,7 @@ pub enum ConfigJob {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ConfigCheckArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
     /// Folder with the files, which holds `SysConfig` or is it; without it, the files saved in the
     /// data directory, which no server may have open
     #[arg(value_name = "DIR", conflicts_with = "data")]
@@ -203,7 +203,7 @@ pub struct ConfigCheckArgs {
 #[command(after_help = CONFIG_APPLY_HELP)]
 pub struct ConfigApplyArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
     #[command(flatten)]
     apply: stet_transfer::ApplyOptions,
 }
@@ -232,7 +232,7 @@ impl From<ConfigApplyArgs> for Transfer {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ExportArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
     #[command(flatten)]
     export: stet_transfer::ExportOptions,
 }
@@ -241,7 +241,7 @@ pub struct ExportArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ImportArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
     #[command(flatten)]
     import: stet_transfer::ImportOptions,
 }
@@ -262,7 +262,7 @@ impl From<ImportArgs> for Transfer {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ServeArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
     /// Address and port to listen at; port 0 takes a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
@@ -283,14 +283,14 @@ pub struct ProbeArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct CheckArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
 }
 
 /// The options of `recover`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct RecoverArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
     /// Give up the changes that are reported as lost, for good, so that the directory can be
     /// opened; without it nothing is changed
     #[arg(long)]
@@ -301,7 +301,7 @@ pub struct RecoverArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct AuditArgs {
     #[command(flatten)]
-    locations: Locations,
+    locations: LocationArgs,
     /// Only changes of this object
     #[arg(long, value_name = "LOID")]
     object: Option<Loid>,
@@ -321,19 +321,19 @@ pub struct AuditArgs {
 
 impl AuditArgs {
     /// Returns the conditions of the search.
-    pub fn filter(&self) -> Filter {
+    pub fn filter(&self) -> AuditFilter {
         let ms = |time: SystemTime| {
             let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
         };
         let (object, user) = (self.object.map(Loid::object), self.user.as_deref().map(Name::of));
-        Filter { object, user, times: Times { from_ms: self.from.map(ms), to_ms: self.to.map(ms) } }
+        AuditFilter { object, user, times: EventPeriod { from_ms: self.from.map(ms), to_ms: self.to.map(ms) } }
     }
 }
 
 /// The locations of the configuration and the data.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-struct Locations {
+struct LocationArgs {
     /// Configuration file, which must exist [default: ./config.toml, if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -344,12 +344,12 @@ struct Locations {
 
 impl Cli {
     /// Returns the command; `serve` if none is given.
-    pub fn command(self) -> Command {
-        self.command.unwrap_or(Command::Serve(self.serve))
+    pub fn command(self) -> CliCommand {
+        self.command.unwrap_or(CliCommand::Serve(self.serve))
     }
 }
 
-impl Command {
+impl CliCommand {
     /// Returns the configuration for the command.
     ///
     /// # Errors
@@ -363,42 +363,42 @@ impl Command {
     pub fn is_brief(&self) -> bool {
         matches!(
             self,
-            Command::User(_)
-                | Command::Group(_)
-                | Command::Key(_)
-                | Command::Session(_)
-                | Command::Export(_)
-                | Command::Import(_)
-                | Command::Config(_)
-                | Command::Probe(_)
+            CliCommand::User(_)
+                | CliCommand::Group(_)
+                | CliCommand::Key(_)
+                | CliCommand::Session(_)
+                | CliCommand::Export(_)
+                | CliCommand::Import(_)
+                | CliCommand::Config(_)
+                | CliCommand::Probe(_)
         )
     }
 
     /// Returns the configuration file and data directory.
     fn locations(&self) -> (Option<&Path>, Option<&Path>) {
         let (config, data) = match self {
-            Command::Serve(ServeArgs { locations, .. })
-            | Command::Check(CheckArgs { locations })
-            | Command::Recover(RecoverArgs { locations, .. })
-            | Command::Doctor(DoctorArgs { locations, .. })
-            | Command::Export(ExportArgs { locations, .. })
-            | Command::Import(ImportArgs { locations, .. })
-            | Command::Config(ConfigArgs { job: ConfigJob::Check(ConfigCheckArgs { locations, .. }) })
-            | Command::Config(ConfigArgs { job: ConfigJob::Apply(ConfigApplyArgs { locations, .. }) })
-            | Command::Audit(AuditArgs { locations, .. }) => (&locations.config, &locations.data),
-            Command::User(UserArgs { common, .. })
-            | Command::Group(GroupArgs { common, .. })
-            | Command::Key(KeyArgs { common, .. })
-            | Command::Session(SessionArgs { common, .. }) => {
-                let Common { config, data, .. } = common;
+            CliCommand::Serve(ServeArgs { locations, .. })
+            | CliCommand::Check(CheckArgs { locations })
+            | CliCommand::Recover(RecoverArgs { locations, .. })
+            | CliCommand::Doctor(DoctorArgs { locations, .. })
+            | CliCommand::Export(ExportArgs { locations, .. })
+            | CliCommand::Import(ImportArgs { locations, .. })
+            | CliCommand::Config(ConfigArgs { job: ConfigCommand::Check(ConfigCheckArgs { locations, .. }) })
+            | CliCommand::Config(ConfigArgs { job: ConfigCommand::Apply(ConfigApplyArgs { locations, .. }) })
+            | CliCommand::Audit(AuditArgs { locations, .. }) => (&locations.config, &locations.data),
+            CliCommand::User(UserArgs { common, .. })
+            | CliCommand::Group(GroupArgs { common, .. })
+            | CliCommand::Key(KeyArgs { common, .. })
+            | CliCommand::Session(SessionArgs { common, .. }) => {
+                let AdminOptions { config, data, .. } = common;
                 (config, data)
             }
-            Command::Probe(ProbeArgs { config, .. }) => (config, &None),
+            CliCommand::Probe(ProbeArgs { config, .. }) => (config, &None),
             // Its server is configured elsewhere.
-            Command::Load(_) => return (None, None),
+            CliCommand::Load(_) => return (None, None),
             // Their output does not depend on the configuration.
-            Command::Completions(_) | Command::Man(_) => return (None, None),
-            Command::Config(ConfigArgs { job: ConfigJob::Schema }) => return (None, None),
+            CliCommand::Completions(_) | CliCommand::Man(_) => return (None, None),
+            CliCommand::Config(ConfigArgs { job: ConfigCommand::Schema }) => return (None, None),
         };
         (config.as_deref(), data.as_deref())
     }
@@ -409,14 +409,14 @@ impl Command {
     }
 
     /// Returns the values of the configuration that the command line sets.
-    pub fn overrides(&self) -> Overrides {
+    pub fn overrides(&self) -> ConfigOverrides {
         let listen = match self {
-            Command::Serve(serve) => serve.listen.clone(),
-            Command::Doctor(doctor) => doctor.listen.clone(),
-            Command::Probe(probe) => probe.listen.clone(),
+            CliCommand::Serve(serve) => serve.listen.clone(),
+            CliCommand::Doctor(doctor) => doctor.listen.clone(),
+            CliCommand::Probe(probe) => probe.listen.clone(),
             _ => None,
         };
-        Overrides { data: self.locations().1.map(Path::to_owned), listen }
+        ConfigOverrides { data: self.locations().1.map(Path::to_owned), listen }
     }
 }
 
@@ -428,7 +428,7 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
 
-    fn parse(line: &str) -> Result<Command, ErrorKind> {
+    fn parse(line: &str) -> Result<CliCommand, ErrorKind> {
         Cli::try_parse_from(line.split(' ')).map(Cli::command).map_err(|error| error.kind())
     }
 
@@ -445,21 +445,21 @@ mod tests {
         assert_eq!(Ok(command.clone()), parse(&format!("stet serve {options}")));
         assert_eq!(command.file(), Some(Path::new("c.toml")));
         let listen = Some("127.0.0.1:0".to_owned());
-        assert_eq!(command.overrides(), Overrides { data: Some("d".into()), listen });
+        assert_eq!(command.overrides(), ConfigOverrides { data: Some("d".into()), listen });
     }
 
     #[test]
     fn check_takes_a_data_directory_and_no_address() {
         let command = parse("stet check --data d --config c").expect("the options are known");
-        assert!(matches!(command, Command::Check(_)));
-        assert_eq!(command.overrides(), Overrides { data: Some("d".into()), listen: None });
+        assert!(matches!(command, CliCommand::Check(_)));
+        assert_eq!(command.overrides(), ConfigOverrides { data: Some("d".into()), listen: None });
         assert_eq!(parse("stet check --listen x:1"), Err(ErrorKind::UnknownArgument));
     }
 
     #[test]
     fn recover_gives_up_nothing_unless_told_to() {
         for (line, accept_loss) in [("stet recover --data d", false), ("stet recover --data d --accept-loss", true)] {
-            let Ok(Command::Recover(recover)) = parse(line) else { panic!("the options are known") };
+            let Ok(CliCommand::Recover(recover)) = parse(line) else { panic!("the options are known") };
             assert_eq!(recover.accept_loss, accept_loss);
         }
     }
@@ -467,7 +467,7 @@ mod tests {
     #[test]
     fn audit_takes_what_is_looked_for_and_refuses_what_cannot_be() {
         let line = "stet audit --data d --object 1$1.0.7 --user ada --from 2026-01-31T08:00:00Z --json";
-        let Ok(Command::Audit(audit)) = parse(line) else { panic!("the options are known") };
+        let Ok(CliCommand::Audit(audit)) = parse(line) else { panic!("the options are known") };
         assert_eq!(audit.object.map(|loid| loid.number), Some(7));
         let from = audit.from.and_then(|from| from.duration_since(SystemTime::UNIX_EPOCH).ok());
         assert_eq!(from.map(|from| from.as_secs()), Some(1_769_846_400));
@@ -489,7 +489,7 @@ mod tests {
             let before = parse(&words.join(" ")).expect("the options are known");
             assert_eq!(parse(&format!("{line} {options}")), Ok(before.clone()));
             assert_eq!(before.file(), Some(Path::new("c")));
-            assert_eq!(before.overrides(), Overrides { data: Some("d".into()), listen: None });
+            assert_eq!(before.overrides(), ConfigOverrides { data: Some("d".into()), listen: None });
             assert!(before.is_brief());
         }
         assert_eq!(parse("stet user list --listen x:1"), Err(ErrorKind::UnknownArgument));

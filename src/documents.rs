@@ -39,7 +39,7 @@ th,td{border-color:#444}a{color:#7db7f0}}";
 
 /// A file as it is sent to browsers.
 #[derive(Debug)]
-pub struct Page {
+pub struct DocumentPage {
     /// Media type of the file.
     pub media_type: &'static str,
     /// Bytes of the file.
@@ -47,31 +47,31 @@ pub struct Page {
 }
 
 /// All pages by their path below `/docs/`, each rendered at its first use.
-static PAGES: LazyLock<BTreeMap<&'static str, Source>> = LazyLock::new(|| {
+static PAGES: LazyLock<BTreeMap<&'static str, DocumentSource>> = LazyLock::new(|| {
     let mut pages = BTreeMap::new();
     collect(&DOCS, &mut pages);
     for (path, text) in BESIDE {
-        pages.insert(*path, Source { bytes: text.as_bytes(), page: OnceLock::new() });
+        pages.insert(*path, DocumentSource { bytes: text.as_bytes(), page: OnceLock::new() });
     }
     pages
 });
 
-struct Source {
+struct DocumentSource {
     bytes: &'static [u8],
-    page: OnceLock<Page>,
+    page: OnceLock<DocumentPage>,
 }
 
-fn collect(dir: &'static Dir<'static>, pages: &mut BTreeMap<&'static str, Source>) {
+fn collect(dir: &'static Dir<'static>, pages: &mut BTreeMap<&'static str, DocumentSource>) {
     for file in dir.files() {
         let path = file.path().to_str().expect("the names of documents are UTF-8");
-        pages.insert(path, Source { bytes: file.contents(), page: OnceLock::new() });
+        pages.insert(path, DocumentSource { bytes: file.contents(), page: OnceLock::new() });
     }
     dir.dirs().for_each(|dir| collect(dir, pages));
 }
 
 /// Returns the page at a path below `/docs/`; the empty path is the table of contents.
-pub fn page(path: &str) -> Option<&'static Page> {
-    static CONTENTS: OnceLock<Page> = OnceLock::new();
+pub fn page(path: &str) -> Option<&'static DocumentPage> {
+    static CONTENTS: OnceLock<DocumentPage> = OnceLock::new();
     if path.is_empty() {
         return Some(CONTENTS.get_or_init(contents));
     }
@@ -79,7 +79,7 @@ pub fn page(path: &str) -> Option<&'static Page> {
     Some(source.page.get_or_init(|| render(path, source.bytes)))
 }
 
-fn render(path: &str, bytes: &'static [u8]) -> Page {
+fn render(path: &str, bytes: &'static [u8]) -> DocumentPage {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     let media_type = match extension {
         "md" => {
@@ -90,11 +90,11 @@ fn render(path: &str, bytes: &'static [u8]) -> Page {
         "rng" | "xsd" | "xml" => "application/xml",
         _ => "text/plain; charset=utf-8",
     };
-    Page { media_type, body: Bytes::from_static(bytes) }
+    DocumentPage { media_type, body: Bytes::from_static(bytes) }
 }
 
 /// Returns an HTML page; `depth` is the number of folders between it and `/docs/`.
-fn page_of(title: &str, depth: usize, body: &str) -> Page {
+fn page_of(title: &str, depth: usize, body: &str) -> DocumentPage {
     let up = "../".repeat(depth);
     let title = html_escape::encode_text(title);
     let html = format!(
@@ -103,7 +103,7 @@ fn page_of(title: &str, depth: usize, body: &str) -> Page {
          <style>{STYLE}</style>\n</head>\n<body>\n<nav><a href=\"{up}./\">stet: documentation</a></nav>\n\
          <main>\n{body}</main>\n</body>\n</html>\n"
     );
-    Page { media_type: "text/html; charset=utf-8", body: html.into() }
+    DocumentPage { media_type: "text/html; charset=utf-8", body: html.into() }
 }
 
 /// Returns the text of the first heading.
@@ -115,13 +115,13 @@ fn title(markdown: &str) -> String {
 const FIRST: [&str; 5] = ["COOKBOOK.md", "api/README.md", "OPERATION.md", "TRANSFER.md", "LOAD.md"];
 
 /// Renders the table of contents, with the addresses that need no token.
-fn contents() -> Page {
+fn contents() -> DocumentPage {
     let documents = |below_api: bool| {
         let pages =
             PAGES.iter().filter(move |(path, _)| path.ends_with(".md") && path.starts_with("api/") == below_api);
         pages.map(|(path, source)| (*path, source))
     };
-    let link = |(path, source): (&str, &Source)| {
+    let link = |(path, source): (&str, &DocumentSource)| {
         let title = title(&String::from_utf8_lossy(source.bytes));
         format!("<li><a href=\"{path}\">{}</a></li>\n", html_escape::encode_text(&title))
     };

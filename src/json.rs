@@ -1,7 +1,7 @@
 //! The shapes that replies share, and JSON that is rendered in advance.
 //!
 //! A reply is one value, serialised once. Parts that take too long to serialise for each reply (a
-//! record, a post) are cached as [`Ready`], the JSON of a value. They are used in replies like that
+//! record, a post) are cached as [`ReadyJson`], the JSON of a value. They are used in replies like that
 //! value.
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use stet_actors::error::{Error, Result};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 /// A function that returns the schema of a type in the OpenAPI document.
 pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
@@ -55,15 +55,15 @@ pub(crate) use schema_of_content;
 
 /// A JSON object whose members are entries in a fixed order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct InOrder<V>(pub Vec<(Text, V)>);
+pub struct OrderedObject<V>(pub Vec<(SharedText, V)>);
 
-impl<V: Serialize> Serialize for InOrder<V> {
+impl<V: Serialize> Serialize for OrderedObject<V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (&**name, value)))
     }
 }
 
-impl<V: JsonSchema> JsonSchema for InOrder<V> {
+impl<V: JsonSchema> JsonSchema for OrderedObject<V> {
     fn inline_schema() -> bool {
         true
     }
@@ -79,23 +79,23 @@ impl<V: JsonSchema> JsonSchema for InOrder<V> {
 
 /// The JSON of a `T`. Only serialising a `T` creates it, so it matches the schema of `T`. A clone
 /// shares the text.
-pub struct Ready<T> {
+pub struct ReadyJson<T> {
     text: Arc<RawValue>,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Serialize> Ready<T> {
+impl<T: Serialize> ReadyJson<T> {
     /// Serialises a value.
     ///
     /// # Errors
     /// None for the types of endpoints: texts, numbers, lists and maps with text keys.
-    pub fn of(value: &T) -> Result<Ready<T>> {
+    pub fn of(value: &T) -> Result<ReadyJson<T>> {
         let text = serde_json::value::to_raw_value(value).map_err(|error| unserialisable(&error))?;
-        Ok(Ready { text: text.into(), of: PhantomData })
+        Ok(ReadyJson { text: text.into(), of: PhantomData })
     }
 }
 
-impl<T> Ready<T> {
+impl<T> ReadyJson<T> {
     /// Returns the JSON.
     pub fn text(&self) -> &str {
         self.text.get()
@@ -103,36 +103,36 @@ impl<T> Ready<T> {
 
     /// Creates a stand-in of that length, at least 2, for tests of memory.
     #[cfg(test)]
-    pub(crate) fn of_length(bytes: usize) -> Ready<T> {
+    pub(crate) fn of_length(bytes: usize) -> ReadyJson<T> {
         let text = serde_json::value::to_raw_value(&"x".repeat(bytes - 2)).expect("a text can be serialised");
-        Ready { text: text.into(), of: PhantomData }
+        ReadyJson { text: text.into(), of: PhantomData }
     }
 }
 
-impl<T> Clone for Ready<T> {
+impl<T> Clone for ReadyJson<T> {
     fn clone(&self) -> Self {
-        Ready { text: self.text.clone(), of: PhantomData }
+        ReadyJson { text: self.text.clone(), of: PhantomData }
     }
 }
 
-impl<T> fmt::Debug for Ready<T> {
+impl<T> fmt::Debug for ReadyJson<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())
     }
 }
 
-impl<T> Serialize for Ready<T> {
+impl<T> Serialize for ReadyJson<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.text.serialize(serializer)
     }
 }
 
-schema_of_content!(Ready);
+schema_of_content!(ReadyJson);
 
 /// The members of a `T` followed by those of an `M`. Both are structs with at least one member.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "{T}With{M}", description = "One alone, and the members beside it.")]
-pub struct With<T, M> {
+pub struct JoinedMembers<T, M> {
     /// The main subject of the reply.
     #[serde(flatten)]
     pub base: T,
@@ -141,12 +141,12 @@ pub struct With<T, M> {
     pub more: M,
 }
 
-impl<T, M: Serialize> With<T, M> {
-    /// Writes the JSON of a `With` whose base has been serialised already.
+impl<T, M: Serialize> JoinedMembers<T, M> {
+    /// Writes the JSON of a `JoinedMembers` whose base has been serialised already.
     ///
     /// # Errors
-    /// The errors of [`Ready::of`].
-    pub(crate) fn write(base: &Ready<T>, more: &M, out: &mut Vec<u8>) -> Result<()> {
+    /// The errors of [`ReadyJson::of`].
+    pub(crate) fn write(base: &ReadyJson<T>, more: &M, out: &mut Vec<u8>) -> Result<()> {
         let base = base.text();
         debug_assert!(base.starts_with("{\"") && base.ends_with('}'), "a struct with members is such an object");
         out.extend_from_slice(base.strip_suffix('}').unwrap_or(base).as_bytes());
@@ -159,17 +159,17 @@ impl<T, M: Serialize> With<T, M> {
     }
 }
 
-impl<T, M: Serialize> With<T, M> {
-    /// Serialises a `With` whose base has been serialised already.
+impl<T, M: Serialize> JoinedMembers<T, M> {
+    /// Serialises a `JoinedMembers` whose base has been serialised already.
     ///
     /// # Errors
-    /// The errors of [`Ready::of`].
-    pub(crate) fn ready(base: &Ready<T>, more: &M) -> Result<Ready<With<T, M>>> {
+    /// The errors of [`ReadyJson::of`].
+    pub(crate) fn ready(base: &ReadyJson<T>, more: &M) -> Result<ReadyJson<JoinedMembers<T, M>>> {
         let mut out = Vec::with_capacity(base.text().len() + 64);
-        With::write(base, more, &mut out)?;
+        JoinedMembers::write(base, more, &mut out)?;
         let text = String::from_utf8(out).map_err(|_| Error::internal())?;
         let text = RawValue::from_string(text).map_err(|error| unserialisable(&error))?;
-        Ok(Ready { text: text.into(), of: PhantomData })
+        Ok(ReadyJson { text: text.into(), of: PhantomData })
     }
 }
 
@@ -178,7 +178,7 @@ impl<T, M: Serialize> With<T, M> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "Changed{T}")]
-pub enum Changed<T, G> {
+pub enum ChangeAnswer<T, G> {
     /// The object as the change has left it; the current one if an earlier attempt under an
     /// `Idempotency-Key` made the change.
     Shown(T),
@@ -189,18 +189,18 @@ pub enum Changed<T, G> {
 /// A list in a reply: complete, or inserted item by item while the reply is sent
 /// ([`crate::http::listing`]).
 #[derive(Debug)]
-pub struct Listed<T>(Items<T>);
+pub struct ReplyList<T>(ReplyListItems<T>);
 
 #[derive(Debug)]
-enum Items<T> {
+enum ReplyListItems<T> {
     Now(Vec<T>),
     /// Only [`with_gaps`] can serialise it, without its items.
-    Later(Gap),
+    Later(ReplyListGap),
 }
 
 /// The kinds of lists that are inserted into a reply later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gap {
+pub(crate) enum ReplyListGap {
     /// The items of the main list.
     Items,
     /// The failures.
@@ -209,32 +209,32 @@ pub(crate) enum Gap {
     Inner,
 }
 
-impl<T> Listed<T> {
+impl<T> ReplyList<T> {
     /// Creates a list that is inserted later. Call it where the items are rendered, so that they
     /// have the type that the reply states.
-    pub(crate) fn later(gap: Gap) -> Listed<T> {
-        Listed(Items::Later(gap))
+    pub(crate) fn later(gap: ReplyListGap) -> ReplyList<T> {
+        ReplyList(ReplyListItems::Later(gap))
     }
 }
 
-impl<T> From<Vec<T>> for Listed<T> {
-    fn from(items: Vec<T>) -> Listed<T> {
-        Listed(Items::Now(items))
+impl<T> From<Vec<T>> for ReplyList<T> {
+    fn from(items: Vec<T>) -> ReplyList<T> {
+        ReplyList(ReplyListItems::Now(items))
     }
 }
 
 thread_local! {
     /// The gaps in the JSON that [`with_gaps`] writes on this thread, each with its position.
-    static GAPS: RefCell<Option<Vec<(Gap, usize)>>> = const { RefCell::new(None) };
+    static GAPS: RefCell<Option<Vec<(ReplyListGap, usize)>>> = const { RefCell::new(None) };
     /// The length of the JSON written so far.
     static WRITTEN: Cell<usize> = const { Cell::new(0) };
 }
 
-impl<T: Serialize> Serialize for Listed<T> {
+impl<T: Serialize> Serialize for ReplyList<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Items::Now(items) => items.serialize(serializer),
-            Items::Later(gap) => {
+            ReplyListItems::Now(items) => items.serialize(serializer),
+            ReplyListItems::Later(gap) => {
                 let noted = GAPS.with_borrow_mut(|gaps| {
                     // After the bracket that is written next.
                     gaps.as_mut().map(|gaps| gaps.push((*gap, WRITTEN.get() + 1))).is_some()
@@ -249,7 +249,7 @@ impl<T: Serialize> Serialize for Listed<T> {
 }
 
 /// Describes the list as a plain list, which it is in JSON.
-impl<T: JsonSchema> JsonSchema for Listed<T> {
+impl<T: JsonSchema> JsonSchema for ReplyList<T> {
     fn inline_schema() -> bool {
         Vec::<T>::inline_schema()
     }
@@ -271,11 +271,11 @@ impl<T: JsonSchema> JsonSchema for Listed<T> {
 /// inserted, each between its brackets, in their order.
 ///
 /// # Errors
-/// The errors of [`Ready::of`].
-pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec<(Gap, usize)>> {
-    struct Counted<'o>(&'o mut Vec<u8>);
+/// The errors of [`ReadyJson::of`].
+pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec<(ReplyListGap, usize)>> {
+    struct PositionWriter<'o>(&'o mut Vec<u8>);
 
-    impl io::Write for Counted<'_> {
+    impl io::Write for PositionWriter<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.extend_from_slice(bytes);
             WRITTEN.set(self.0.len());
@@ -289,7 +289,7 @@ pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec
 
     WRITTEN.set(out.len());
     GAPS.set(Some(Vec::new()));
-    let outcome = serde_json::to_writer(Counted(out), value);
+    let outcome = serde_json::to_writer(PositionWriter(out), value);
     let gaps = GAPS.take().unwrap_or_default();
     outcome.map_err(|error| unserialisable(&error))?;
     Ok(gaps)
@@ -306,8 +306,8 @@ pub fn as_text<S: Serializer>(number: &impl fmt::Display, serializer: S) -> Resu
 /// Returns a value as JSON.
 ///
 /// # Errors
-/// The errors of [`Ready::of`].
-pub fn written(value: &impl Serialize) -> Result<String> {
+/// The errors of [`ReadyJson::of`].
+pub fn to_json_text(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| unserialisable(&error))
 }
 
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn json_in_a_page_ends_no_element_and_begins_no_comment() {
         let value = json!({ "</a>": "</script><!--<script>--> a < b <\\/ \u{2028}" });
-        let text = for_html(&written(&value).expect("it is JSON"));
+        let text = for_html(&to_json_text(&value).expect("it is JSON"));
         assert!(!text.contains("</") && !text.contains("<!--"), "{text}");
         assert!(text.contains("<\\/script>"), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).expect("it is JSON still"), value);
@@ -359,20 +359,21 @@ mod tests {
 
     #[test]
     fn what_is_ready_stands_where_the_value_would_and_has_its_schema() {
-        let ready = Ready::of(&story()).expect("it can be serialised");
+        let ready = ReadyJson::of(&story()).expect("it can be serialised");
         let list = serde_json::to_string(&[ready.clone(), ready]).expect("it can be serialised");
         assert_eq!(list, serde_json::to_string(&[story(), story()]).expect("it can be serialised"));
-        assert_eq!(schema_for!(Vec<Ready<Story>>), schema_for!(Vec<Story>));
+        assert_eq!(schema_for!(Vec<ReadyJson<Story>>), schema_for!(Vec<Story>));
     }
 
     #[test]
     fn members_behind_what_is_ready_are_written_as_those_of_the_whole_are() {
-        let ready = Ready::of(&story()).expect("it can be serialised");
+        let ready = ReadyJson::of(&story()).expect("it can be serialised");
         for path in [None, Some("/a".to_owned())] {
             let more = || Placement { path: path.clone(), position: 3 };
             let mut written = b"before".to_vec();
-            With::write(&ready, &more(), &mut written).expect("it can be serialised");
-            let whole = serde_json::to_string(&With { base: story(), more: more() }).expect("it can be serialised");
+            JoinedMembers::write(&ready, &more(), &mut written).expect("it can be serialised");
+            let whole =
+                serde_json::to_string(&JoinedMembers { base: story(), more: more() }).expect("it can be serialised");
             assert_eq!(String::from_utf8(written).expect("it is text"), format!("before{whole}"));
         }
     }
@@ -382,36 +383,36 @@ mod tests {
         first: Story,
         #[serde(flatten)]
         all: All,
-        failed: Listed<String>,
+        failed: ReplyList<String>,
         total: usize,
     }
 
     #[derive(Serialize, JsonSchema)]
     struct All {
-        items: Listed<Story>,
+        items: ReplyList<Story>,
     }
 
     #[test]
     fn a_list_that_comes_later_leaves_a_gap_where_it_would_be() {
         let of = |items, failed| Stories { first: story(), all: All { items }, failed, total: 2 };
         let now = serde_json::to_string(&of(vec![story()].into(), vec!["x".to_owned()].into())).expect("it can be");
-        let later = of(Listed::later(Gap::Items), Listed::later(Gap::Failed));
+        let later = of(ReplyList::later(ReplyListGap::Items), ReplyList::later(ReplyListGap::Failed));
         assert!(serde_json::to_string(&later).is_err(), "nothing would tell where they go");
         let mut written = b"before".to_vec();
         let gaps = with_gaps(&later, &mut written).expect("it can be serialised");
-        let [(Gap::Items, items), (Gap::Failed, failed)] = gaps[..] else { panic!("{gaps:?}") };
+        let [(ReplyListGap::Items, items), (ReplyListGap::Failed, failed)] = gaps[..] else { panic!("{gaps:?}") };
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("it is text");
         let item = serde_json::to_string(&story()).expect("it can be");
         let (before, between, after) = (&written[..items], &written[items..failed], &written[failed..]);
         assert_eq!(text(before) + &item + &text(between) + "\"x\"" + &text(after), format!("before{now}"));
-        assert_eq!(schema_for!(Listed<Story>), schema_for!(Vec<Story>));
+        assert_eq!(schema_for!(ReplyList<Story>), schema_for!(Vec<Story>));
     }
 
     #[test]
     fn shapes_are_named_after_what_is_in_them() {
-        assert_eq!(With::<Story, Placement>::schema_name(), "StoryWithPlacement");
-        assert_eq!(Changed::<Ready<Story>, Placement>::schema_name(), "ChangedStory");
-        let gone = Changed::<Story, _>::Gone(Placement { path: None, position: 1 });
+        assert_eq!(JoinedMembers::<Story, Placement>::schema_name(), "StoryWithPlacement");
+        assert_eq!(ChangeAnswer::<ReadyJson<Story>, Placement>::schema_name(), "ChangedStory");
+        let gone = ChangeAnswer::<Story, _>::Gone(Placement { path: None, position: 1 });
         assert_eq!(serde_json::to_value(gone).expect("it can be serialised"), json!({ "position": 1 }));
     }
 }

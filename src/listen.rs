@@ -20,19 +20,19 @@ const BACKLOG: i32 = 1024;
 ///
 /// # Errors
 /// An error if one of them is no TCP listener.
-pub fn passed() -> io::Result<Vec<TcpListener>> {
+pub fn take_passed_listeners() -> io::Result<Vec<TcpListener>> {
     let mut passed = ListenFd::from_env();
     (0..passed.len()).filter_map(|index| passed.take_tcp_listener(index).transpose()).collect()
 }
 
 /// Bound addresses on which the server does not listen yet.
-pub struct Reserved {
+pub struct BoundAddresses {
     sockets: Vec<Socket>,
     /// The listeners from the parent process, which listen already: it wants clients to wait.
     passed: Vec<TcpListener>,
 }
 
-impl Reserved {
+impl BoundAddresses {
     /// Binds every available address of `host:port`, or uses the listeners in `passed` instead.
     ///
     /// The system disconnects a client that accepts no data for the time `unread`; connections
@@ -41,16 +41,16 @@ impl Reserved {
     ///
     /// # Errors
     /// An error if no address is available.
-    pub fn take(address: &str, passed: Vec<TcpListener>, unread: Option<Duration>) -> io::Result<Reserved> {
+    pub fn take(address: &str, passed: Vec<TcpListener>, unread: Option<Duration>) -> io::Result<BoundAddresses> {
         for listener in &passed {
             cut_off(&SockRef::from(listener), unread)?;
         }
         if !passed.is_empty() {
-            return Ok(Reserved { sockets: Vec::new(), passed });
+            return Ok(BoundAddresses { sockets: Vec::new(), passed });
         }
         let (mut sockets, mut last) = (Vec::new(), None);
         for address in address.to_socket_addrs()? {
-            match bound(address, unread) {
+            match bind_socket(address, unread) {
                 Ok(socket) => sockets.push(socket),
                 Err(error) => last = Some(error),
             }
@@ -58,7 +58,7 @@ impl Reserved {
         match last {
             Some(error) if sockets.is_empty() => Err(error),
             _ if sockets.is_empty() => Err(io::Error::other("the name has no address")),
-            _ => Ok(Reserved { sockets, passed }),
+            _ => Ok(BoundAddresses { sockets, passed }),
         }
     }
 
@@ -73,13 +73,13 @@ impl Reserved {
     /// # Errors
     /// An error if another process has taken the address at the same moment and listens.
     pub fn listen(self) -> io::Result<Vec<TcpListener>> {
-        let Reserved { sockets, passed } = self;
+        let BoundAddresses { sockets, passed } = self;
         let listening = sockets.into_iter().map(|socket| socket.listen(BACKLOG).map(|()| socket.into()));
         passed.into_iter().map(Ok).chain(listening).collect()
     }
 }
 
-fn bound(address: SocketAddr, unread: Option<Duration>) -> io::Result<Socket> {
+fn bind_socket(address: SocketAddr, unread: Option<Duration>) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     // The port of a server that has just ended can be reused.
     socket.set_reuse_address(true)?;

@@ -41,17 +41,17 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const TELLER: &str = "stet::log";
 
 /// The missing lines of this process, once its log is set up.
-static MISSING: OnceLock<Arc<Missing>> = OnceLock::new();
+static MISSING: OnceLock<Arc<MissingLines>> = OnceLock::new();
 
 /// The lines that are missing in the log.
-struct Missing {
+struct MissingLines {
     /// The number of lines that found no room.
     dropped: ErrorCounter,
     /// The lines of each place that exceeded its quota.
-    suppressed: Mutex<HashMap<usize, Suppressed>>,
+    suppressed: Mutex<HashMap<usize, SuppressedLines>>,
 }
 
-struct Suppressed {
+struct SuppressedLines {
     of: &'static Metadata<'static>,
     count: u64,
     told: u64,
@@ -59,22 +59,22 @@ struct Suppressed {
 
 /// The thread of the log. Keep it until the process ends: later lines are lost.
 #[must_use]
-pub struct Lines {
+pub struct LogThread {
     guard: WorkerGuard,
-    missing: Arc<Missing>,
+    missing: Arc<MissingLines>,
 }
 
-impl Lines {
+impl LogThread {
     /// Creates a queue of lines to `out`. Returns the writer for the queue, the filter with the
-    /// quotas, and the thread, which must be [started](Lines::start).
-    pub fn to(out: impl Write + Send + 'static) -> (NonBlocking, Bounded, Lines) {
+    /// quotas, and the thread, which must be [started](LogThread::start).
+    pub fn to(out: impl Write + Send + 'static) -> (NonBlocking, LogQuotaLayer, LogThread) {
         let queue = NonBlockingBuilder::default().buffered_lines_limit(QUEUED).lossy(true).thread_name("stet-log");
         let (writer, guard) = queue.finish(out);
-        let missing = Arc::new(Missing { dropped: writer.error_counter(), suppressed: Mutex::default() });
+        let missing = Arc::new(MissingLines { dropped: writer.error_counter(), suppressed: Mutex::default() });
         let (burst, seconds) = BURST;
         let budgets = Quotas::new(Quota::new(burst, seconds), PLACES);
-        let bounded = Bounded { budgets, begun: Instant::now(), missing: missing.clone() };
-        (writer, bounded, Lines { guard, missing })
+        let bounded = LogQuotaLayer { budgets, begun: Instant::now(), missing: missing.clone() };
+        (writer, bounded, LogThread { guard, missing })
     }
 
     /// Begins to count and report missing lines. Call it once, for the log of the process.
@@ -99,8 +99,8 @@ impl Lines {
     /// Writes the waiting lines, as long as somebody reads them.
     pub fn end(self) {
         self.missing.tell_suppressed();
-        let Lines { guard, .. } = self;
-        bounded(move || drop(guard));
+        let LogThread { guard, .. } = self;
+        run_with_patience(move || drop(guard));
     }
 }
 
@@ -108,7 +108,7 @@ impl Lines {
 /// output or a full disk is ignored.
 pub fn say(message: &str) {
     let line = format!("{message}\n");
-    bounded(move || {
+    run_with_patience(move || {
         // There is no way left to report an error.
         let _ = io::stderr().write_all(line.as_bytes());
     });
@@ -116,7 +116,7 @@ pub fn say(message: &str) {
 
 /// Runs an action that may wait for a reader for ever, and waits for it for a limited time. Only
 /// for the end of the process.
-fn bounded(act: impl FnOnce() + Send + 'static) {
+fn run_with_patience(act: impl FnOnce() + Send + 'static) {
     let (done, wait) = mpsc::channel::<()>();
     let acting = std::thread::Builder::new().name("stet-end".to_owned()).spawn(move || {
         act();
@@ -137,7 +137,7 @@ pub fn report() {
     metrics::counter!("stet_log_lines_dropped_total", "why" => "repeated").absolute(suppressed);
 }
 
-impl Missing {
+impl MissingLines {
     /// Reports new missing lines in the log. `told` is the number of dropped lines reported so far;
     /// returns the new one.
     fn tell(&self, told: usize) -> usize {
@@ -166,13 +166,13 @@ impl Missing {
 /// A filter that passes a limited number of lines of each place in the code, and counts the others.
 /// Lines at finer levels than `info` pass without limit, because somebody has asked for all of
 /// them.
-pub struct Bounded {
+pub struct LogQuotaLayer {
     budgets: Quotas<usize>,
     begun: Instant,
-    missing: Arc<Missing>,
+    missing: Arc<MissingLines>,
 }
 
-impl<S: Subscriber> Layer<S> for Bounded {
+impl<S: Subscriber> Layer<S> for LogQuotaLayer {
     fn event_enabled(&self, event: &Event<'_>, _context: Context<'_, S>) -> bool {
         let of = event.metadata();
         if *of.level() > Level::INFO || of.target() == TELLER {
@@ -184,7 +184,7 @@ impl<S: Subscriber> Layer<S> for Bounded {
         let (enough, _) = self.budgets.take(place, now_ms);
         if !enough {
             let mut suppressed = self.missing.suppressed.lock();
-            suppressed.entry(place).or_insert(Suppressed { of, count: 0, told: 0 }).count += 1;
+            suppressed.entry(place).or_insert(SuppressedLines { of, count: 0, told: 0 }).count += 1;
         }
         enough
     }
@@ -214,7 +214,7 @@ mod tests {
     /// Returns the log lines of `act`.
     fn logged(act: impl FnOnce()) -> String {
         let written = Written::default();
-        let (writer, bounded, lines) = Lines::to(written.clone());
+        let (writer, bounded, lines) = LogThread::to(written.clone());
         let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(bounded).with(layer), || {
             act();
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn who_does_not_read_holds_nobody_up_and_what_is_dropped_is_counted() {
         let (open, stalled) = mpsc::channel();
-        let (mut writer, _, lines) = Lines::to(Stalled(stalled));
+        let (mut writer, _, lines) = LogThread::to(Stalled(stalled));
         for _ in 0..QUEUED + 100 {
             writer.write_all(b"a line\n").expect("it goes into the queue, or is dropped");
         }

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use futures_util::{Stream, stream};
-use stet::admin::command::Job;
-use stet::cli::{Cli, Command, ConfigArgs, ConfigJob};
+use stet::admin::command::AdminJob;
+use stet::cli::{Cli, CliCommand, ConfigArgs, ConfigCommand};
 use stet::config::{Config, ConfigError, LogConfig};
 use stet::exit::{Exit, Failure};
 use stet::{admin, doctor, listen, log_lines, manual, probe, reload, server, service_manager, telemetry};
@@ -55,26 +55,26 @@ fn main() -> ExitCode {
         return Exit::Failed.into();
     }
     let command = Cli::parse().command();
-    if matches!(command, Command::Serve(_)) {
+    if matches!(command, CliCommand::Serve(_)) {
         return_memory_soon();
     }
     // Not earlier, because it removes them from the environment.
-    let passed = listen::passed();
+    let passed = listen::take_passed_listeners();
     match command {
         // `load` has its own options: the configuration is the server's.
-        Command::Load(load) => return ended(load.run().map_err(Failure::from)),
-        Command::Completions(wanted) => return ended(manual::completions(wanted.shell)),
-        Command::Man(wanted) => return ended(manual::man(&wanted.command, wanted.dir.as_deref())),
+        CliCommand::Load(load) => return report_end(load.run().map_err(Failure::from)),
+        CliCommand::Completions(wanted) => return report_end(manual::completions(wanted.shell)),
+        CliCommand::Man(wanted) => return report_end(manual::man(&wanted.command, wanted.dir.as_deref())),
         // A faulty configuration is one of the things that `doctor` reports.
-        Command::Doctor(ref wanted) => {
+        CliCommand::Doctor(ref wanted) => {
             let file = Config::file(command.file()).ok().flatten();
-            return ended(doctor::run(command.config(), file, command.overrides(), wanted.json));
+            return report_end(doctor::run(command.config(), file, command.overrides(), wanted.json));
         }
         _ => {}
     }
     let config = match command.config() {
         Ok(config) => config,
-        Err(error) => return ended(Err(Failure::new(Exit::Usage, error))),
+        Err(error) => return report_end(Err(Failure::new(Exit::Usage, error))),
     };
     let mut log = config.log.clone();
     if command.is_brief() && log.filter == LogConfig::default().filter {
@@ -83,33 +83,33 @@ fn main() -> ExitCode {
     }
     let lines = match telemetry::init_tracing(&log) {
         Ok(lines) => lines,
-        Err(error) => return ended(Err(Failure::new(Exit::Usage, error))),
+        Err(error) => return report_end(Err(Failure::new(Exit::Usage, error))),
     };
     let again = command.clone();
     let outcome = match command {
         // The runtime needs some files first.
-        Command::Serve(_) => serve(config, passed, move || again.config()),
-        Command::Probe(_) => probe::run(&config),
-        Command::Check(_) => server::check(&config),
-        Command::Recover(recover) => server::recover(&config, recover.accept_loss),
-        Command::User(user) => user.job().and_then(|job| administer(&config, job)),
-        Command::Group(group) => administer(&config, group.job()),
-        Command::Key(key) => administer(&config, key.job()),
-        Command::Session(session) => administer(&config, session.job()),
-        Command::Export(export) => server::transfer(config, export.into()),
-        Command::Import(import) => server::transfer(config, import.into()),
-        Command::Config(ConfigArgs { job: ConfigJob::Check(wanted) }) => {
+        CliCommand::Serve(_) => serve(config, passed, move || again.config()),
+        CliCommand::Probe(_) => probe::run(&config),
+        CliCommand::Check(_) => server::check(&config),
+        CliCommand::Recover(recover) => server::recover(&config, recover.accept_loss),
+        CliCommand::User(user) => user.job().and_then(|job| administer(&config, job)),
+        CliCommand::Group(group) => administer(&config, group.job()),
+        CliCommand::Key(key) => administer(&config, key.job()),
+        CliCommand::Session(session) => administer(&config, session.job()),
+        CliCommand::Export(export) => server::transfer(config, export.into()),
+        CliCommand::Import(import) => server::transfer(config, import.into()),
+        CliCommand::Config(ConfigArgs { job: ConfigCommand::Check(wanted) }) => {
             server::check_configuration(config, wanted.folder.as_deref())
         }
-        Command::Config(ConfigArgs { job: ConfigJob::Apply(wanted) }) => server::transfer(config, wanted.into()),
-        Command::Config(ConfigArgs { job: ConfigJob::Schema }) => server::print_schema(),
-        Command::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
+        CliCommand::Config(ConfigArgs { job: ConfigCommand::Apply(wanted) }) => server::transfer(config, wanted.into()),
+        CliCommand::Config(ConfigArgs { job: ConfigCommand::Schema }) => server::print_schema(),
+        CliCommand::Audit(wanted) => server::audit(&config, &wanted.filter(), wanted.json),
         // These commands have ended above.
-        Command::Load(_) | Command::Completions(_) | Command::Man(_) | Command::Doctor(_) => Ok(()),
+        CliCommand::Load(_) | CliCommand::Completions(_) | CliCommand::Man(_) | CliCommand::Doctor(_) => Ok(()),
     };
     // The last lines of the log are written before the last message.
     lines.end();
-    ended(outcome)
+    report_end(outcome)
 }
 
 /// Serves until a signal ends it. `again` reads the configuration again.
@@ -162,7 +162,7 @@ fn outlive_file_limits() -> std::io::Result<()> {
     runtime.block_on(async { signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())) }).map(drop)
 }
 
-fn ended(outcome: Result<(), Failure>) -> ExitCode {
+fn report_end(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => Exit::Ended.into(),
         Err(failure) => {
@@ -172,7 +172,7 @@ fn ended(outcome: Result<(), Failure>) -> ExitCode {
     }
 }
 
-fn administer(config: &Config, job: Job) -> Result<(), Failure> {
+fn administer(config: &Config, job: AdminJob) -> Result<(), Failure> {
     actix::System::new().block_on(admin::command::run(config, job))
 }
 

@@ -49,17 +49,17 @@ pub fn man(words: &[String], folder: Option<&Path>) -> Result<(), Failure> {
 }
 
 /// A page of the manual.
-struct Page {
+struct ManualPage {
     /// The name of the command with its parents: `stet-user-add`.
     name: String,
     command: Command,
 }
 
 /// Returns the pages of stet and all its commands.
-fn pages() -> Vec<Page> {
-    fn add(command: &Command, pages: &mut Vec<Page>) {
+fn pages() -> Vec<ManualPage> {
+    fn add(command: &Command, pages: &mut Vec<ManualPage>) {
         let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-        pages.push(Page { name, command: command.clone() });
+        pages.push(ManualPage { name, command: command.clone() });
         command.get_subcommands().for_each(|command| add(command, pages));
     }
     let mut command = <Cli as CommandFactory>::command().disable_help_subcommand(true);
@@ -69,7 +69,7 @@ fn pages() -> Vec<Page> {
     pages
 }
 
-impl Page {
+impl ManualPage {
     fn text(&self) -> io::Result<String> {
         let man = Man::new(self.command.clone())
             .title(&self.name)

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::path_by;
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{FamilyKind, Record, Text};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::object::{FamilyKind, Record, SharedText};
 use stet_actors::repository::{Reader, Repository};
 use stet_xml::Limits;
 
-use crate::auth::{AttemptOptions, Attempts, Cas, Directory, Sessions};
+use crate::auth::{AttemptOptions, Cas, Directory, LoginLimiter, Sessions};
 use crate::config::{Config, for_user};
 use crate::content::ContentStore;
 use crate::content::scaling::Scaler;
@@ -18,8 +18,8 @@ use crate::events::Followers;
 use crate::limits::MemoryBudget;
 use crate::messages::Messages;
 use crate::nearest::suggestion;
-use crate::receipts::{Bounds, Receipts};
-use crate::records::{Cached, RecordCache};
+use crate::receipts::{ReceiptBounds, Receipts};
+use crate::records::{CachedRecord, RecordCache};
 use crate::sysconfig::SysConfig;
 use crate::sysconfig::files::is_configuration;
 
@@ -38,7 +38,7 @@ pub struct Newsroom {
     /// The sessions of logged-in users, and keys.
     pub sessions: Arc<Sessions>,
     /// The failed logins that count towards the limits.
-    pub attempts: Arc<Attempts>,
+    pub attempts: Arc<LoginLimiter>,
     /// Single sign-on, where it is configured.
     pub cas: Option<Cas>,
     /// The receipts of calls that may be sent again.
@@ -56,7 +56,7 @@ pub struct Newsroom {
 }
 
 /// The parts that a [`Newsroom`] is built from.
-pub struct Parts {
+pub struct NewsroomParts {
     /// The settings.
     pub config: Config,
     /// Access to the objects, also for [`Newsroom::receipts`] and [`Newsroom::messages`].
@@ -88,16 +88,18 @@ impl Newsroom {
     }
 
     /// Builds the newsroom.
-    pub fn new(parts: Parts) -> Newsroom {
-        let Parts { config, repository, records, followers, directory, sessions, sysconfig, content } = parts;
-        let attempts = Attempts::new(AttemptOptions {
+    pub fn new(parts: NewsroomParts) -> Newsroom {
+        let NewsroomParts { config, repository, records, followers, directory, sessions, sysconfig, content } = parts;
+        let attempts = LoginLimiter::new(AttemptOptions {
             per_user: config.auth.failures_per_user,
             per_user_anywhere: config.auth.failures_per_user_anywhere,
             per_address: config.auth.failures_per_address,
             window_seconds: config.auth.failure_window_seconds,
         });
-        let bounds =
-            Bounds { keys: config.limits.idempotency_keys_per_user, bytes: config.limits.idempotency_bytes_per_user };
+        let bounds = ReceiptBounds {
+            keys: config.limits.idempotency_keys_per_user,
+            bytes: config.limits.idempotency_bytes_per_user,
+        };
         let memory = records.memory().clone();
         Newsroom {
             attempts: Arc::new(attempts),
@@ -135,7 +137,7 @@ impl Newsroom {
     ///
     /// # Errors
     /// `ObjectNotFound`, `InvalidPath`, errors of the store.
-    pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+    pub fn resolve(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
         let loid = self.repository.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.repository.check_version(loid, source)?;
         self.records.get(&self.repository, loid.object())?.ok_or_else(|| Error::not_found(source))
@@ -146,9 +148,9 @@ impl Newsroom {
     ///
     /// # Errors
     /// Those of [`Newsroom::resolve`].
-    pub fn resolve_configured(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+    pub fn resolve_configured(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
         match (self.resolve(source, database), source) {
-            (Err(error), Source::Path(path)) if error.code == Code::ObjectNotFound && is_configuration(path) => {
+            (Err(error), ObjectSource::Path(path)) if error.code == Code::ObjectNotFound && is_configuration(path) => {
                 self.resolve(source, DatabaseId::main())
             }
             (found, _) => found,
@@ -159,9 +161,9 @@ impl Newsroom {
     ///
     /// # Errors
     /// `ObjectNotFound`, also if the topic lies in the recycle bin; errors of the store.
-    pub fn item(&self, source: &Source) -> Result<(Arc<Cached>, Loid)> {
+    pub fn item(&self, source: &ObjectSource) -> Result<(Arc<CachedRecord>, Loid)> {
         let not_found = || Error::not_found(source);
-        let (Source::Loid(_) | Source::Uuid(_)) = source else { return Err(not_found()) };
+        let (ObjectSource::Loid(_) | ObjectSource::Uuid(_)) = source else { return Err(not_found()) };
         let item = self.repository.loid_of(source, DatabaseId::main())?.ok_or_else(not_found)?.object();
         let topic = self.repository.container_of(item)?.ok_or_else(not_found)?;
         let topic = self.records.get(&self.repository, topic)?.ok_or_else(not_found)?;
@@ -190,7 +192,7 @@ impl Newsroom {
 
     /// Returns the parent and the name of a folder; if the folder was discarded, the parent it had
     /// before.
-    fn folder_and_name(&self, folder: Loid) -> Result<Option<(Option<Loid>, Text)>> {
+    fn folder_and_name(&self, folder: Loid) -> Result<Option<(Option<Loid>, SharedText)>> {
         if let Some(cached) = self.records.get(&self.repository, folder)? {
             return Ok(Some((cached.folder(), cached.name.clone())));
         }

@@ -42,7 +42,7 @@ pub fn at_hang_up(
 }
 
 fn take_over(in_force: &mut Config, new: &Config) {
-    let waiting: Vec<String> = changed(in_force, new).into_iter().filter(|key| key != "log.filter").collect();
+    let waiting: Vec<String> = changed_keys(in_force, new).into_iter().filter(|key| key != "log.filter").collect();
     if !waiting.is_empty() {
         tracing::warn!(changed = waiting.join(", "), "SIGHUP: these settings count from the next start on");
     }
@@ -59,7 +59,7 @@ fn take_over(in_force: &mut Config, new: &Config) {
 }
 
 /// Returns the keys that differ, without their values.
-fn changed(old: &Config, new: &Config) -> Vec<String> {
+fn changed_keys(old: &Config, new: &Config) -> Vec<String> {
     let sections = |config: &Config| match serde_json::to_value(config) {
         Ok(Value::Object(sections)) => sections,
         // A configuration always serialises to a table of sections.
@@ -87,11 +87,11 @@ mod tests {
     #[test]
     fn the_keys_that_differ_are_named_and_their_values_are_not() {
         let (old, mut new) = (Config::default(), Config::default());
-        assert_eq!(changed(&old, &new), Vec::<String>::new());
+        assert_eq!(changed_keys(&old, &new), Vec::<String>::new());
         new.server.keep_alive_seconds += 1;
         new.log.filter = "debug".to_owned();
         new.databases[0].name = "other".to_owned();
-        let mut keys = changed(&old, &new);
+        let mut keys = changed_keys(&old, &new);
         keys.sort();
         assert_eq!(keys, ["databases", "log.filter", "server.keep_alive_seconds"]);
     }

@@ -9,23 +9,23 @@ use sd_notify::NotifyState;
 
 /// Reports that requests are accepted at `address`.
 pub fn ready(address: &str) {
-    tell(&[NotifyState::Ready, NotifyState::Status(&format!("serving at {address}"))]);
+    queue_message(&[NotifyState::Ready, NotifyState::Status(&format!("serving at {address}"))]);
 }
 
 /// Reports that the configuration is about to be read again; [`reloaded`] reports the end.
 pub fn reloading() {
     let Ok(now) = NotifyState::monotonic_usec_now() else { return };
-    tell(&[NotifyState::Reloading, now]);
+    queue_message(&[NotifyState::Reloading, now]);
 }
 
 /// Reports that the configuration was applied as far as possible.
 pub fn reloaded() {
-    tell(&[NotifyState::Ready]);
+    queue_message(&[NotifyState::Ready]);
 }
 
 /// Reports that the server is shutting down.
 pub fn stopping() {
-    tell(&[NotifyState::Stopping, NotifyState::Status("draining")]);
+    queue_message(&[NotifyState::Stopping, NotifyState::Status("draining")]);
 }
 
 /// Reports that this thread is alive, twice in each period of the watchdog (`WatchdogSec=`),
@@ -37,7 +37,7 @@ pub async fn show_life() {
     let mut ticks = tokio::time::interval(allowed / 2);
     loop {
         ticks.tick().await;
-        tell(&[NotifyState::Watchdog]);
+        queue_message(&[NotifyState::Watchdog]);
     }
 }
 
@@ -46,9 +46,9 @@ const QUEUED: usize = 64;
 
 /// Queues a message. A thread of its own sends it, so that a blocked service manager delays
 /// nothing.
-fn tell(state: &[NotifyState<'_>]) {
+fn queue_message(state: &[NotifyState<'_>]) {
     static TELLER: OnceLock<Option<SyncSender<String>>> = OnceLock::new();
-    let Some(teller) = TELLER.get_or_init(teller) else { return };
+    let Some(teller) = TELLER.get_or_init(start_sender) else { return };
     let lines: Vec<String> = state.iter().map(ToString::to_string).collect();
     if teller.try_send(lines.join("\n")).is_err() {
         tracing::warn!("the service manager does not take what it is told");
@@ -56,7 +56,7 @@ fn tell(state: &[NotifyState<'_>]) {
 }
 
 /// Starts the sending thread; `None` without a service manager.
-fn teller() -> Option<SyncSender<String>> {
+fn start_sender() -> Option<SyncSender<String>> {
     std::env::var_os("NOTIFY_SOCKET")?;
     let (teller, told) = sync_channel::<String>(QUEUED);
     let tell = move || {

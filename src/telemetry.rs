@@ -17,7 +17,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::config::{LogConfig, LogFormat};
-use crate::log_lines::{self, Lines};
+use crate::log_lines::{self, LogThread};
 use crate::metering;
 
 /// A log filter in the configuration that can't be parsed.
@@ -44,13 +44,13 @@ const QUIET: [&str; 2] = ["ureq=info", "ureq_proto=info"];
 const HEADS: &str = "actix_http";
 
 /// Sends the log to standard error. The first call in a process decides how; later calls change
-/// nothing. The result must be [ended](Lines::end) last.
+/// nothing. The result must be [ended](LogThread::end) last.
 ///
 /// # Errors
 /// The filter can't be parsed; nothing is logged then.
-pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
+pub fn init_tracing(config: &LogConfig) -> Result<LogThread, FilterError> {
     let (filter, handle) = reload::Layer::new(filter_of(config)?);
-    let (writer, bounded, lines) = Lines::to(io::stderr());
+    let (writer, bounded, lines) = LogThread::to(io::stderr());
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let layer = tracing_subscriber::fmt::layer()
         .with_writer(writer)
@@ -59,8 +59,8 @@ pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
         // closed or its disk is full.
         .log_internal_errors(false);
     let layer = match config.format {
-        LogFormat::Text => layer.map_event_format(|inner| ForWhom::text(inner.with_ansi(colours))).boxed(),
-        LogFormat::Json => layer.json().flatten_event(true).map_event_format(ForWhom::json).boxed(),
+        LogFormat::Text => layer.map_event_format(|inner| RequestLineFormat::text(inner.with_ansi(colours))).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).map_event_format(RequestLineFormat::json).boxed(),
     };
     // Fails if a log is set up already, and a second call is meant to change nothing.
     if tracing_subscriber::registry().with(filter).with(bounded).with(layer).try_init().is_ok() {
@@ -73,29 +73,29 @@ pub fn init_tracing(config: &LogConfig) -> Result<Lines, FilterError> {
 
 /// A line format that adds the request's id and client to each line that is logged while a thread
 /// works for a request.
-struct ForWhom<F> {
+struct RequestLineFormat<F> {
     inner: F,
     json: bool,
 }
 
-impl<F> ForWhom<F> {
-    fn text(inner: F) -> ForWhom<F> {
-        ForWhom { inner, json: false }
+impl<F> RequestLineFormat<F> {
+    fn text(inner: F) -> RequestLineFormat<F> {
+        RequestLineFormat { inner, json: false }
     }
 
-    fn json(inner: F) -> ForWhom<F> {
-        ForWhom { inner, json: true }
+    fn json(inner: F) -> RequestLineFormat<F> {
+        RequestLineFormat { inner, json: true }
     }
 }
 
-impl<S, N, F> FormatEvent<S, N> for ForWhom<F>
+impl<S, N, F> FormatEvent<S, N> for RequestLineFormat<F>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
     F: FormatEvent<S, N>,
 {
     fn format_event(&self, ctx: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
-        let Some(asked) = trace::asked() else { return self.inner.format_event(ctx, writer, event) };
+        let Some(asked) = trace::current_origin() else { return self.inner.format_event(ctx, writer, event) };
         let mut line = String::new();
         self.inner.format_event(ctx, Writer::new(&mut line), event)?;
         let line = line.trim_end_matches('\n');

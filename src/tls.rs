@@ -27,7 +27,7 @@ pub struct Certificates {
     certificate: PathBuf,
     key: PathBuf,
     provider: Arc<CryptoProvider>,
-    in_force: ArcSwap<Loaded>,
+    in_force: ArcSwap<LoadedCertificate>,
 }
 
 /// The validity period of a certificate, in epoch seconds.
@@ -39,13 +39,13 @@ pub struct Validity {
     pub until_s: u64,
 }
 
-struct Loaded {
+struct LoadedCertificate {
     /// The files' bytes.
     files: (Vec<u8>, Vec<u8>),
     certified: Arc<CertifiedKey>,
 }
 
-impl std::fmt::Debug for Loaded {
+impl std::fmt::Debug for LoadedCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Loaded(…)")
     }
@@ -59,12 +59,12 @@ impl Certificates {
     pub fn load(config: &TlsConfig) -> Result<Arc<Certificates>, String> {
         let provider = Arc::new(ring::default_provider());
         let files = read(&config.certificate, &config.key)?;
-        let certified = certified(&files, &config.certificate, &config.key, &provider)?;
+        let certified = certified_key(&files, &config.certificate, &config.key, &provider)?;
         Ok(Arc::new(Certificates {
             certificate: config.certificate.clone(),
             key: config.key.clone(),
             provider,
-            in_force: ArcSwap::from_pointee(Loaded { files, certified }),
+            in_force: ArcSwap::from_pointee(LoadedCertificate { files, certified }),
         }))
     }
 
@@ -94,8 +94,8 @@ impl Certificates {
         if files == self.in_force.load().files {
             return Ok(false);
         }
-        let certified = certified(&files, &self.certificate, &self.key, &self.provider)?;
-        self.in_force.store(Arc::new(Loaded { files, certified }));
+        let certified = certified_key(&files, &self.certificate, &self.key, &self.provider)?;
+        self.in_force.store(Arc::new(LoadedCertificate { files, certified }));
         Ok(true)
     }
 
@@ -152,7 +152,7 @@ fn pem_fault(error: &pem::Error) -> String {
     }
 }
 
-fn certified(
+fn certified_key(
     (certificate, key): &(Vec<u8>, Vec<u8>),
     certificate_path: &Path,
     key_path: &Path,

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use stet_actors::command::{Command, Context, Numbers, Who};
-use stet_actors::drawer::{Add, Address, DrawerHead, DrawerState, Item, Position, Shift};
+use stet_actors::command::{CallerIdentity, Command, Context, NumberSource};
+use stet_actors::drawer::{
+    AddDrawerItems, DrawerHead, DrawerItemAddress, DrawerState, Item, PlaceDrawerItem, ShiftDrawerItem,
+};
 use stet_actors::error::Result;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId};
 use stet_actors::object::{Attributes, FamilyKind, Object, Record};
-use stet_actors::store::{Look, Range, StoreError, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 
 /// As in the server.
 #[global_allocator]
@@ -20,19 +22,19 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Every object is alive.
 struct Everything;
 
-impl Look for Everything {
-    fn get(&self, _: View, _: Table, _: &[u8]) -> Result<Option<Bytes>, StoreError> {
+impl RowReader for Everything {
+    fn get(&self, _: ReadLevel, _: Table, _: &[u8]) -> Result<Option<Bytes>, StoreError> {
         Ok(Some(Bytes::new()))
     }
 
-    fn scan(&self, _: View, _: Table, _: &Range, _: usize, _: bool) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+    fn scan(&self, _: ReadLevel, _: Table, _: &KeyRange, _: usize, _: bool) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
         Ok(Vec::new())
     }
 }
 
 struct OneNumber;
 
-impl Numbers for OneNumber {
+impl NumberSource for OneNumber {
     fn next(&self) -> Result<u64> {
         Ok(u64::MAX)
     }
@@ -52,7 +54,7 @@ fn drawer(items: u64) -> DrawerState {
 }
 
 fn apply<C: Command<Family = stet_actors::drawer::Drawer>>(drawer: &mut DrawerState, command: &C) {
-    let who = Who::system();
+    let who = CallerIdentity::system();
     let mut context = Context::new(0, &who, &Everything, &OneNumber);
     let reply = command.apply(drawer, &mut context);
     assert!(black_box(reply).is_ok());
@@ -62,8 +64,8 @@ fn benches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("drawer apply");
     for size in [10, 100, 1000, 9999] {
         let full = drawer(size);
-        let fresh = Address::Object(object(50));
-        let last = Address::Object(object(100 + size - 1));
+        let fresh = DrawerItemAddress::Object(object(50));
+        let last = DrawerItemAddress::Object(object(100 + size - 1));
         let mut bench = |name: &str, run: &dyn Fn(&mut DrawerState)| {
             group.bench_function(BenchmarkId::new(name, size), |bencher| {
                 // The copy's end is part of the price: in the server the view before goes when the
@@ -75,9 +77,9 @@ fn benches(criterion: &mut Criterion) {
                 });
             });
         };
-        bench("add", &|state| apply(state, &Add { items: vec![fresh] }));
-        bench("positioned add", &|state| apply(state, &Position { item: fresh, position: 3 }));
-        bench("shortcut move", &|state| apply(state, &Shift { item: last, position: 3 }));
+        bench("add", &|state| apply(state, &AddDrawerItems { items: vec![fresh] }));
+        bench("positioned add", &|state| apply(state, &PlaceDrawerItem { item: fresh, position: 3 }));
+        bench("shortcut move", &|state| apply(state, &ShiftDrawerItem { item: last, position: 3 }));
     }
     group.finish();
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use stet_actors::clock::SystemClock;
-use stet_actors::command::{Command, Context, Numbers, Who};
-use stet_actors::drawer::{Address, Drawer, NewDrawer, Shift};
+use stet_actors::command::{CallerIdentity, Command, Context, NumberSource};
+use stet_actors::drawer::{Drawer, DrawerItemAddress, NewDrawer, ShiftDrawerItem};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use tokio::sync::{mpsc, oneshot};
 
@@ -21,14 +21,14 @@ const IN_FLIGHT: u64 = 64;
 /// A move needs no number.
 struct NoNumbers;
 
-impl Numbers for NoNumbers {
+impl NumberSource for NoNumbers {
     fn next(&self) -> stet_actors::error::Result<u64> {
         Err(stet_actors::error::Error::internal())
     }
 }
 
-fn request() -> Request {
-    Request::by(Who::system())
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity::system())
 }
 
 async fn repository() -> (Repository, Loid, Vec<Loid>) {
@@ -36,7 +36,7 @@ async fn repository() -> (Repository, Loid, Vec<Loid>) {
     let repository = Repository::start(Arc::new(MemoryStore::new()), Arc::new(SystemClock), options).await.unwrap();
     repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
     let create = async |object| {
-        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+        let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         repository.joint(create, request()).await.unwrap().loid
     };
     let mut stories = Vec::new();
@@ -70,8 +70,8 @@ fn benches(criterion: &mut Criterion) {
     group.bench_function("container", |bencher| {
         bencher.iter_custom(|count| {
             system.block_on(in_flight(count, |worker, round| {
-                let item = Address::Object(stories[worker as usize]);
-                let command = Shift { item, position: (round % IN_FLIGHT) as i64 };
+                let item = DrawerItemAddress::Object(stories[worker as usize]);
+                let command = ShiftDrawerItem { item, position: (round % IN_FLIGHT) as i64 };
                 let repository = &repository;
                 async move {
                     repository.execute(drawer, command, request()).await.unwrap();
@@ -82,9 +82,9 @@ fn benches(criterion: &mut Criterion) {
     // The same drawer and the same rule behind a channel and a thread: no supervision, no permits,
     // no store.
     let mut state = system.block_on(repository.view::<Drawer>(drawer)).unwrap().state.clone();
-    let (sender, mut receiver) = mpsc::channel::<(Shift, oneshot::Sender<bool>)>(1024);
+    let (sender, mut receiver) = mpsc::channel::<(ShiftDrawerItem, oneshot::Sender<bool>)>(1024);
     std::thread::spawn(move || {
-        let (who, rows) = (Who::system(), MemoryStore::new());
+        let (who, rows) = (CallerIdentity::system(), MemoryStore::new());
         while let Some((command, reply)) = receiver.blocking_recv() {
             let mut next = state.clone();
             let mut context = Context::new(0, &who, &rows, &NoNumbers);
@@ -97,8 +97,8 @@ fn benches(criterion: &mut Criterion) {
     group.bench_function("bare channel", |bencher| {
         bencher.iter_custom(|count| {
             system.block_on(in_flight(count, |worker, round| {
-                let item = Address::Object(stories[worker as usize]);
-                let command = Shift { item, position: (round % IN_FLIGHT) as i64 };
+                let item = DrawerItemAddress::Object(stories[worker as usize]);
+                let command = ShiftDrawerItem { item, position: (round % IN_FLIGHT) as i64 };
                 let sender = &sender;
                 async move {
                     let (reply, answer) = oneshot::channel();

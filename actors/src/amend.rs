@@ -3,49 +3,49 @@
 //!
 //! The texts are amended within the command, on their state at that moment. Two callers who
 //! increase the same number are therefore both counted. This crate does not interpret the texts;
-//! [`Amend`] decides how they are amended. Slow amendments would hold up other callers. They are
-//! made before the command (see [`Ahead`]), and are discarded if the texts have changed since.
+//! [`TextAmendment`] decides how they are amended. Slow amendments would hold up other callers. They are
+//! made before the command (see [`EarlyAmendment`]), and are discarded if the texts have changed since.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::command::Context;
 use crate::error::{Code, Error, Result};
-use crate::object::{Attributes, IssueDate, Object, Record, Text};
+use crate::object::{Attributes, IssueDate, Object, Record, SharedText};
 
 /// A change of attribute texts. It is deterministic: the same texts give the same result.
-pub trait Amend: Debug + Send + Sync + 'static {
+pub trait TextAmendment: Debug + Send + Sync + 'static {
     /// Returns the amended texts of an object; `None` if the work has to be `quick` but is not.
     ///
     /// # Errors
     /// An error if the change does not fit the texts; then nothing is changed.
-    fn amend(&self, record: &Record, attributes: &Attributes, quick: bool) -> Result<Option<Amended>>;
+    fn amend(&self, record: &Record, attributes: &Attributes, quick: bool) -> Result<Option<AmendedTexts>>;
 }
 
 /// The new attribute texts, and the record fields that follow from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Amended {
+pub struct AmendedTexts {
     /// `attributes`
-    pub attributes: Option<Text>,
+    pub attributes: Option<SharedText>,
     /// `systemAttributes`
-    pub system_attributes: Option<Text>,
+    pub system_attributes: Option<SharedText>,
     /// The record's day, if the texts now state it.
     pub issue_date: Option<Option<IssueDate>>,
     /// The record's work folder, if the texts now state it.
-    pub work_folder: Option<Option<Text>>,
+    pub work_folder: Option<Option<SharedText>>,
     /// Whether new posts of a liveblog wait for approval, if the texts now state it.
     pub moderated: Option<bool>,
     /// The workflow status, if the change names it.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
 }
 
-impl Amended {
+impl AmendedTexts {
     /// Gives an object these texts, and its record the fields that follow from them.
     ///
     /// # Errors
     /// `InvalidPath` for a work folder that is too long.
     pub(crate) fn put_into(self, object: &mut Object, context: &Context<'_>) -> Result<()> {
-        let Amended { attributes, system_attributes, issue_date, work_folder, moderated: _, status } = self;
+        let AmendedTexts { attributes, system_attributes, issue_date, work_folder, moderated: _, status } = self;
         if let Some(Some(path)) = &work_folder {
             check_work_folder(path, context)?;
         }
@@ -73,28 +73,28 @@ impl Amended {
 
 /// Texts that were amended before the command was applied.
 #[derive(Debug, Clone)]
-pub struct Ahead {
+pub struct EarlyAmendment {
     /// The texts before the amendment.
     pub from: Attributes,
     /// The texts after the amendment.
-    pub to: Amended,
+    pub to: AmendedTexts,
 }
 
 /// An attempt to amend texts within a command.
 #[derive(Debug, Clone)]
-pub struct Amending {
+pub struct AmendmentAttempt {
     /// The change of the texts.
-    pub amend: Arc<dyn Amend>,
+    pub amend: Arc<dyn TextAmendment>,
     /// Whether the texts are amended in the command although that is slow.
     pub here: bool,
     /// The result of a slow amendment that was made before the command.
-    pub ahead: Option<Ahead>,
+    pub ahead: Option<EarlyAmendment>,
 }
 
-impl Amending {
+impl AmendmentAttempt {
     /// Returns the new texts of an object; `None` if the work would be slow and was not done before
     /// the command. Then the command must change nothing and report that.
-    pub(crate) fn of(&self, object: &Object) -> Result<Option<Amended>> {
+    pub(crate) fn of(&self, object: &Object) -> Result<Option<AmendedTexts>> {
         match &self.ahead {
             Some(ahead) if ahead.from == *object.attributes => Ok(Some(ahead.to.clone())),
             _ => self.amend.amend(&object.record, &object.attributes, !self.here),

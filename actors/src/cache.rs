@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::command::Who;
+use crate::command::CallerIdentity;
 
 /// The extent of a refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Extent {
+pub enum RefreshExtent {
     /// Changes since the last refresh only.
     Changed,
     /// The whole value.
@@ -24,7 +24,7 @@ pub enum Extent {
 }
 
 /// The source that a cache reads.
-pub trait Origin: Send + Sync + 'static {
+pub trait CacheOrigin: Send + Sync + 'static {
     /// The cached value.
     type Value: Send + Sync + 'static;
     /// The reason why the value could not be read.
@@ -41,8 +41,8 @@ pub trait Origin: Send + Sync + 'static {
     fn read(
         &self,
         before: Arc<Self::Value>,
-        extent: Extent,
-        by: Who,
+        extent: RefreshExtent,
+        by: CallerIdentity,
     ) -> BoxFuture<'static, Result<Arc<Self::Value>, Self::Fault>>;
 
     /// Returns the fault to report when reading has panicked or the server is shutting down.

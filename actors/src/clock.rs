@@ -50,10 +50,10 @@ impl Clock for SystemClock {
 
 /// A clock that stands still until it is moved.
 #[derive(Debug, Clone)]
-pub struct ManualClock(Arc<Manual>);
+pub struct ManualClock(Arc<ManualClockState>);
 
 #[derive(Debug)]
-struct Manual {
+struct ManualClockState {
     /// The time of day that the clock shows.
     now_ms: Mutex<u64>,
     /// The initial time plus all advances.
@@ -64,7 +64,7 @@ struct Manual {
 impl ManualClock {
     /// Creates a clock that shows `now_ms`.
     pub fn at(now_ms: u64) -> ManualClock {
-        ManualClock(Arc::new(Manual {
+        ManualClock(Arc::new(ManualClockState {
             now_ms: Mutex::new(now_ms),
             steady_ms: Mutex::new(now_ms),
             moved: Notify::new(),

@@ -2,32 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::id::{Loid, ObjectUuid};
-use crate::joint::{Joint, Turns};
-use crate::object::{Link, MAX_CORRELATES, MAX_WORD_BYTES, Text, check_texts, links_of};
-use crate::store::{Row, StoreError, View};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::object::{Link, MAX_CORRELATES, MAX_WORD_BYTES, SharedText, check_texts, links_of};
+use crate::store::{ReadLevel, Row, StoreError};
 use crate::topic::{ItemAddress, Topic};
-use crate::usage::{Ticket, Use, note};
+use crate::usage::{ObjectUse, TicketWriter, note_use};
 
 /// One side of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct End {
+pub struct LinkEnd {
     /// The object, or the topic that the item is in.
     pub container: Loid,
     /// The item.
     pub item: Option<Loid>,
 }
 
-impl End {
+impl LinkEnd {
     /// Returns the loid of the linked object or item.
     pub fn loid(self) -> Loid {
         self.item.unwrap_or(self.container)
     }
 
     /// Returns the uuid of the linked object or item.
-    fn uuid(self, turns: &mut Turns) -> Result<ObjectUuid, Fault> {
+    fn uuid(self, turns: &mut ContainerTurns) -> Result<ObjectUuid, CommandFault> {
         Ok(match self.item {
             Some(item) => turns.get::<Topic>(self.container)?.get(ItemAddress::Loid(item))?.record.uuid,
             None => turns.any(self.container)?.record.uuid,
@@ -35,7 +35,7 @@ impl End {
     }
 
     /// Refuses an object or item that does not exist or is in the recycle bin.
-    fn check(self, turns: &mut Turns) -> Result<(), Fault> {
+    fn check(self, turns: &mut ContainerTurns) -> Result<(), CommandFault> {
         if turns.any(self.container)?.record.is_discarded() {
             return Err(Error::not_found(self.loid()).into());
         }
@@ -48,18 +48,18 @@ impl End {
 
 /// The two sides of a link, and its name on each side.
 #[derive(Debug, Clone)]
-pub struct Pair {
+pub struct CorrelatePair {
     /// The side that the caller names first.
-    pub source: End,
+    pub source: LinkEnd,
     /// The name of the link at the source.
-    pub source_name: Text,
+    pub source_name: SharedText,
     /// The other side.
-    pub target: End,
+    pub target: LinkEnd,
     /// The name of the link at the target.
-    pub target_name: Text,
+    pub target_name: SharedText,
 }
 
-impl Pair {
+impl CorrelatePair {
     fn containers(&self) -> Vec<Loid> {
         BTreeSet::from([self.source.container, self.target.container]).into_iter().collect()
     }
@@ -87,7 +87,7 @@ impl Pair {
     }
 
     /// Takes the turns, and checks that both sides exist and that the names are valid.
-    fn check(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn check(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         turns.need(self.containers())?;
         let record = turns.any(self.source.container)?.record.clone();
         context.expects(&record);
@@ -104,7 +104,7 @@ impl Pair {
     }
 
     /// Notes that both sides have changed. Each one's event names both.
-    fn note(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn note(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let containers = self.containers();
         for container in &containers {
             turns.touch(*container)?;
@@ -120,12 +120,12 @@ impl Pair {
 #[derive(Debug, Clone)]
 pub struct MakeLink {
     /// The sides to link, with the names of the link.
-    pub pair: Pair,
+    pub pair: CorrelatePair,
     /// The way to note the use.
-    pub ticket: Ticket,
+    pub ticket: TicketWriter,
 }
 
-impl Joint for MakeLink {
+impl JointCommand for MakeLink {
     type Reply = ();
     const NAME: &'static str = "object.correlate";
 
@@ -137,7 +137,7 @@ impl Joint for MakeLink {
         self.pair.containers()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let pair = &self.pair;
         pair.check(turns, context)?;
         let [link, _] = pair.links();
@@ -149,7 +149,7 @@ impl Joint for MakeLink {
             return Ok(());
         }
         for end in [link.source, link.target] {
-            if links_of(context.look(), View::Latest, end)?.len() >= MAX_CORRELATES {
+            if links_of(context.look(), ReadLevel::Latest, end)?.len() >= MAX_CORRELATES {
                 let message = format!("`{end}` has {MAX_CORRELATES} correlates; more are not allowed.");
                 let error = Error::new(Code::TooLarge, message).with_source(end).with_detail("limit", MAX_CORRELATES);
                 return Err(error.into());
@@ -159,8 +159,8 @@ impl Joint for MakeLink {
         if pair.target.item.is_none() {
             let by = pair.source.uuid(turns)?;
             let (user, at) = (&context.who.user, context.now_s());
-            let one = Use { kind: "correlate", name: &pair.target_name, by, user, at };
-            note(turns.any(pair.target.container)?, &one, self.ticket);
+            let one = ObjectUse { kind: "correlate", name: &pair.target_name, by, user, at };
+            note_use(turns.any(pair.target.container)?, &one, self.ticket);
         }
         pair.note(turns, context)
     }
@@ -168,9 +168,9 @@ impl Joint for MakeLink {
 
 /// Removes a link, made from either side.
 #[derive(Debug, Clone)]
-pub struct TakeLink(pub Pair);
+pub struct RemoveLink(pub CorrelatePair);
 
-impl Joint for TakeLink {
+impl JointCommand for RemoveLink {
     type Reply = ();
     const NAME: &'static str = "object.uncorrelate";
 
@@ -182,7 +182,7 @@ impl Joint for TakeLink {
         self.0.containers()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let pair = &self.0;
         pair.check(turns, context)?;
         let Some(link) = pair.existing(context)? else {

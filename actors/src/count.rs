@@ -11,7 +11,7 @@ use std::fmt::Display;
 /// assert_eq!(stet_actors::count::counted(1u32, "entry"), "1 entry");
 /// assert_eq!(stet_actors::count::counted(2u32, "entry"), "2 entries");
 /// ```
-pub fn counted<C: Display + PartialEq + From<u8>>(count: C, noun: &str) -> String {
+pub fn count_with_noun<C: Display + PartialEq + From<u8>>(count: C, noun: &str) -> String {
     if count == C::from(1) { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }
 }
 
@@ -42,8 +42,8 @@ mod tests {
             (2, "batch", "2 batches"),
             (11, "content file", "11 content files"),
         ] {
-            assert_eq!(counted(count, noun), text);
+            assert_eq!(count_with_noun(count, noun), text);
         }
-        assert_eq!(counted(1u64, "byte"), "1 byte");
+        assert_eq!(count_with_noun(1u64, "byte"), "1 byte");
     }
 }

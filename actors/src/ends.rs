@@ -3,7 +3,7 @@
 //! Events, the recycle bin, sessions, locks, messages, waiting mails and receipts all expire, and
 //! expired data is gone for good. A clock that is wrong for a moment must therefore expire nothing.
 //! Machines often start with a wrong clock, until it is synchronised. All expiry therefore uses
-//! [`Ends`] in place of the clock; each store has one. It compares the clock with the last time at
+//! [`ExpiryClock`] in place of the clock; each store has one. It compares the clock with the last time at
 //! which it was right, plus the time that has passed since. While the two are more than a day
 //! apart, nothing expires. A clock that is consistent for an hour is trusted. That covers a server
 //! which was down for a hundred days.
@@ -22,11 +22,11 @@ const APART_MS: u64 = 24 * 60 * 60 * 1000;
 /// The period after which a deviating but consistent clock is trusted, milliseconds.
 const DOUBTED_MS: u64 = 60 * 60 * 1000;
 
-/// The present time for decisions about expiry. Only [`Ends`] creates it.
+/// The present time for decisions about expiry. Only [`ExpiryClock`] creates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct EndTime(u64);
+pub struct ExpiryTime(u64);
 
-impl EndTime {
+impl ExpiryTime {
     /// Returns milliseconds since 1970-01-01T00:00:00Z.
     pub fn ms(self) -> u64 {
         self.0
@@ -39,60 +39,60 @@ impl EndTime {
 }
 
 /// The clock for expiry, which reports no time while the system clock is in doubt.
-pub struct Ends {
+pub struct ExpiryClock {
     clock: Arc<dyn Clock>,
-    known: Mutex<Known>,
+    known: Mutex<ClockHistory>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ClockHistory {
     /// The last trusted reading of the clock; `None` before the first use if no earlier time is
     /// known.
-    believed: Option<Reading>,
+    believed: Option<ClockReading>,
     /// The first of the present untrusted readings, which are consistent with each other.
-    doubted: Option<Reading>,
+    doubted: Option<ClockReading>,
 }
 
 /// A reading of the clock, with the steady time at which it was taken.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct ClockReading {
     now_ms: u64,
     steady_ms: u64,
 }
 
-impl Reading {
-    fn of(clock: &dyn Clock) -> Reading {
-        Reading { now_ms: clock.now_ms(), steady_ms: clock.steady_ms() }
+impl ClockReading {
+    fn of(clock: &dyn Clock) -> ClockReading {
+        ClockReading { now_ms: clock.now_ms(), steady_ms: clock.steady_ms() }
     }
 
-    fn until(self, later: Reading) -> u64 {
+    fn until(self, later: ClockReading) -> u64 {
         later.steady_ms.saturating_sub(self.steady_ms)
     }
 
     /// Reports whether a later reading is consistent with this one and the time that has passed.
-    fn leads_to(self, later: Reading) -> bool {
+    fn leads_to(self, later: ClockReading) -> bool {
         later.now_ms.abs_diff(self.now_ms.saturating_add(self.until(later))) <= APART_MS
     }
 }
 
-impl Ends {
+impl ExpiryClock {
     /// Creates the expiry clock of a store. `last_ms` is the newest time known from before; the
     /// clock was right then.
-    pub fn since(clock: Arc<dyn Clock>, last_ms: Option<u64>) -> Ends {
-        let believed = last_ms.map(|now_ms| Reading { now_ms, steady_ms: clock.steady_ms() });
-        Ends { clock, known: Mutex::new(Known { believed, doubted: None }) }
+    pub fn since(clock: Arc<dyn Clock>, last_ms: Option<u64>) -> ExpiryClock {
+        let believed = last_ms.map(|now_ms| ClockReading { now_ms, steady_ms: clock.steady_ms() });
+        ExpiryClock { clock, known: Mutex::new(ClockHistory { believed, doubted: None }) }
     }
 
     /// Creates the expiry clock of a store without known earlier times: the first reading is
     /// trusted.
-    pub fn by(clock: Arc<dyn Clock>) -> Ends {
-        Ends::since(clock, None)
+    pub fn by(clock: Arc<dyn Clock>) -> ExpiryClock {
+        ExpiryClock::since(clock, None)
     }
 
     /// Returns the present time for decisions about expiry; `None` while the clock may be wrong.
     /// Then nothing may expire.
-    pub fn now(&self) -> Option<EndTime> {
-        let reading = Reading::of(&*self.clock);
+    pub fn now(&self) -> Option<ExpiryTime> {
+        let reading = ClockReading::of(&*self.clock);
         let mut known = self.known.lock();
         let believed = known.believed.filter(|believed| !believed.leads_to(reading));
         if let Some(believed) = believed {
@@ -100,8 +100,8 @@ impl Ends {
             let Some(doubted) = same else {
                 known.doubted = Some(reading);
                 tracing::warn!(
-                    clock = told(reading.now_ms),
-                    last = told(believed.now_ms),
+                    clock = format_time(reading.now_ms),
+                    last = format_time(believed.now_ms),
                     "the clock is more than a day from where it should be by what was last known of it: nothing ends by time before it \
                      has said so for an hour; if it is wrong, set it right"
                 );
@@ -113,28 +113,28 @@ impl Ends {
         }
         if known.doubted.take().is_some() {
             tracing::info!(
-                clock = told(reading.now_ms),
+                clock = format_time(reading.now_ms),
                 "the clock is believed: what is past its time ends from now on"
             );
         }
         known.believed = Some(reading);
-        Some(EndTime(reading.now_ms))
+        Some(ExpiryTime(reading.now_ms))
     }
 
-    /// Returns the last trusted time of the clock, to be stored for [`Ends::since`].
+    /// Returns the last trusted time of the clock, to be stored for [`ExpiryClock::since`].
     pub fn last_ms(&self) -> Option<u64> {
         self.known.lock().believed.map(|believed| believed.now_ms)
     }
 }
 
-impl fmt::Debug for Ends {
+impl fmt::Debug for ExpiryClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ends").field("known", &*self.known.lock()).finish_non_exhaustive()
     }
 }
 
 /// Formats a time for people. Times after the year 9999 are shown as its last second.
-fn told(at_ms: u64) -> String {
+fn format_time(at_ms: u64) -> String {
     const LAST_MS: u64 = 253_402_300_799_000;
     humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at_ms.min(LAST_MS))).to_string()
 }
@@ -152,9 +152,9 @@ mod tests {
         duration.as_millis() as u64
     }
 
-    fn ends(now_ms: u64, last_ms: Option<u64>) -> (ManualClock, Ends) {
+    fn ends(now_ms: u64, last_ms: Option<u64>) -> (ManualClock, ExpiryClock) {
         let clock = ManualClock::at(now_ms);
-        (clock.clone(), Ends::since(Arc::new(clock), last_ms))
+        (clock.clone(), ExpiryClock::since(Arc::new(clock), last_ms))
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(ends.now(), None);
         assert_eq!(ends.last_ms(), Some(THEN), "what the next start is to know");
         clock.set(THEN + ms(HOUR));
-        assert_eq!(ends.now().map(EndTime::ms), Some(THEN + ms(HOUR)));
+        assert_eq!(ends.now().map(ExpiryTime::ms), Some(THEN + ms(HOUR)));
         assert_eq!(ends.last_ms(), Some(THEN + ms(HOUR)));
     }
 
@@ -174,7 +174,7 @@ mod tests {
         let (clock, ends) = ends(THEN + ms(100 * DAY), Some(THEN));
         assert_eq!(ends.now(), None);
         clock.advance(HOUR);
-        assert_eq!(ends.now().map(EndTime::s), Some((THEN + ms(100 * DAY + HOUR)) / 1000));
+        assert_eq!(ends.now().map(ExpiryTime::s), Some((THEN + ms(100 * DAY + HOUR)) / 1000));
         clock.advance(50 * DAY);
         assert!(ends.now().is_some(), "the time has passed, although nobody asked");
     }

@@ -123,7 +123,7 @@ pub const MAX_SOURCE_BYTES: usize = 16_384;
 
 /// Shortens a text to at most `most` bytes by leaving out its middle. The beginning and the end
 /// stay, so that a sentence remains one.
-pub fn shortened(text: String, most: usize) -> String {
+pub fn shorten_text(text: String, most: usize) -> String {
     const GAP: &str = " … ";
     if text.len() <= most {
         return text;
@@ -153,7 +153,7 @@ pub struct Error {
 }
 
 /// Escapes control characters for a message, as JSON does.
-pub fn printable(text: &str) -> String {
+pub fn escape_control_characters(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() {
@@ -169,13 +169,13 @@ impl Error {
     /// Creates an error. The middle of the message is left out if a client's value makes it very
     /// long.
     pub fn new(code: Code, message: impl Into<String>) -> Error {
-        Error { code, message: shortened(message.into(), MAX_MESSAGE_BYTES), source: None, details: None }
+        Error { code, message: shorten_text(message.into(), MAX_MESSAGE_BYTES), source: None, details: None }
     }
 
     /// Adds the source that the error concerns; the middle of an overlong text is left out.
     #[must_use]
     pub fn with_source(mut self, source: impl fmt::Display) -> Error {
-        self.source = Some(shortened(source.to_string(), MAX_SOURCE_BYTES));
+        self.source = Some(shorten_text(source.to_string(), MAX_SOURCE_BYTES));
         self
     }
 
@@ -183,7 +183,7 @@ impl Error {
     #[must_use]
     pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Error {
         let short = |value: Value| match value {
-            Value::String(text) => Value::String(shortened(text, MAX_SOURCE_BYTES)),
+            Value::String(text) => Value::String(shorten_text(text, MAX_SOURCE_BYTES)),
             value => value,
         };
         let value = match value.into() {
@@ -197,7 +197,7 @@ impl Error {
     /// Returns the same error with a new message, derived from the old one.
     #[must_use]
     pub fn rephrased(self, sentence: impl FnOnce(&str) -> String) -> Error {
-        Error { message: shortened(sentence(&self.message), MAX_MESSAGE_BYTES), ..self }
+        Error { message: shorten_text(sentence(&self.message), MAX_MESSAGE_BYTES), ..self }
     }
 
     /// Returns the error for a source that fits no object visible to the caller.
@@ -268,7 +268,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_shortened_to_so_many_bytes(text: String, most in 8usize..64) {
-            let short = shortened(text.clone(), most);
+            let short = shorten_text(text.clone(), most);
             prop_assert!(short.len() <= most);
             prop_assert!(text.len() > most || short == text);
         }

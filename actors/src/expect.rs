@@ -1,7 +1,7 @@
 //! Preconditions for the objects that a call changes: `If-Match` (docs/api/README.md, "Conditional
 //! requests").
 //!
-//! A precondition is part of the [`Request`](crate::runtime::Request). The command names the
+//! A precondition is part of the [`ChangeRequest`](crate::runtime::ChangeRequest). The command names the
 //! objects that it applies to ([`Context::expects`](crate::command::Context::expects)). Only within
 //! the command is it certain which object a creation meets, and that nobody interferes. A
 //! conditional command that names no object is refused. That covers a creation that meets no object
@@ -15,28 +15,28 @@ use crate::object::Record;
 
 /// The state of an object that an ETag names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Tag {
+pub struct RevisionTag {
     /// The object; never one of its versions.
     pub object: Loid,
     /// The revision of the object.
     pub revision: u64,
 }
 
-impl Tag {
+impl RevisionTag {
     /// Returns the tag of the object at its present revision.
-    pub fn of(record: &Record) -> Tag {
-        Tag::at(record, record.revision)
+    pub fn of(record: &Record) -> RevisionTag {
+        RevisionTag::at(record, record.revision)
     }
 
     /// Returns the tag of the object at that revision.
-    pub fn at(record: &Record, revision: u64) -> Tag {
-        Tag { object: record.loid.object(), revision }
+    pub fn at(record: &Record, revision: u64) -> RevisionTag {
+        RevisionTag { object: record.loid.object(), revision }
     }
 }
 
 /// The precondition of a call: the states in which an object may be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expect {
+pub enum Precondition {
     /// Any state, but the object must exist.
     Any,
     /// No object: the command may only make a new one.
@@ -44,9 +44,9 @@ pub enum Expect {
     /// One of the given states. The cost of a check does not depend on their number.
     OneOf {
         /// The states that match.
-        tags: HashSet<Tag>,
+        tags: HashSet<RevisionTag>,
         /// The states that the caller names by weak tags, which never match (RFC 9110, 13.1.1).
-        weak: HashSet<Tag>,
+        weak: HashSet<RevisionTag>,
     },
 }
 
@@ -54,10 +54,10 @@ pub enum Expect {
 const ABOUT_WEAK: &str = "weak tags (`W/\"…\"`) match nothing. A proxy that compresses replies weakens their tags: \
                           switch its compression off for this server, or send the tag without `W/`.";
 
-impl Expect {
+impl Precondition {
     /// Expects one of these states.
-    pub fn one_of(tags: impl IntoIterator<Item = Tag>) -> Expect {
-        Expect::OneOf { tags: tags.into_iter().collect(), weak: HashSet::new() }
+    pub fn one_of(tags: impl IntoIterator<Item = RevisionTag>) -> Precondition {
+        Precondition::OneOf { tags: tags.into_iter().collect(), weak: HashSet::new() }
     }
 
     /// Checks that an object is in an expected state.
@@ -65,13 +65,13 @@ impl Expect {
     /// # Errors
     /// `PreconditionFailed`.
     pub(crate) fn check(&self, record: &Record) -> Result<()> {
-        if matches!(self, Expect::Nothing) {
+        if matches!(self, Precondition::Nothing) {
             let message =
                 format!("`If-None-Match: *` allows a new object alone, and the call meets `{}`.", record.loid);
             return Err(Error::new(Code::PreconditionFailed, message).with_source(record.loid));
         }
-        let Expect::OneOf { tags, weak } = self else { return Ok(()) };
-        let now = Tag::of(record);
+        let Precondition::OneOf { tags, weak } = self else { return Ok(()) };
+        let now = RevisionTag::of(record);
         if tags.contains(&now) {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Expect {
 
     /// Reports whether the caller names the present state of an object, and so has seen it.
     pub(crate) fn names(&self, record: &Record) -> bool {
-        matches!(self, Expect::OneOf { tags, .. } if tags.contains(&Tag::of(record)))
+        matches!(self, Precondition::OneOf { tags, .. } if tags.contains(&RevisionTag::of(record)))
     }
 
     /// Returns the refusal of a command that meets no object.

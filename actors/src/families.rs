@@ -24,33 +24,33 @@ use crate::web_container::WebContainer;
 /// A list of families. A repository is started with one, which must stay the same as long as its
 /// rows exist.
 #[derive(Debug, Clone, Copy)]
-pub struct Families(&'static [Entry]);
+pub struct Families(&'static [FamilyEntry]);
 
 /// The type of [`Registry::start`] for one family.
-type Start = fn(&Registry, Loid, Option<watch::Receiver<()>>, u64) -> Arc<dyn AnyHandle>;
+type ContainerStarter = fn(&Registry, Loid, Option<watch::Receiver<()>>, u64) -> Arc<dyn AnyHandle>;
 
 /// A family's entry in the list.
 #[derive(Debug, Clone, Copy)]
-pub struct Entry {
+pub struct FamilyEntry {
     kind: FamilyKind,
     parts: &'static [PartKind],
     hides_parts: bool,
     part_events: &'static [&'static str],
     prove: fn(&Record, &mut Proof<'_>) -> Result<(), StoreError>,
-    start: Start,
+    start: ContainerStarter,
 }
 
 /// The list is a static, so that its functions are compiled in this crate only. A constant would
 /// compile them again in each crate that uses it.
-static LIST: [Entry; 8] = [
-    Entry::of::<Document>(),
-    Entry::of::<Folder>(),
-    Entry::of::<Drawer>(),
-    Entry::of::<Liveblog>(),
-    Entry::of::<Topic>(),
-    Entry::of::<TopicPlan>(),
-    Entry::of::<Bundle>(),
-    Entry::of::<WebContainer>(),
+static LIST: [FamilyEntry; 8] = [
+    FamilyEntry::of::<Document>(),
+    FamilyEntry::of::<Folder>(),
+    FamilyEntry::of::<Drawer>(),
+    FamilyEntry::of::<Liveblog>(),
+    FamilyEntry::of::<Topic>(),
+    FamilyEntry::of::<TopicPlan>(),
+    FamilyEntry::of::<Bundle>(),
+    FamilyEntry::of::<WebContainer>(),
 ];
 
 impl Families {
@@ -62,7 +62,7 @@ impl Families {
     /// # Panics
     /// If two of them have the same kind of objects, or the same kind of parts that are rows. For a
     /// constant list the compiler reports it.
-    pub const fn of(list: &'static [Entry]) -> Families {
+    pub const fn of(list: &'static [FamilyEntry]) -> Families {
         let mut one = 0;
         while one < list.len() {
             let mut other = one + 1;
@@ -77,7 +77,7 @@ impl Families {
     }
 
     /// Returns the family of objects of a kind; `None` for a kind that is only a name.
-    pub fn get(self, kind: FamilyKind) -> Option<&'static Entry> {
+    pub fn get(self, kind: FamilyKind) -> Option<&'static FamilyEntry> {
         self.0.iter().find(|entry| entry.kind == kind)
     }
 
@@ -97,10 +97,10 @@ impl Families {
     }
 }
 
-impl Entry {
+impl FamilyEntry {
     /// Creates the entry of a family.
-    pub const fn of<F: Family>() -> Entry {
-        Entry {
+    pub const fn of<F: Family>() -> FamilyEntry {
+        FamilyEntry {
             kind: F::KIND,
             parts: F::PARTS,
             hides_parts: F::HIDES_PARTS,

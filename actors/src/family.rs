@@ -4,10 +4,10 @@
 
 use std::fmt::Debug;
 
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::id::Loid;
 use crate::object::{CreateMode, FamilyKind, Object, Record};
-use crate::part::{PartKind, Parts};
+use crate::part::{PartKind, PartReader};
 use crate::proof::Proof;
 use crate::store::StoreError;
 
@@ -41,14 +41,14 @@ pub trait Family: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] if a row can't be decoded.
-    fn load(object: Object, parts: &Parts<'_>) -> Result<Self::State, StoreError>;
+    fn load(object: Object, parts: &PartReader<'_>) -> Result<Self::State, StoreError>;
 
     /// Puts the parts of a new container, whose record and attributes the caller puts. Returns the
     /// bytes of memory that the container takes ([`State::bytes`]).
     ///
     /// # Errors
     /// An error if a rule forbids it; then nothing is made.
-    fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<usize, Fault>;
+    fn make(new: &Self::New, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault>;
 
     /// Writes the given settings over an existing container: `Replace` sets all of them,
     /// `NewVersion` only those that were given.
@@ -60,7 +60,7 @@ pub trait Family: Sized + Send + Sync + 'static {
         state: &mut Self::State,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault>;
+    ) -> Result<(), CommandFault>;
 
     /// Informs a container of the new state of an object that its parts hold
     /// ([`crate::object::hold`]). It is called once for each object, however many parts hold it.
@@ -70,7 +70,12 @@ pub trait Family: Sized + Send + Sync + 'static {
     /// # Errors
     /// Errors of the store. A family that holds no objects always fails, as only a corrupt index
     /// can name it as a container of the member.
-    fn member(state: &mut Self::State, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn member(
+        state: &mut Self::State,
+        member: Loid,
+        becomes: MemberFate,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
         let _ = (becomes, context);
         let container = state.object().record.loid;
         Err(StoreError::Corrupt(format!("{container} holds no objects, and an index says that it holds {member}"))
@@ -81,7 +86,7 @@ pub trait Family: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// Errors of the store.
-    fn dissolve(state: &mut Self::State, context: &mut Context<'_>) -> Result<(), Fault>;
+    fn dissolve(state: &mut Self::State, context: &mut Context<'_>) -> Result<(), CommandFault>;
 
     /// Checks the family's own rules for a container's rows. The general checks are done before:
     /// each row can be decoded, and has its index entries.
@@ -96,7 +101,7 @@ pub trait Family: Sized + Send + Sync + 'static {
 
 /// The new state of an object that a container holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum MemberFate {
     /// The object is moved to the recycle bin.
     Hidden,
     /// The object is restored from the recycle bin.
@@ -121,18 +126,18 @@ pub trait State: Clone + Debug + Send + Sync + Unpin + 'static {
 
 /// The state of a container that has nothing but its object.
 #[derive(Debug, Clone)]
-pub struct Plain {
+pub struct PlainState {
     object: Object,
 }
 
-impl Plain {
+impl PlainState {
     /// Creates the state of a container.
-    pub fn new(object: Object) -> Plain {
-        Plain { object }
+    pub fn new(object: Object) -> PlainState {
+        PlainState { object }
     }
 }
 
-impl State for Plain {
+impl State for PlainState {
     fn object(&self) -> &Object {
         &self.object
     }
@@ -154,23 +159,23 @@ macro_rules! plain_family {
         pub struct $name;
 
         impl $crate::family::Family for $name {
-            type State = $crate::family::Plain;
+            type State = $crate::family::PlainState;
             type New = ();
             const KIND: $crate::object::FamilyKind = $crate::object::FamilyKind::$name;
             const HAS_CONTENT: bool = $has_content;
 
             fn load(
                 object: $crate::object::Object,
-                _: &$crate::part::Parts<'_>,
+                _: &$crate::part::PartReader<'_>,
             ) -> Result<Self::State, $crate::store::StoreError> {
-                Ok($crate::family::Plain::new(object))
+                Ok($crate::family::PlainState::new(object))
             }
 
             fn make(
                 (): &(),
                 object: $crate::object::Object,
                 _: &mut $crate::command::Context<'_>,
-            ) -> Result<usize, $crate::command::Fault> {
+            ) -> Result<usize, $crate::command::CommandFault> {
                 Ok(object.bytes())
             }
 
@@ -179,14 +184,14 @@ macro_rules! plain_family {
                 _: &mut Self::State,
                 _: $crate::object::CreateMode,
                 _: &mut $crate::command::Context<'_>,
-            ) -> Result<(), $crate::command::Fault> {
+            ) -> Result<(), $crate::command::CommandFault> {
                 Ok(())
             }
 
             fn dissolve(
                 _: &mut Self::State,
                 _: &mut $crate::command::Context<'_>,
-            ) -> Result<(), $crate::command::Fault> {
+            ) -> Result<(), $crate::command::CommandFault> {
                 Ok(())
             }
         }

@@ -116,7 +116,7 @@ impl fmt::Display for Loid {
 }
 
 /// Parses digits only. `u64::from_str` would also accept a sign, which a loid does not have.
-fn number<T: FromStr>(text: &str) -> Option<T> {
+fn parse_number<T: FromStr>(text: &str) -> Option<T> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
@@ -131,15 +131,15 @@ impl FromStr for Loid {
     fn from_str(text: &str) -> Result<Loid, NotAnIdentifier> {
         let parse = || {
             let (database, rest) = match text.split_once('$') {
-                Some((database, rest)) => (DatabaseId(number(database)?), rest),
+                Some((database, rest)) => (DatabaseId(parse_number(database)?), rest),
                 None => (DatabaseId::main(), text),
             };
             let mut parts = rest.split('.');
             let loid = Loid {
                 database,
-                major: number(parts.next()?)?,
-                version: number(parts.next()?)?,
-                number: number(parts.next()?)?,
+                major: parse_number(parts.next()?)?,
+                version: parse_number(parts.next()?)?,
+                number: parse_number(parts.next()?)?,
             };
             parts.next().is_none().then_some(loid)
         };
@@ -205,7 +205,7 @@ macro_rules! number_id {
         impl FromStr for $name {
             type Err = NotAnIdentifier;
             fn from_str(text: &str) -> Result<Self, NotAnIdentifier> {
-                number(text).map($name).ok_or(NotAnIdentifier)
+                parse_number(text).map($name).ok_or(NotAnIdentifier)
             }
         }
     };
@@ -216,7 +216,7 @@ number_id! {
     ShortcutId
 }
 
-/// The identifiers as regular expressions, for schemas. Each stands alone; [`Source`]'s schema
+/// The identifiers as regular expressions, for schemas. Each stands alone; [`ObjectSource`]'s schema
 /// combines them.
 const LOID: &str = r"(?:[0-9]+\$)?[0-9]+\.[0-9]+\.[0-9]+";
 const UUID: &str =
@@ -243,7 +243,7 @@ text_schema!(Loid, "a loid", "1$1.0.4711", "^{LOID}$");
 text_schema!(ObjectUuid, "a uuid", "0190f3a1-7c1e-7000-8000-0123456789ab", "^{UUID}$");
 text_schema!(ShortcutId, "the id of an item of a drawer", "4711", "^{NUMBER}$");
 // Of a path, the schema only checks that it is absolute; the call reports errors in its names.
-text_schema!(Source, "a loid, uuid or path", "/News/City/harbour-ferry.xml", "^(?:/|(?:{LOID}|{UUID})$)");
+text_schema!(ObjectSource, "a loid, uuid or path", "/News/City/harbour-ferry.xml", "^(?:/|(?:{LOID}|{UUID})$)");
 
 macro_rules! text_serde {
     ($name:ident, $what:literal, $example:literal) => {
@@ -264,11 +264,11 @@ macro_rules! text_serde {
 }
 
 text_serde!(Loid, "a loid", "1$1.0.4711");
-text_serde!(Source, "a loid, uuid or path", "/News/City/harbour-ferry.xml");
+text_serde!(ObjectSource, "a loid, uuid or path", "/News/City/harbour-ferry.xml");
 
 /// The `source` by which a client names an object (docs/api/README.md, "Sources").
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum ObjectSource {
     /// A loid; with a version other than 0, it names that version of the object.
     Loid(Loid),
     /// A uuid.
@@ -277,9 +277,9 @@ pub enum Source {
     Path(String),
 }
 
-impl Source {
+impl ObjectSource {
     /// Parses a source; the error is for a text that is none of the three.
-    pub fn parse(parameter: &str, text: &str) -> Result<Source, Error> {
+    pub fn parse(parameter: &str, text: &str) -> Result<ObjectSource, Error> {
         text.parse().map_err(|_| {
             Error::new(
                 Code::InvalidParameter,
@@ -290,35 +290,35 @@ impl Source {
     }
 }
 
-impl FromStr for Source {
+impl FromStr for ObjectSource {
     type Err = NotAnIdentifier;
 
-    fn from_str(text: &str) -> Result<Source, NotAnIdentifier> {
+    fn from_str(text: &str) -> Result<ObjectSource, NotAnIdentifier> {
         if text.starts_with('/') {
             // `path?uuid=<uuid>`: clients append the uuid they know, and it wins
             // (docs/api/README.md, "Sources").
             if let Some((_, uuid)) = text.rsplit_once("?uuid=") {
-                return uuid.parse().map(Source::Uuid);
+                return uuid.parse().map(ObjectSource::Uuid);
             }
-            return Ok(Source::Path(text.to_owned()));
+            return Ok(ObjectSource::Path(text.to_owned()));
         }
-        text.parse().map(Source::Loid).or_else(|_| text.parse().map(Source::Uuid))
+        text.parse().map(ObjectSource::Loid).or_else(|_| text.parse().map(ObjectSource::Uuid))
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ObjectSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Loid(loid) => loid.fmt(f),
-            Source::Uuid(uuid) => uuid.fmt(f),
-            Source::Path(path) => f.write_str(path),
+            ObjectSource::Loid(loid) => loid.fmt(f),
+            ObjectSource::Uuid(uuid) => uuid.fmt(f),
+            ObjectSource::Path(path) => f.write_str(path),
         }
     }
 }
 
-impl From<Loid> for Source {
-    fn from(loid: Loid) -> Source {
-        Source::Loid(loid)
+impl From<Loid> for ObjectSource {
+    fn from(loid: Loid) -> ObjectSource {
+        ObjectSource::Loid(loid)
     }
 }
 
@@ -345,24 +345,24 @@ mod tests {
 
     #[test]
     fn a_source_is_told_by_its_form() {
-        assert!(matches!("/a/b".parse(), Ok(Source::Path(_))));
-        assert!(matches!("1$1.0.5".parse(), Ok(Source::Loid(_))));
+        assert!(matches!("/a/b".parse(), Ok(ObjectSource::Path(_))));
+        assert!(matches!("1$1.0.5".parse(), Ok(ObjectSource::Loid(_))));
         for uuid in [
             "0190F3A1-7C1E-7000-8000-0123456789AB",
             "0190f3a17c1e700080000123456789ab",
             "{0190f3a1-7c1e-7000-8000-0123456789ab}",
         ] {
-            let source: Source = uuid.parse().unwrap();
+            let source: ObjectSource = uuid.parse().unwrap();
             assert_eq!(source.to_string(), "0190f3a1-7c1e-7000-8000-0123456789ab");
         }
-        assert!("news".parse::<Source>().is_err());
+        assert!("news".parse::<ObjectSource>().is_err());
     }
 
     #[test]
     fn the_uuid_wins_over_the_path_before_it() {
-        let source: Source = "/a/b?uuid=0190f3a1-7c1e-7000-8000-0123456789ab".parse().unwrap();
-        assert!(matches!(source, Source::Uuid(_)));
-        assert!("/a/b?uuid=nonsense".parse::<Source>().is_err());
+        let source: ObjectSource = "/a/b?uuid=0190f3a1-7c1e-7000-8000-0123456789ab".parse().unwrap();
+        assert!(matches!(source, ObjectSource::Uuid(_)));
+        assert!("/a/b?uuid=nonsense".parse::<ObjectSource>().is_err());
     }
 
     proptest! {
@@ -375,7 +375,7 @@ mod tests {
 
         #[test]
         fn any_text_is_parsed_or_refused(text: String) {
-            let _ = text.parse::<Source>();
+            let _ = text.parse::<ObjectSource>();
         }
     }
 }

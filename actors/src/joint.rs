@@ -12,14 +12,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
-use crate::family::{Family, Fate, State};
+use crate::family::{Family, MemberFate, State};
 use crate::id::Loid;
 use crate::object::{Object, Record};
 
 /// A change of several containers.
-pub trait Joint: Send + Sync + 'static {
+pub trait JointCommand: Send + Sync + 'static {
     /// The reply to the caller once the change is on disk; see [`crate::command::Command::Reply`].
     type Reply: Serialize + DeserializeOwned + Send + 'static;
     /// The name in events, logs and metrics.
@@ -45,7 +45,7 @@ pub trait Joint: Send + Sync + 'static {
     }
 
     /// Returns the object that the reply is about. The caller gets the object's state after the
-    /// command ([`crate::runtime::Jointly::left`]).
+    /// command ([`crate::runtime::JointResult::left`]).
     fn about(&self, _reply: &Self::Reply) -> Option<Loid> {
         None
     }
@@ -60,25 +60,25 @@ pub trait Joint: Send + Sync + 'static {
     fn wants(&self) -> Vec<Loid>;
 
     /// Applies the command; see [`crate::command::Command::apply`]. The command may turn out to
-    /// need more containers ([`Fault::NeedsTurns`], also when [`Turns`] lacks one). Then it is
+    /// need more containers ([`CommandFault::NeedsTurns`], also when [`ContainerTurns`] lacks one). Then it is
     /// applied again from the start, with their turns too.
     ///
     /// # Errors
     /// An error if a rule forbids it; then nothing is changed.
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Self::Reply, Fault>;
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<Self::Reply, CommandFault>;
 }
 
 /// The states that a joint command may change.
 #[derive(Default)]
-pub struct Turns {
-    taken: BTreeMap<Loid, Taken>,
+pub struct ContainerTurns {
+    taken: BTreeMap<Loid, TakenTurn>,
     missing: BTreeSet<Loid>,
     /// The live containers that are about to be discarded or destroyed along with a folder above
     /// them.
     leaving: BTreeSet<Loid>,
 }
 
-struct Taken {
+struct TakenTurn {
     state: Box<dyn AnyState>,
     gone: bool,
 }
@@ -88,15 +88,15 @@ trait AnyState: Send {
     fn object(&self) -> &Object;
     fn object_mut(&mut self) -> &mut Object;
     fn has_content(&self) -> bool;
-    fn member(&mut self, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault>;
-    fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault>;
+    fn member(&mut self, member: Loid, becomes: MemberFate, context: &mut Context<'_>) -> Result<(), CommandFault>;
+    fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), CommandFault>;
     fn as_any(&mut self) -> &mut dyn Any;
     fn into_any(self: Box<Self>) -> Box<dyn Any + Send>;
 }
 
-struct Typed<F: Family>(F::State);
+struct TypedState<F: Family>(F::State);
 
-impl<F: Family> AnyState for Typed<F> {
+impl<F: Family> AnyState for TypedState<F> {
     fn object(&self) -> &Object {
         self.0.object()
     }
@@ -106,10 +106,10 @@ impl<F: Family> AnyState for Typed<F> {
     fn has_content(&self) -> bool {
         F::HAS_CONTENT
     }
-    fn member(&mut self, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn member(&mut self, member: Loid, becomes: MemberFate, context: &mut Context<'_>) -> Result<(), CommandFault> {
         F::member(&mut self.0, member, becomes, context)
     }
-    fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), CommandFault> {
         F::dissolve(&mut self.0, context)
     }
     fn as_any(&mut self) -> &mut dyn Any {
@@ -120,13 +120,13 @@ impl<F: Family> AnyState for Typed<F> {
     }
 }
 
-impl Turns {
+impl ContainerTurns {
     /// Returns the state of a live container of the family.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is in the
+    /// [`CommandFault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is in the
     /// recycle bin or destroyed; `InvalidType` if it belongs to another family.
-    pub fn get<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
+    pub fn get<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, CommandFault> {
         let object = self.any(loid)?;
         if object.record.is_discarded() {
             return Err(Error::not_found(loid).into());
@@ -137,12 +137,12 @@ impl Turns {
     /// Returns the state of a container of the family, in the recycle bin or not.
     ///
     /// # Errors
-    /// Those of [`Turns::get`].
-    pub fn of_family<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, Fault> {
+    /// Those of [`ContainerTurns::get`].
+    pub fn of_family<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, CommandFault> {
         self.any(loid)?;
         let state = self.state(loid)?;
         let kind = state.object().record.family;
-        let typed = state.as_any().downcast_mut::<Typed<F>>().ok_or_else(|| {
+        let typed = state.as_any().downcast_mut::<TypedState<F>>().ok_or_else(|| {
             let message = format!("`{loid}` is a {kind:?}, where a {:?} is wanted.", F::KIND);
             Error::new(Code::InvalidType, message).with_source(loid)
         })?;
@@ -152,9 +152,9 @@ impl Turns {
     /// Returns the object of a container of any family, in the recycle bin or not.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is destroyed,
+    /// [`CommandFault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is destroyed,
     /// or is leaving along with a folder.
-    pub fn any(&mut self, loid: Loid) -> Result<&mut Object, Fault> {
+    pub fn any(&mut self, loid: Loid) -> Result<&mut Object, CommandFault> {
         if self.leaving.contains(&loid) {
             return Err(Error::not_found(loid).into());
         }
@@ -165,15 +165,15 @@ impl Turns {
     /// which are neither in the record, nor in the parts, nor in the names.
     ///
     /// # Errors
-    /// Those of [`Turns::any`].
-    pub(crate) fn touch(&mut self, loid: Loid) -> Result<(), Fault> {
+    /// Those of [`ContainerTurns::any`].
+    pub(crate) fn touch(&mut self, loid: Loid) -> Result<(), CommandFault> {
         let record = &mut self.any(loid)?.record;
         *record = Arc::new((**record).clone());
         Ok(())
     }
 
     /// Reports whether the container has content ([`Family::HAS_CONTENT`]).
-    pub(crate) fn has_content(&mut self, loid: Loid) -> Result<bool, Fault> {
+    pub(crate) fn has_content(&mut self, loid: Loid) -> Result<bool, CommandFault> {
         Ok(self.state(loid)?.has_content())
     }
 
@@ -182,9 +182,9 @@ impl Turns {
         &mut self,
         container: Loid,
         member: Loid,
-        becomes: Fate,
+        becomes: MemberFate,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         let begun = context.rows_noted();
         self.state(container)?.member(member, becomes, context)?;
         // The change follows from that of the object, and a closed container can't prevent it.
@@ -193,16 +193,16 @@ impl Turns {
     }
 
     /// Removes all parts of a container that is destroyed ([`Family::dissolve`]).
-    pub(crate) fn dissolve(&mut self, loid: Loid, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(crate) fn dissolve(&mut self, loid: Loid, context: &mut Context<'_>) -> Result<(), CommandFault> {
         self.state(loid)?.dissolve(context)
     }
 
-    fn state(&mut self, loid: Loid) -> Result<&mut dyn AnyState, Fault> {
+    fn state(&mut self, loid: Loid) -> Result<&mut dyn AnyState, CommandFault> {
         if self.missing.contains(&loid) {
             return Err(Error::not_found(loid).into());
         }
         match self.taken.get_mut(&loid) {
-            None => Err(Fault::NeedsTurns(vec![loid])),
+            None => Err(CommandFault::NeedsTurns(vec![loid])),
             Some(taken) if taken.gone => Err(Error::not_found(loid).into()),
             Some(taken) => Ok(&mut *taken.state),
         }
@@ -211,11 +211,11 @@ impl Turns {
     /// Ensures that the turns of all these containers have been taken.
     ///
     /// # Errors
-    /// [`Fault::NeedsTurns`] with those that have not.
-    pub fn need(&self, loids: impl IntoIterator<Item = Loid>) -> Result<(), Fault> {
+    /// [`CommandFault::NeedsTurns`] with those that have not.
+    pub fn need(&self, loids: impl IntoIterator<Item = Loid>) -> Result<(), CommandFault> {
         let more: Vec<Loid> =
             loids.into_iter().filter(|loid| !self.taken.contains_key(loid) && !self.missing.contains(loid)).collect();
-        if more.is_empty() { Ok(()) } else { Err(Fault::NeedsTurns(more)) }
+        if more.is_empty() { Ok(()) } else { Err(CommandFault::NeedsTurns(more)) }
     }
 
     /// Returns the record of a container whose turn has been taken, with the command's changes;
@@ -238,7 +238,7 @@ impl Turns {
     }
 
     pub(crate) fn lend<F: Family>(&mut self, loid: Loid, state: F::State) {
-        self.taken.insert(loid, Taken { state: Box::new(Typed::<F>(state)), gone: false });
+        self.taken.insert(loid, TakenTurn { state: Box::new(TypedState::<F>(state)), gone: false });
     }
 
     /// Marks a container as leaving along with a folder above it. It is no longer found, but its
@@ -259,6 +259,6 @@ impl Turns {
             return None;
         }
         // It was lent as a state of `F` and can only be changed, not replaced.
-        taken.state.into_any().downcast::<Typed<F>>().ok().map(|typed| typed.0)
+        taken.state.into_any().downcast::<TypedState<F>>().ok().map(|typed| typed.0)
     }
 }

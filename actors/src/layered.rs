@@ -18,19 +18,19 @@ const LATELY: usize = 32;
 /// An ordered map whose recent changes lie above a tree. Keys and values are copied at each change:
 /// they are small, and copying them counts no references.
 #[derive(Debug, Clone)]
-pub struct Layered<K: Ord, V> {
+pub struct LayeredMap<K: Ord, V> {
     tree: OrdMap<K, V>,
     /// The keys whose value differs from the tree's, or that have none any more; sorted and unique.
     lately: Arc<[(K, Option<V>)]>,
 }
 
-impl<K: Ord + Clone, V: Clone> Default for Layered<K, V> {
-    fn default() -> Layered<K, V> {
-        Layered { tree: OrdMap::new(), lately: Arc::new([]) }
+impl<K: Ord + Clone, V: Clone> Default for LayeredMap<K, V> {
+    fn default() -> LayeredMap<K, V> {
+        LayeredMap { tree: OrdMap::new(), lately: Arc::new([]) }
     }
 }
 
-impl<K: Ord + Clone, V: Clone> Layered<K, V> {
+impl<K: Ord + Clone, V: Clone> LayeredMap<K, V> {
     /// Returns the value of a key.
     pub fn get(&self, key: &K) -> Option<&V> {
         match self.find(key) {
@@ -143,7 +143,7 @@ mod tests {
         ]
     }
 
-    fn is_like(map: &Layered<u8, u16>, model: &BTreeMap<u8, u16>) -> Result<(), TestCaseError> {
+    fn is_like(map: &LayeredMap<u8, u16>, model: &BTreeMap<u8, u16>) -> Result<(), TestCaseError> {
         prop_assert!(map.iter().eq(model));
         prop_assert!(map.lately.is_sorted_by(|(a, _), (b, _)| a < b) && map.lately.len() <= LATELY);
         for key in 0..=100 {
@@ -159,7 +159,7 @@ mod tests {
 
         #[test]
         fn it_holds_what_a_plain_map_would_and_so_do_its_clones(steps in proptest::collection::vec(step(), 0..300)) {
-            let (mut map, mut model) = (Layered::default(), BTreeMap::new());
+            let (mut map, mut model) = (LayeredMap::default(), BTreeMap::new());
             let mut kept = Vec::new();
             for step in steps {
                 match step {
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_tree_is_changed_once_for_many_changes() {
-        let mut map = Layered::default();
+        let mut map = LayeredMap::default();
         for n in 0..LATELY {
             map.insert(n, n);
         }

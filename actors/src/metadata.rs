@@ -1,27 +1,27 @@
 //! Changes of fields in an object's attribute texts (docs/api/objects.md, "Changing fields").
 
-use crate::amend::Amending;
+use crate::amend::AmendmentAttempt;
 use crate::checkout::check_lock;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::Error;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
+use crate::joint::{ContainerTurns, JointCommand};
 use crate::liveblog::Liveblog;
 use crate::object::FamilyKind;
 
 /// Changes fields of an object's attribute texts.
 ///
 /// The reply is whether they were changed. Texts that are slow to amend have to be amended before
-/// the command (see [`Ahead`](crate::amend::Ahead)).
+/// the command (see [`EarlyAmendment`](crate::amend::EarlyAmendment)).
 #[derive(Debug, Clone)]
 pub struct ChangeFields {
     /// The object.
     pub object: Loid,
     /// The change of the texts.
-    pub amending: Amending,
+    pub amending: AmendmentAttempt,
 }
 
-impl Joint for ChangeFields {
+impl JointCommand for ChangeFields {
     type Reply = bool;
     const NAME: &'static str = "object.change_fields";
 
@@ -37,7 +37,7 @@ impl Joint for ChangeFields {
         vec![self.object]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<bool, CommandFault> {
         let object = turns.any(self.object)?;
         let record = object.record.clone();
         context.expects(&record);

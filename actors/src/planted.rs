@@ -27,12 +27,12 @@ use std::time::Duration;
 
 use crate::checkout::{TakeLock, WriteContent};
 use crate::command::Command;
-use crate::drawer::Move;
-use crate::joint::Joint;
-use crate::liveblog::SetStatus;
-use crate::store::{ChangeSet, Table, View};
-use crate::topic::MoveItems;
-use crate::topic_plan::MoveTopics;
+use crate::drawer::MoveDrawerItem;
+use crate::joint::JointCommand;
+use crate::liveblog::SetPostStatus;
+use crate::store::{ChangeSet, ReadLevel, Table};
+use crate::topic::MoveTopicItems;
+use crate::topic_plan::MovePlanTopics;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlantedFault {
@@ -132,15 +132,15 @@ pub fn trim_offset() -> usize {
 
 /// Removes rows from a change set that belong in it.
 #[must_use]
-pub fn torn(mut set: ChangeSet) -> ChangeSet {
+pub fn tear_change_set(mut set: ChangeSet) -> ChangeSet {
     if is_planted(PlantedFault::LostRest) {
         set.changes.retain(|change| change.table != Table::Remainders || change.value.is_none());
         return set;
     }
     let is_of = |name: &str| set.events.iter().any(|event| event.kind == name);
-    let (fault, kind) = if is_of(Move::NAME) || is_of(MoveItems::NAME) || is_of(MoveTopics::NAME) {
+    let (fault, kind) = if is_of(MoveDrawerItem::NAME) || is_of(MoveTopicItems::NAME) || is_of(MovePlanTopics::NAME) {
         (PlantedFault::TornMove, Table::Parts)
-    } else if is_of(SetStatus::NAME) {
+    } else if is_of(SetPostStatus::NAME) {
         (PlantedFault::LostStatus, Table::Parts)
     } else if is_of(WriteContent::NAME) {
         (PlantedFault::LostBytes, Table::Bodies)
@@ -163,6 +163,6 @@ pub fn answers_at_once() -> bool {
 }
 
 /// Returns the view of the store that a move reads.
-pub fn view_of_a_move(view: View) -> View {
-    if is_planted(PlantedFault::EarlyLook) { View::Committed } else { view }
+pub fn view_of_a_move(view: ReadLevel) -> ReadLevel {
+    if is_planted(PlantedFault::EarlyLook) { ReadLevel::Committed } else { view }
 }

@@ -3,25 +3,25 @@
 use bytes::Bytes;
 
 use crate::id::Loid;
-use crate::object::{Content, Record, Stored, Version};
-use crate::part::{PartKind, Parts};
-use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::object::{Content, ContentLocation, Record, Version};
+use crate::part::{PartKind, PartReader};
+use crate::store::{KeyRange, ReadLevel, Row, RowPlace, RowReader, StoreError, Table, decode_value};
 
 /// A function that returns the fault in a content's bytes, if there is one. It gets the row of the
 /// bytes if they are in an existing row.
-pub type Damage<'a> = dyn Fn(&Content, Option<&Bytes>) -> Option<String> + 'a;
+pub type DamageCheck<'a> = dyn Fn(&Content, Option<&Bytes>) -> Option<String> + 'a;
 
 /// A reader of rows on disk for a check, which also reports faults.
 pub struct Proof<'a> {
-    look: &'a dyn Look,
-    damage: &'a Damage<'a>,
+    look: &'a dyn RowReader,
+    damage: &'a DamageCheck<'a>,
     report: &'a mut dyn FnMut(String),
 }
 
 impl<'a> Proof<'a> {
     /// Creates a reader that takes rows from `look` and checks contents with `damage`. Each fault
     /// is given to `report` as one sentence.
-    pub fn new(look: &'a dyn Look, damage: &'a Damage<'a>, report: &'a mut dyn FnMut(String)) -> Proof<'a> {
+    pub fn new(look: &'a dyn RowReader, damage: &'a DamageCheck<'a>, report: &'a mut dyn FnMut(String)) -> Proof<'a> {
         Proof { look, damage, report }
     }
 
@@ -34,8 +34,8 @@ impl<'a> Proof<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn get(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
-        self.look.get(View::Committed, key.table, &key.key)
+    pub fn get(&self, key: &RowPlace) -> Result<Option<Bytes>, StoreError> {
+        self.look.get(ReadLevel::Committed, key.table, &key.key)
     }
 
     /// Returns a row. An undecodable one is reported where its own table is checked, and counts as
@@ -43,7 +43,7 @@ impl<'a> Proof<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn row<R: Row>(&self, key: &Key) -> Result<Option<R>, StoreError> {
+    pub fn row<R: Row>(&self, key: &RowPlace) -> Result<Option<R>, StoreError> {
         Ok(self.get(key)?.and_then(|value| decode_value(R::FORMAT, &value).ok()))
     }
 
@@ -53,20 +53,20 @@ impl<'a> Proof<'a> {
     /// # Errors
     /// Errors of the store.
     pub fn is_in(&self, table: Table, object: Loid) -> Result<bool, StoreError> {
-        Ok(self.look.get(View::Committed, table, &object.to_key())?.is_some())
+        Ok(self.look.get(ReadLevel::Committed, table, &object.to_key())?.is_some())
     }
 
     /// Returns the head of a container, the only part of its kind. A missing one is reported.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn head<R: Row>(&mut self, record: &Record, kind: PartKind) -> Result<Head<R>, StoreError> {
+    pub fn head<R: Row>(&mut self, record: &Record, kind: PartKind) -> Result<HeadState<R>, StoreError> {
         let place = kind.place(record.loid, &[]);
         if self.get(&place)?.is_none() {
             self.fault(format!("{}: the {} has no head", place_of(&record.place()), record.family.name()));
-            return Ok(Head::Missing);
+            return Ok(HeadState::Missing);
         }
-        Ok(self.row(&place)?.map_or(Head::Unreadable, Head::There))
+        Ok(self.row(&place)?.map_or(HeadState::Unreadable, HeadState::There))
     }
 
     /// Calls `each` for all parts of a kind, with their keys as texts. Rows that can't be decoded
@@ -80,8 +80,8 @@ impl<'a> Proof<'a> {
         kind: PartKind,
         mut each: impl FnMut(&mut Proof<'a>, &str, R) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        Parts::new(self.look, container).each(kind, |key, value| {
-            let key = Key { table: Table::Parts, key };
+        PartReader::new(self.look, container).each(kind, |key, value| {
+            let key = RowPlace { table: Table::Parts, key };
             match decode_value::<R>(R::FORMAT, &value) {
                 Ok(row) if row.place() == key => each(self, &place_of(&key), row),
                 _ => Ok(()),
@@ -96,7 +96,7 @@ impl<'a> Proof<'a> {
     pub fn keys(&self, container: Loid, kind: PartKind) -> Result<Vec<Bytes>, StoreError> {
         let mut keys = Vec::new();
         let within = kind.place(container, &[]).key.len();
-        Parts::new(self.look, container).each(kind, |key, _| {
+        PartReader::new(self.look, container).each(kind, |key, _| {
             keys.push(key.slice(within..));
             Ok(())
         })?;
@@ -123,10 +123,10 @@ impl<'a> Proof<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn bytes(&mut self, place: &str, content: &Content, small: &Key) -> Result<(), StoreError> {
+    pub fn bytes(&mut self, place: &str, content: &Content, small: &RowPlace) -> Result<(), StoreError> {
         let small = match content.stored {
-            Stored::Row => self.get(small)?,
-            Stored::File => None,
+            ContentLocation::Row => self.get(small)?,
+            ContentLocation::File => None,
         };
         if let Some(damage) = (self.damage)(content, small.as_ref()) {
             self.fault(format!("{place}: {damage}"));
@@ -142,11 +142,11 @@ impl<'a> Proof<'a> {
     pub fn latest_version(&mut self, place: &str, record: &Record) -> Result<(), StoreError> {
         // No record has the greatest version number: see `Draft::body_loid`.
         let above = record.loid.at_version(record.version.saturating_add(1));
-        let all = Range::prefix(&record.loid.to_key()[..Loid::KEY_LEN - 4]);
-        let range = Range { from: Bytes::copy_from_slice(&above.to_key()), ..all };
-        for (key, _) in self.look.scan(View::Committed, Table::Versions, &range, 1, false)? {
+        let all = KeyRange::prefix(&record.loid.to_key()[..Loid::KEY_LEN - 4]);
+        let range = KeyRange { from: Bytes::copy_from_slice(&above.to_key()), ..all };
+        for (key, _) in self.look.scan(ReadLevel::Committed, Table::Versions, &range, 1, false)? {
             let latest = record.version;
-            self.fault(format!("{place}: there is {} above its latest version {latest}", readable(&key)));
+            self.fault(format!("{place}: there is {} above its latest version {latest}", format_key(&key)));
         }
         if record.version == 0 {
             return Ok(());
@@ -165,7 +165,7 @@ impl<'a> Proof<'a> {
 
 /// The result of [`Proof::head`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Head<R> {
+pub enum HeadState<R> {
     /// A head that was decoded.
     There(R),
     /// A head that can't be decoded, which is reported where its own table is checked.
@@ -175,12 +175,12 @@ pub enum Head<R> {
 }
 
 /// Formats a row key for people.
-pub fn place_of(key: &Key) -> String {
-    format!("{} {}", key.table.name(), readable(&key.key))
+pub fn place_of(key: &RowPlace) -> String {
+    format!("{} {}", key.table.name(), format_key(&key.key))
 }
 
 /// Formats the bytes of a key for people.
-pub fn readable(key: &[u8]) -> String {
+pub fn format_key(key: &[u8]) -> String {
     match Loid::from_key(key) {
         Some(loid) if key.len() == Loid::KEY_LEN => loid.to_string(),
         Some(loid) => format!("{loid} {}", key[Loid::KEY_LEN..].escape_ascii()),

@@ -3,7 +3,7 @@
 //! the change, not of the call.
 //!
 //! A command calls [`Context::reads`](crate::command::Context::reads). The decision is made by a
-//! [`Readable`], which is part of the [`Request`](crate::runtime::Request). A request without one
+//! [`ReadRights`], which is part of the [`ChangeRequest`](crate::runtime::ChangeRequest). A request without one
 //! is by a caller who may read everything. That costs nothing: no row is read, and no item is
 //! visited.
 //!
@@ -12,36 +12,36 @@
 //! therefore still right when the command's change is submitted.
 //!
 //! Some commands find the objects that they change themselves, such as a move that takes things
-//! from their present locations. Such a command also gets a [`Readable`] that decides which objects
+//! from their present locations. Such a command also gets a [`ReadRights`] that decides which objects
 //! the caller may change.
 
 use std::fmt::Debug;
 
 use crate::error::Result;
 use crate::id::Loid;
-use crate::store::Look;
+use crate::store::RowReader;
 
 /// A right of one caller to objects: to read them, or to change them.
-pub trait Readable: Debug + Send + Sync {
+pub trait ReadRights: Debug + Send + Sync {
     /// Returns the decision based on these rows, which are to be read with
-    /// [`View::Latest`](crate::store::View::Latest). The decision may cache what it reads, since it
+    /// [`ReadLevel::Latest`](crate::store::ReadLevel::Latest). The decision may cache what it reads, since it
     /// only lives for one application of a command. It takes no lock and does not depend on time.
     ///
     /// # Errors
     /// Errors of the store.
-    fn over<'a>(&'a self, look: &'a dyn Look) -> Result<Decide<'a>>;
+    fn over<'a>(&'a self, look: &'a dyn RowReader) -> Result<ReadDecision<'a>>;
 }
 
 /// A function that decides whether an object exists and may be read.
-pub type Decide<'a> = Box<dyn FnMut(Loid) -> Result<bool> + 'a>;
+pub type ReadDecision<'a> = Box<dyn FnMut(Loid) -> Result<bool> + 'a>;
 
 /// The check of what the caller may read, during one application of a command.
-pub struct Reads<'a>(Option<Decide<'a>>);
+pub struct ReadCheck<'a>(Option<ReadDecision<'a>>);
 
-impl<'a> Reads<'a> {
+impl<'a> ReadCheck<'a> {
     /// Creates the check of `readable` over these rows; without `readable` everything may be read.
-    pub(crate) fn over(readable: Option<&'a dyn Readable>, look: &'a dyn Look) -> Result<Reads<'a>> {
-        Ok(Reads(readable.map(|readable| readable.over(look)).transpose()?))
+    pub(crate) fn over(readable: Option<&'a dyn ReadRights>, look: &'a dyn RowReader) -> Result<ReadCheck<'a>> {
+        Ok(ReadCheck(readable.map(|readable| readable.over(look)).transpose()?))
     }
 
     /// Reports whether the object may be read. A missing object may be read by callers who may read

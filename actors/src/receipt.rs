@@ -14,11 +14,11 @@
 //!
 //! A call that runs again may issue other commands than the first time: objects may have been
 //! created or destroyed, or a change may need another attempt. A step is therefore not identified
-//! by counting commands. Most calls have one command ([`Once::only`]), which may be attempted until
+//! by counting commands. Most calls have one command ([`IdempotentCall::only`]), which may be attempted until
 //! it changes something. Other calls have one command for each object in a list in the body
-//! ([`Once::at`]). Such a step is identified by the place in the list, which is the same each time.
+//! ([`IdempotentCall::at`]). Such a step is identified by the place in the list, which is the same each time.
 //! Its outcome also keeps the object, since the text at that place may by now name another one.
-//! Each outcome keeps which objects the call's own path named ([`Once::names`]): a call that
+//! Each outcome keeps which objects the call's own path named ([`IdempotentCall::names`]): a call that
 //! renames an object must find it again.
 
 use std::any::Any;
@@ -34,8 +34,8 @@ use serde::{Deserialize, Serialize};
 use crate::command::Context;
 use crate::error::{Code, Error, Result};
 use crate::id::Loid;
-use crate::object::Text;
-use crate::store::{Change, Key, Range, Row, Table, decode_value, encode_value, key_of};
+use crate::object::SharedText;
+use crate::store::{KeyRange, Row, RowChange, RowPlace, Table, decode_value, encode_value, key_of};
 
 /// The format of a kept outcome.
 const OUTCOME_FORMAT: u8 = 1;
@@ -45,7 +45,7 @@ pub type Fingerprint = [u8; 32];
 
 /// The content of a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kept {
+pub enum ReceiptContent {
     /// The outcome of a step, as earlier versions kept it. The receipt's number counts the commands
     /// of the call up to this one.
     Outcome {
@@ -57,19 +57,19 @@ pub enum Kept {
     /// The reply to the caller.
     Reply(KeptReply),
     /// The outcome of a step.
-    Done(Done),
+    Done(KeptOutcome),
 }
 
 /// The outcome of a step's command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {
+pub struct KeptOutcome {
     /// The name of the command.
     pub command: String,
     /// The reply of the command.
     pub reply: Bytes,
     /// The object that was changed, if the body lists several.
     pub object: Option<Loid>,
-    /// The objects that the call's path named, as in [`Once::names`].
+    /// The objects that the call's path named, as in [`IdempotentCall::names`].
     #[serde(default)]
     pub names: Vec<Option<Loid>>,
 }
@@ -93,9 +93,9 @@ pub struct KeptReply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// The name of the user. Keys of different users are independent.
-    pub user: Text,
+    pub user: SharedText,
     /// The key, as the caller gave it.
-    pub key: Text,
+    pub key: SharedText,
     /// The number of the step: 0 for the reply, 1 for the only command of a call. In a call with a
     /// list it is one more than the place in the list, counted from 0.
     pub step: u16,
@@ -104,23 +104,23 @@ pub struct Receipt {
     /// The time of writing in epoch milliseconds.
     pub at_ms: u64,
     /// The content.
-    pub kept: Kept,
+    pub kept: ReceiptContent,
 }
 
 impl Receipt {
     /// Returns the range of all receipts of a user's key. It begins with the lengths, so that no
     /// pair of user and key is a prefix of another.
-    pub fn range(user: &str, key: &str) -> Range {
-        Range::prefix(&prefix(user, key))
+    pub fn range(user: &str, key: &str) -> KeyRange {
+        KeyRange::prefix(&prefix(user, key))
     }
 
     /// Returns the changes that put the row, which must not exist. The row of a reply is put by
-    /// [`Once::reply`].
-    pub fn put(&self) -> Vec<Change> {
+    /// [`IdempotentCall::reply`].
+    pub fn put(&self) -> Vec<RowChange> {
         let place = self.place();
         let value = Some(encode_value(Receipt::FORMAT, self));
-        let mut changes = vec![Change { table: place.table, key: place.key, value }];
-        changes.extend(self.entries().map(|(place, value)| Change {
+        let mut changes = vec![RowChange { table: place.table, key: place.key, value }];
+        changes.extend(self.entries().map(|(place, value)| RowChange {
             table: place.table,
             key: place.key,
             value: Some(value),
@@ -129,12 +129,12 @@ impl Receipt {
     }
 
     /// Returns the changes that remove the row.
-    pub fn remove(&self) -> Vec<Change> {
+    pub fn remove(&self) -> Vec<RowChange> {
         let places = std::iter::once(self.place()).chain(self.entries().map(|(place, _)| place));
-        places.map(|place| Change { table: place.table, key: place.key, value: None }).collect()
+        places.map(|place| RowChange { table: place.table, key: place.key, value: None }).collect()
     }
 
-    fn entries(&self) -> impl Iterator<Item = (Key, Bytes)> {
+    fn entries(&self) -> impl Iterator<Item = (RowPlace, Bytes)> {
         let mut entries = Vec::new();
         self.index(&mut entries);
         entries.into_iter()
@@ -142,9 +142,9 @@ impl Receipt {
 
     /// Returns the user and the key from an entry of [`Table::ReceiptTimes`]; `None` if it is
     /// invalid.
-    pub fn named(entry: &[u8]) -> Option<(Text, Text)> {
-        let (user, rest) = part(Receipt::row_of(entry)?)?;
-        let (key, step) = part(rest)?;
+    pub fn named(entry: &[u8]) -> Option<(SharedText, SharedText)> {
+        let (user, rest) = split_text(Receipt::row_of(entry)?)?;
+        let (key, step) = split_text(rest)?;
         (step.len() == size_of::<u16>()).then(|| (user.into(), key.into()))
     }
 
@@ -159,8 +159,8 @@ impl Receipt {
     }
 
     /// Returns the index entry for a row key and time.
-    fn entry(place: &[u8], at_ms: u64) -> Key {
-        Key { table: Table::ReceiptTimes, key: key_of(&[&at_ms.to_be_bytes(), place]) }
+    fn entry(place: &[u8], at_ms: u64) -> RowPlace {
+        RowPlace { table: Table::ReceiptTimes, key: key_of(&[&at_ms.to_be_bytes(), place]) }
     }
 }
 
@@ -171,47 +171,47 @@ fn prefix(user: &str, key: &str) -> Bytes {
 }
 
 /// Splits off a text that is preceded by its length. Returns the text and the rest.
-fn part(bytes: &[u8]) -> Option<(&str, &[u8])> {
+fn split_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let (len, rest) = bytes.split_first_chunk()?;
     let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
     Some((std::str::from_utf8(text).ok()?, rest))
 }
 
 impl Row for Receipt {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         let key = key_of(&[&prefix(&self.user, &self.key), &self.step.to_be_bytes()]);
-        Key { table: Table::Receipts, key }
+        RowPlace { table: Table::Receipts, key }
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         entries.push((Receipt::entry(&self.place().key, self.at_ms), Bytes::new()));
     }
 }
 
 /// A guard for a call that is being carried out, which lasts while a clone exists.
-pub type UnderWay = Arc<dyn Any + Send + Sync>;
+pub type CallGuard = Arc<dyn Any + Send + Sync>;
 
 /// The receipts that earlier tries of a call have left. They are added row by row, as there may be
 /// thousands.
 #[derive(Debug, Default)]
-pub struct Earlier {
+pub struct EarlierReceipts {
     /// The outcomes by step.
-    done: BTreeMap<u16, Done>,
+    done: BTreeMap<u16, KeptOutcome>,
     /// The last outcome that was kept by an earlier version of stet.
-    in_order: Option<Done>,
+    in_order: Option<KeptOutcome>,
     /// The time of a kept reply that is not to be repeated.
     replied_ms: Option<u64>,
 }
 
-impl Earlier {
+impl EarlierReceipts {
     /// Adds a receipt; they have to be added in the order of their keys.
     pub fn add(&mut self, receipt: Receipt) {
         match receipt.kept {
-            Kept::Done(done) => drop(self.done.insert(receipt.step, done)),
-            Kept::Outcome { command, reply } => {
-                self.in_order = Some(Done { command, reply, object: None, names: Vec::new() });
+            ReceiptContent::Done(done) => drop(self.done.insert(receipt.step, done)),
+            ReceiptContent::Outcome { command, reply } => {
+                self.in_order = Some(KeptOutcome { command, reply, object: None, names: Vec::new() });
             }
-            Kept::Reply(_) => self.replied_ms = Some(receipt.at_ms),
+            ReceiptContent::Reply(_) => self.replied_ms = Some(receipt.at_ms),
         }
     }
 
@@ -221,13 +221,13 @@ impl Earlier {
     }
 }
 
-/// A call that is carried out once. It accompanies each [`Request`](crate::runtime::Request) of the
+/// A call that is carried out once. It accompanies each [`ChangeRequest`](crate::runtime::ChangeRequest) of the
 /// call.
-pub struct Once {
-    user: Text,
-    key: Text,
+pub struct IdempotentCall {
+    user: SharedText,
+    key: SharedText,
     fingerprint: Fingerprint,
-    earlier: Earlier,
+    earlier: EarlierReceipts,
     /// The bytes of the outcomes that this try keeps.
     kept_bytes: Arc<AtomicU64>,
     /// The objects that the call's path named.
@@ -236,16 +236,22 @@ pub struct Once {
     left: Mutex<BTreeSet<u16>>,
     /// Whether a step has failed temporarily.
     is_unfinished: AtomicBool,
-    /// The guard that the running call holds, see [`UnderWay`].
+    /// The guard that the running call holds, see [`CallGuard`].
     under_way: Weak<dyn Any + Send + Sync>,
 }
 
-impl Once {
+impl IdempotentCall {
     /// Creates a call with the receipts of earlier tries. Each command holds a clone of `under_way`
     /// until it is decided, even if the caller has disconnected.
-    pub fn new(user: Text, key: Text, fingerprint: Fingerprint, earlier: Earlier, under_way: &UnderWay) -> Once {
+    pub fn new(
+        user: SharedText,
+        key: SharedText,
+        fingerprint: Fingerprint,
+        earlier: EarlierReceipts,
+        under_way: &CallGuard,
+    ) -> IdempotentCall {
         let under_way = Arc::downgrade(under_way);
-        Once {
+        IdempotentCall {
             user,
             key,
             fingerprint,
@@ -283,30 +289,30 @@ impl Once {
     }
 
     /// Returns the changes that keep the reply to the caller, in place of an earlier one.
-    pub fn reply(&self, reply: KeptReply, now_ms: u64) -> Vec<Change> {
-        let receipt = self.receipt(0, Kept::Reply(reply), now_ms);
+    pub fn reply(&self, reply: KeptReply, now_ms: u64) -> Vec<RowChange> {
+        let receipt = self.receipt(0, ReceiptContent::Reply(reply), now_ms);
         let mut changes = receipt.put();
         // The row is overwritten, but the index entry of the old one has another time.
         if let Some(before_ms) = self.earlier.replied_ms.filter(|before_ms| *before_ms != now_ms) {
-            let Key { table, key } = Receipt::entry(&receipt.place().key, before_ms);
-            changes.push(Change { table, key, value: None });
+            let RowPlace { table, key } = Receipt::entry(&receipt.place().key, before_ms);
+            changes.push(RowChange { table, key, value: None });
         }
         changes
     }
 
     /// Returns the step of a call that has one command. All attempts are the same step, as long as
     /// none has changed anything.
-    pub fn only(self: &Arc<Once>) -> Step {
-        Step { once: self.clone(), number: 1, object: None }
+    pub fn only(self: &Arc<IdempotentCall>) -> ReceiptStep {
+        ReceiptStep { once: self.clone(), number: 1, object: None }
     }
 
     /// Returns the step for an object that the body lists at a place, counted from 0.
     ///
     /// # Errors
-    /// Those of [`Once::check_places`], for a list up to that place.
-    pub fn at(self: &Arc<Once>, place: usize, object: Loid) -> Result<Step> {
+    /// Those of [`IdempotentCall::check_places`], for a list up to that place.
+    pub fn at(self: &Arc<IdempotentCall>, place: usize, object: Loid) -> Result<ReceiptStep> {
         let number = number_of(place)?;
-        Ok(Step { once: self.clone(), number, object: Some(object) })
+        Ok(ReceiptStep { once: self.clone(), number, object: Some(object) })
     }
 
     /// Checks that a call whose body lists `many` objects can be carried out under its key.
@@ -349,7 +355,7 @@ impl Once {
         Error::new(Code::IdempotencyMismatch, message)
     }
 
-    fn receipt(&self, step: u16, kept: Kept, now_ms: u64) -> Receipt {
+    fn receipt(&self, step: u16, kept: ReceiptContent, now_ms: u64) -> Receipt {
         Receipt {
             user: self.user.clone(),
             key: self.key.clone(),
@@ -361,7 +367,7 @@ impl Once {
     }
 }
 
-impl std::fmt::Debug for Once {
+impl std::fmt::Debug for IdempotentCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Once").field("user", &self.user).field("key", &self.key).finish_non_exhaustive()
     }
@@ -376,18 +382,18 @@ fn number_of(place: usize) -> Result<u16> {
 }
 
 /// One command of a call that is carried out once. It accompanies the command's
-/// [`Request`](crate::runtime::Request).
+/// [`ChangeRequest`](crate::runtime::ChangeRequest).
 #[derive(Debug, Clone)]
-pub struct Step {
-    once: Arc<Once>,
+pub struct ReceiptStep {
+    once: Arc<IdempotentCall>,
     number: u16,
     /// The object to change, if the call lists several.
     object: Option<Loid>,
 }
 
-impl Step {
+impl ReceiptStep {
     /// Returns the guard that a command holds until it is decided.
-    pub(crate) fn under_way(&self) -> Option<UnderWay> {
+    pub(crate) fn under_way(&self) -> Option<CallGuard> {
         self.once.under_way.upgrade()
     }
 
@@ -401,10 +407,10 @@ impl Step {
             tracing::error!(command, step = self.number, "a call under a key has two commands for one step");
             return Err(Error::internal());
         }
-        let Earlier { done, in_order, .. } = &self.once.earlier;
+        let EarlierReceipts { done, in_order, .. } = &self.once.earlier;
         // A call of one command has left at most one outcome, whatever its number was.
         let in_order = in_order.as_ref().filter(|_| self.object.is_none());
-        let Some(Done { command: of, reply, object, .. }) = done.get(&self.number).or(in_order) else {
+        let Some(KeptOutcome { command: of, reply, object, .. }) = done.get(&self.number).or(in_order) else {
             return Ok(None);
         };
         let reply = (of == command && *object == self.object).then(|| decode_value(OUTCOME_FORMAT, reply).ok());
@@ -412,25 +418,28 @@ impl Step {
     }
 
     /// Creates the outcome to keep for the reply of a command.
-    pub(crate) fn outcome<R: Serialize>(&self, command: &str, reply: &R, now_ms: u64) -> Outcome {
+    pub(crate) fn outcome<R: Serialize>(&self, command: &str, reply: &R, now_ms: u64) -> StepOutcome {
         let reply = encode_value(OUTCOME_FORMAT, reply);
         let names = self.once.names.get().cloned().unwrap_or_default();
-        let done = Done { command: command.to_owned(), reply, object: self.object, names };
-        Outcome { once: self.once.clone(), receipt: self.once.receipt(self.number, Kept::Done(done), now_ms) }
+        let done = KeptOutcome { command: command.to_owned(), reply, object: self.object, names };
+        StepOutcome {
+            once: self.once.clone(),
+            receipt: self.once.receipt(self.number, ReceiptContent::Done(done), now_ms),
+        }
     }
 }
 
 /// The outcome of a step, which is stored in the change set of its command.
 #[derive(Debug)]
-pub(crate) struct Outcome {
-    once: Arc<Once>,
+pub(crate) struct StepOutcome {
+    once: Arc<IdempotentCall>,
     receipt: Receipt,
 }
 
-impl Outcome {
+impl StepOutcome {
     /// Returns the changes that keep the outcome, for a change set to submit. From then on the step
     /// counts as used. The bytes count against the limit for the user.
-    pub fn put(self) -> Vec<Change> {
+    pub fn put(self) -> Vec<RowChange> {
         let changes = self.receipt.put();
         // A change set that the store has refused is made again, but counts once.
         if self.once.left.lock().insert(self.receipt.step) {
@@ -443,8 +452,8 @@ impl Outcome {
 
     /// Puts the changes that keep the outcome into the change set of a command.
     pub fn put_into(self, context: &mut Context<'_>) {
-        for Change { table, key, value } in self.put() {
-            context.set(Key { table, key }, value);
+        for RowChange { table, key, value } in self.put() {
+            context.set(RowPlace { table, key }, value);
         }
     }
 }
@@ -454,13 +463,13 @@ mod tests {
     use super::*;
     use crate::id::DatabaseId;
 
-    fn once(receipts: Vec<Receipt>) -> Arc<Once> {
-        let mut earlier = Earlier::default();
+    fn once(receipts: Vec<Receipt>) -> Arc<IdempotentCall> {
+        let mut earlier = EarlierReceipts::default();
         receipts.into_iter().for_each(|receipt| earlier.add(receipt));
-        Arc::new(Once::new("editor".into(), "k".into(), [7; 32], earlier, &(Arc::new(()) as UnderWay)))
+        Arc::new(IdempotentCall::new("editor".into(), "k".into(), [7; 32], earlier, &(Arc::new(()) as CallGuard)))
     }
 
-    fn row(step: &Step, command: &str, reply: u64, now_ms: u64) -> Receipt {
+    fn row(step: &ReceiptStep, command: &str, reply: u64, now_ms: u64) -> Receipt {
         step.outcome(command, &reply, now_ms).receipt
     }
 
@@ -471,16 +480,17 @@ mod tests {
     /// Returns an outcome as an earlier version has kept it.
     fn in_order(step: u16, command: &str, reply: u64) -> Receipt {
         let reply = encode_value(OUTCOME_FORMAT, &reply);
-        once(Vec::new()).receipt(step, Kept::Outcome { command: command.into(), reply }, 5)
+        once(Vec::new()).receipt(step, ReceiptContent::Outcome { command: command.into(), reply }, 5)
     }
 
     #[test]
     fn a_key_of_a_user_is_no_part_of_another() {
-        let inside = |range: &Range, receipt: &Receipt| {
+        let inside = |range: &KeyRange, receipt: &Receipt| {
             let key = receipt.place().key;
             key >= range.from && range.to.as_ref().is_none_or(|to| key < *to)
         };
-        let receipt = once(Vec::new()).receipt(1, Kept::Outcome { command: "c".into(), reply: Bytes::new() }, 5);
+        let receipt =
+            once(Vec::new()).receipt(1, ReceiptContent::Outcome { command: "c".into(), reply: Bytes::new() }, 5);
         assert!(inside(&Receipt::range("editor", "k"), &receipt));
         for (user, key) in [("editork", ""), ("edito", "rk"), ("editor", "k2"), ("editor", ""), ("", "k")] {
             assert!(!inside(&Receipt::range(user, key), &receipt), "{user} {key}");
@@ -552,7 +562,7 @@ mod tests {
         ];
         for (bytes, is_outcome) in kept {
             let receipt: Receipt = decode_value(Receipt::FORMAT, bytes).unwrap();
-            assert_eq!(matches!(receipt.kept, Kept::Outcome { .. }), is_outcome);
+            assert_eq!(matches!(receipt.kept, ReceiptContent::Outcome { .. }), is_outcome);
             assert_eq!(encode_value(Receipt::FORMAT, &receipt), bytes);
         }
     }
@@ -571,10 +581,10 @@ mod tests {
     #[test]
     fn a_reply_takes_the_place_of_an_earlier_one_in_the_index_too() {
         let reply = || KeptReply { rights: 0, status: 200, headers: vec![], body: Bytes::new() };
-        let before = once(Vec::new()).receipt(0, Kept::Reply(reply()), 9);
+        let before = once(Vec::new()).receipt(0, ReceiptContent::Reply(reply()), 9);
         let again = once(vec![before.clone()]);
         let entry = before.entries().map(|(place, _)| place.key).next().unwrap();
-        let removed = |changes: Vec<Change>| {
+        let removed = |changes: Vec<RowChange>| {
             changes.into_iter().filter(|change| change.value.is_none()).map(|change| change.key).collect::<Vec<_>>()
         };
         assert_eq!(removed(again.reply(reply(), 10)), [entry]);
@@ -599,7 +609,7 @@ mod tests {
         let once = once(Vec::new());
         let steps = [0, 1].map(|place| once.at(place, object(1)).unwrap());
         let changes = steps.each_ref().map(|step| step.outcome("a", &1u64, 5).put());
-        let bytes = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
+        let bytes = |change: &RowChange| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         let all: usize = changes.iter().flatten().map(bytes).sum();
         assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
         // // The same outcome is put again when its change set is made again.
@@ -609,8 +619,9 @@ mod tests {
 
     #[test]
     fn what_is_removed_is_what_was_put() {
-        let receipt = once(Vec::new()).receipt(1, Kept::Outcome { command: "c".into(), reply: Bytes::new() }, 9);
-        let places = |changes: Vec<Change>| changes.into_iter().map(|change| (change.table, change.key));
+        let receipt =
+            once(Vec::new()).receipt(1, ReceiptContent::Outcome { command: "c".into(), reply: Bytes::new() }, 9);
+        let places = |changes: Vec<RowChange>| changes.into_iter().map(|change| (change.table, change.key));
         assert!(places(receipt.put()).eq(places(receipt.remove())));
         assert!(receipt.put().iter().any(|change| change.table == Table::ReceiptTimes));
         assert!(receipt.remove().iter().all(|change| change.value.is_none()));

@@ -13,38 +13,40 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::command::Who;
+use crate::command::CallerIdentity;
 use crate::error::{Code, Error, Result};
 use crate::id::Loid;
-use crate::joint::Joint;
-use crate::lifecycle::{GoOn, Step};
+use crate::joint::JointCommand;
+use crate::lifecycle::{StepCommand, SubtreeStep};
 use crate::object::Remainder;
-use crate::runtime::{Answer, Registry, Remains, Request, run_joint, store_failure, unknown};
-use crate::store::{Key, Row, StoreError, View};
+use crate::runtime::{
+    ChangeRequest, JointAnswerSender, Registry, RemainderTracker, run_joint, store_failure, unknown_outcome_error,
+};
+use crate::store::{ReadLevel, Row, RowPlace, StoreError};
 
 /// The worker, which runs in its own task as long as the repository exists.
-pub(crate) struct Carrier {
+pub(crate) struct RemainderWorker {
     registry: Weak<Registry>,
     /// The entries with remaining work, as far as known.
     entries: BTreeSet<Loid>,
     /// The entry whose step was the last one.
     last: Option<Loid>,
     /// Entry → key from which the search for its next step begins.
-    places: BTreeMap<Loid, Key>,
+    places: BTreeMap<Loid, RowPlace>,
     /// The entries that can't continue for now.
-    stuck: BTreeMap<Loid, Stuck>,
+    stuck: BTreeMap<Loid, StuckEntry>,
     /// The objects whose containers are being evicted from memory.
     leaving: Vec<Loid>,
 }
 
 #[derive(Clone, Copy)]
-struct Stuck {
+struct StuckEntry {
     until: Option<u64>,
     failures: u32,
 }
 
 /// The result of a step for an entry.
-enum Turn {
+enum StepResult {
     Done,
     /// The step has to wait for other entries.
     Blocked,
@@ -53,9 +55,9 @@ enum Turn {
     Over,
 }
 
-impl Carrier {
-    pub fn new(registry: &Arc<Registry>) -> Carrier {
-        Carrier {
+impl RemainderWorker {
+    pub fn new(registry: &Arc<Registry>) -> RemainderWorker {
+        RemainderWorker {
             registry: Arc::downgrade(registry),
             entries: BTreeSet::new(),
             last: None,
@@ -66,12 +68,12 @@ impl Carrier {
     }
 
     /// Works until the repository shuts down or is dropped.
-    pub async fn run(mut self, remains: Arc<Remains>) {
+    pub async fn run(mut self, remains: Arc<RemainderTracker>) {
         while self.go_on(&remains).await {}
         remains.close();
     }
 
-    async fn go_on(&mut self, remains: &Remains) -> bool {
+    async fn go_on(&mut self, remains: &RemainderTracker) -> bool {
         let Some(registry) = self.registry.upgrade() else { return false };
         let entry = match self.next_entry(&registry, remains) {
             Ok(Some(entry)) => entry,
@@ -89,8 +91,8 @@ impl Carrier {
         };
         self.last = Some(entry);
         match self.step(&registry, entry).await {
-            Turn::Over => return false,
-            Turn::Done => {
+            StepResult::Over => return false,
+            StepResult::Done => {
                 self.stuck.retain(|_, stuck| stuck.until.is_some());
                 self.stuck.remove(&entry);
                 remains.goes_on(entry);
@@ -101,16 +103,16 @@ impl Carrier {
                     remains.ended(entry);
                 }
             }
-            Turn::Blocked => {
-                self.stuck.insert(entry, Stuck { until: None, failures: 0 });
+            StepResult::Blocked => {
+                self.stuck.insert(entry, StuckEntry { until: None, failures: 0 });
             }
-            Turn::Failed(error) => {
+            StepResult::Failed(error) => {
                 let shared = registry.shared();
                 let failures = self.stuck.get(&entry).map_or(0, |stuck| stuck.failures).saturating_add(1);
                 let wait = shared.options.backoff_ms(failures);
                 let until = Some(shared.clock.now_ms() + wait);
                 tracing::warn!(%entry, error = error.message, failures, "the change of a folder can't go on for now");
-                self.stuck.insert(entry, Stuck { until, failures });
+                self.stuck.insert(entry, StuckEntry { until, failures });
                 // // An overload is temporary, and is retried without a report.
                 if error.code != Code::Overloaded {
                     remains.sticks(entry, error);
@@ -121,7 +123,7 @@ impl Carrier {
     }
 
     /// Returns the next entry: the entries take turns in the order of their loids.
-    fn next_entry(&mut self, registry: &Registry, remains: &Remains) -> Result<Option<Loid>, StoreError> {
+    fn next_entry(&mut self, registry: &Registry, remains: &RemainderTracker) -> Result<Option<Loid>, StoreError> {
         if remains.take_news()
             && let Err(error) = self.find_entries(registry)
         {
@@ -139,7 +141,7 @@ impl Carrier {
     /// rows in memory, which the search has to pass.
     fn find_entries(&mut self, registry: &Registry) -> Result<(), StoreError> {
         let mut last = None;
-        while let Some(entry) = Remainder::next_entry(&*registry.shared().store, View::Latest, last)? {
+        while let Some(entry) = Remainder::next_entry(&*registry.shared().store, ReadLevel::Latest, last)? {
             self.entries.insert(entry);
             last = Some(entry);
         }
@@ -150,20 +152,20 @@ impl Carrier {
     fn is_left(&self, registry: &Registry, entry: Loid) -> Result<bool, StoreError> {
         let store = &*registry.shared().store;
         if let Some(place) = self.places.get(&entry)
-            && !Remainder::of(store, View::Latest, entry, Some(&place.key[..]), 1)?.is_empty()
+            && !Remainder::of(store, ReadLevel::Latest, entry, Some(&place.key[..]), 1)?.is_empty()
         {
             return Ok(true);
         }
-        Ok(!Remainder::of(store, View::Latest, entry, None, 1)?.is_empty())
+        Ok(!Remainder::of(store, ReadLevel::Latest, entry, None, 1)?.is_empty())
     }
 
     /// Waits until an entry can continue.
-    async fn rest(&mut self, registry: Arc<Registry>, remains: &Remains) -> bool {
+    async fn rest(&mut self, registry: Arc<Registry>, remains: &RemainderTracker) -> bool {
         let shared = registry.shared().clone();
         {
             let _alone = shared.steps.write();
             let none = |view| Remainder::next_entry(&*shared.store, view, None).is_ok_and(|entry| entry.is_none());
-            if none(View::Latest) && none(View::Committed) {
+            if none(ReadLevel::Latest) && none(ReadLevel::Committed) {
                 remains.none_left();
                 self.stuck.clear();
             }
@@ -185,20 +187,20 @@ impl Carrier {
     }
 
     /// Makes one step for an entry.
-    async fn step(&mut self, registry: &Arc<Registry>, entry: Loid) -> Turn {
+    async fn step(&mut self, registry: &Arc<Registry>, entry: Loid) -> StepResult {
         let rows = match self.rows(registry, entry) {
             Ok(rows) => rows,
-            Err(error) => return Turn::Failed(store_failure(&error)),
+            Err(error) => return StepResult::Failed(store_failure(&error)),
         };
-        let Some((command, step)) = GoOn::with(rows) else { return Turn::Done };
+        let Some((command, step)) = StepCommand::with(rows) else { return StepResult::Done };
         let done = match command {
-            GoOn::Gather(command) => self.carry_out(registry, command, &step).await,
-            GoOn::Restore(command) => self.carry_out(registry, command, &step).await,
-            GoOn::Destroy(command) => self.carry_out(registry, command, &step).await,
+            StepCommand::Gather(command) => self.carry_out(registry, command, &step).await,
+            StepCommand::Restore(command) => self.carry_out(registry, command, &step).await,
+            StepCommand::Destroy(command) => self.carry_out(registry, command, &step).await,
         };
         match done {
-            None => Turn::Over,
-            Some(Err(error)) => Turn::Failed(error),
+            None => StepResult::Over,
+            Some(Err(error)) => StepResult::Failed(error),
             Some(Ok(did_something)) => {
                 let changed = step.changed();
                 metrics::counter!("stet_subtree_objects_total").increment(changed.len() as u64);
@@ -207,7 +209,7 @@ impl Carrier {
                 if let Some(last) = step.last() {
                     self.places.insert(entry, last.place());
                 }
-                if did_something { Turn::Done } else { Turn::Blocked }
+                if did_something { StepResult::Done } else { StepResult::Blocked }
             }
         }
     }
@@ -218,10 +220,10 @@ impl Carrier {
         let shared = registry.shared();
         // Few folders have fewer objects than that, and a step should finish most of its rows.
         let limit = shared.options.objects_per_step.div_ceil(8);
-        let rows = |after| Remainder::of(&*shared.store, View::Latest, entry, after, limit);
+        let rows = |after| Remainder::of(&*shared.store, ReadLevel::Latest, entry, after, limit);
         if let Some(place) = self.places.get(&entry) {
             let further = rows(Some(&place.key[..]))?;
-            if further.first().is_some_and(|row| row.task == crate::object::Task::Gather) {
+            if further.first().is_some_and(|row| row.task == crate::object::RemainderTask::Gather) {
                 return Ok(further);
             }
         }
@@ -229,26 +231,26 @@ impl Carrier {
     }
 
     /// Carries out a command; `None` if the repository is shutting down.
-    async fn carry_out<J: Joint<Reply = bool>>(
+    async fn carry_out<J: JointCommand<Reply = bool>>(
         &self,
         registry: &Arc<Registry>,
         joint: J,
-        step: &Step,
+        step: &SubtreeStep,
     ) -> Option<Result<bool>> {
         let shared = registry.shared().clone();
         // The worker waits for a permit like any caller.
         let permit = shared.admission.clone().acquire_owned().await.ok()?;
-        let who = step.last().map_or_else(Who::system, |row| Who {
+        let who = step.last().map_or_else(CallerIdentity::system, |row| CallerIdentity {
             user: row.user.clone(),
             session: row.session.clone(),
             address: row.address.clone(),
         });
         let (sender, receiver) = oneshot::channel();
         // The command is the repository's own: it needs no work permit, and its steps are bounded.
-        let answer = Answer::new(sender, permit, None, None);
-        run_joint(registry.clone(), Arc::new(joint), Request::by(who), answer, true).await;
+        let answer = JointAnswerSender::new(sender, permit, None, None);
+        run_joint(registry.clone(), Arc::new(joint), ChangeRequest::by(who), answer, true).await;
         // The store drops the sender if it breaks down.
-        let answer = receiver.await.unwrap_or_else(|_| Ok(Err(unknown())));
+        let answer = receiver.await.unwrap_or_else(|_| Ok(Err(unknown_outcome_error())));
         let done = answer.unwrap_or_else(|_given_back| Err(Error::internal())).and_then(|done| done.typed());
         Some(done.map(|done| done.reply))
     }

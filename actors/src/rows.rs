@@ -7,23 +7,28 @@ use bytes::Bytes;
 use crate::families::Families;
 use crate::id::Loid;
 use crate::object::{Attributes, Draft, Link, Record, Remainder, Version};
-use crate::part::Derived;
+use crate::part::RowDerivation;
 use crate::receipt::Receipt;
-use crate::store::{DecodeError, EventId, Key, Logged, Segment, Table};
+use crate::store::{DecodeError, EventId, RowPlace, Segment, StoredEvent, Table};
 
 /// Returns the index entries, key and value, that must follow from a stored row of the domain.
 ///
 /// # Errors
 /// An error if the row can't be decoded, or has a wrong key.
-pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> Result<Vec<(Key, Bytes)>, DecodeError> {
+pub fn index_of(
+    families: Families,
+    table: Table,
+    key: &[u8],
+    value: &[u8],
+) -> Result<Vec<(RowPlace, Bytes)>, DecodeError> {
     let derived = match table {
-        Table::Objects | Table::Recycled => Derived::read::<Record>(value)?,
-        Table::Attributes => Derived::read::<Attributes>(value)?,
-        Table::Versions => Derived::read::<Version>(value)?,
-        Table::Drafts => Derived::read::<Draft>(value)?,
-        Table::Remainders => Derived::read::<Remainder>(value)?,
-        Table::Receipts => Derived::read::<Receipt>(value)?,
-        Table::Correlates => Derived::read::<Link>(value)?,
+        Table::Objects | Table::Recycled => RowDerivation::read::<Record>(value)?,
+        Table::Attributes => RowDerivation::read::<Attributes>(value)?,
+        Table::Versions => RowDerivation::read::<Version>(value)?,
+        Table::Drafts => RowDerivation::read::<Draft>(value)?,
+        Table::Remainders => RowDerivation::read::<Remainder>(value)?,
+        Table::Receipts => RowDerivation::read::<Receipt>(value)?,
+        Table::Correlates => RowDerivation::read::<Link>(value)?,
         Table::Parts => {
             let number = key.get(Loid::KEY_LEN).copied();
             let kind = number.and_then(|number| families.part(number));
@@ -33,7 +38,7 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
         }
         Table::Events => {
             let id = EventId::from_key(key).ok_or_else(|| DecodeError("the key of an event is none".to_owned()))?;
-            return Logged::read(id, Bytes::copy_from_slice(value)).map(|_| Vec::new());
+            return StoredEvent::read(id, Bytes::copy_from_slice(value)).map(|_| Vec::new());
         }
         Table::EventSegments => {
             let segment = Segment::decode(value)?;
@@ -48,7 +53,7 @@ pub fn index_of(families: Families, table: Table, key: &[u8], value: &[u8]) -> R
         // domain.
         _ => return Ok(Vec::new()),
     };
-    let Derived { place, entries } = derived;
+    let RowDerivation { place, entries } = derived;
     if place.table != table || place.key != key {
         return Err(DecodeError(format!("a row of {:?} stands in {table:?} under another key", place.table)));
     }

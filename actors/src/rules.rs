@@ -4,14 +4,14 @@
 //! created ([`Context::create`](crate::command::Context::create)), when it has changed, and when a
 //! part gets new texts. No command therefore stores an unchecked text, even if others change the
 //! object at the same time. Commands do not know the rules: they are part of the
-//! [`Request`](crate::runtime::Request). A request without rules is held to none.
+//! [`ChangeRequest`](crate::runtime::ChangeRequest). A request without rules is held to none.
 
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
 use crate::error::Result;
-use crate::object::{Record, Text};
+use crate::object::{Record, SharedText};
 
 /// The rules for attribute texts.
 pub trait AttributeRules: Debug + Send + Sync {
@@ -20,7 +20,7 @@ pub trait AttributeRules: Debug + Send + Sync {
     ///
     /// # Errors
     /// `InvalidAttributes`.
-    fn check(&self, record: &Record, text: &Text, imported: bool) -> Result<Checked>;
+    fn check(&self, record: &Record, text: &SharedText, imported: bool) -> Result<RuleCheck>;
 
     /// Makes the postponed checks, outside of any command.
     ///
@@ -31,7 +31,7 @@ pub trait AttributeRules: Debug + Send + Sync {
 
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checked {
+pub enum RuleCheck {
     /// The text was checked and may be stored.
     Now,
     /// The check would be slow and was postponed. The command is to be applied again after

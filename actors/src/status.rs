@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use crate::checkout::check_lock;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::Error;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::object::Text;
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::object::SharedText;
 use crate::topic::Topic;
 use crate::workflow::STATUS_EVENT;
 
@@ -24,10 +24,10 @@ pub struct ChangeStatus {
     /// The item or subitem; `None` for the object itself.
     pub item: Option<Loid>,
     /// The new status.
-    pub status: Text,
+    pub status: SharedText,
 }
 
-impl Joint for ChangeStatus {
+impl JointCommand for ChangeStatus {
     type Reply = ();
     const NAME: &'static str = STATUS_EVENT;
 
@@ -39,7 +39,7 @@ impl Joint for ChangeStatus {
         vec![self.object]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let record = turns.any(self.object)?.record.clone();
         context.expects(&record);
         if record.is_discarded() {

@@ -15,7 +15,7 @@ use tracing::Span;
 use tracing::span::Entered;
 
 thread_local! {
-    static REQUEST: Cell<Option<Asked>> = const { Cell::new(None) };
+    static REQUEST: Cell<Option<RequestOrigin>> = const { Cell::new(None) };
 }
 
 /// The identifier of a request in its reply and in the log. It is unique in this process, and
@@ -36,14 +36,14 @@ impl fmt::Display for RequestId {
 
 /// The request that work is done for, with its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestOrigin {
     /// The request.
     pub request: RequestId,
     /// The client's address, as reported by trusted proxies.
     pub client: IpAddr,
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for RequestOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "request={} client={}", self.request, self.client)
     }
@@ -53,19 +53,19 @@ impl fmt::Display for Asked {
 #[derive(Debug, Clone)]
 pub struct Trace {
     span: Span,
-    asked: Option<Asked>,
+    asked: Option<RequestOrigin>,
 }
 
 /// A guard: until it is dropped, this thread works for a request, and its log lines name it.
 #[must_use]
-pub struct Within<'t> {
-    before: Option<Asked>,
+pub struct TraceGuard<'t> {
+    before: Option<RequestOrigin>,
     _span: Entered<'t>,
 }
 
 impl Trace {
     /// Creates the trace of a request, whose span may be disabled.
-    pub fn of(asked: Asked, span: Span) -> Trace {
+    pub fn of(asked: RequestOrigin, span: Span) -> Trace {
         Trace { span, asked: Some(asked) }
     }
 
@@ -76,13 +76,13 @@ impl Trace {
 
     /// Returns the trace of this thread's present work.
     pub fn current() -> Trace {
-        Trace { span: Span::current(), asked: asked() }
+        Trace { span: Span::current(), asked: current_origin() }
     }
 
     /// Makes this thread work for the request until the guard is dropped. Guards that are entered
     /// later must be dropped earlier.
-    pub fn enter(&self) -> Within<'_> {
-        Within { before: REQUEST.replace(self.asked), _span: self.span.enter() }
+    pub fn enter(&self) -> TraceGuard<'_> {
+        TraceGuard { before: REQUEST.replace(self.asked), _span: self.span.enter() }
     }
 
     /// Runs asynchronous work for the request.
@@ -98,14 +98,14 @@ impl Trace {
     }
 }
 
-impl Drop for Within<'_> {
+impl Drop for TraceGuard<'_> {
     fn drop(&mut self) {
         REQUEST.set(self.before);
     }
 }
 
 /// Returns the request that this thread works for.
-pub fn asked() -> Option<Asked> {
+pub fn current_origin() -> Option<RequestOrigin> {
     REQUEST.get()
 }
 
@@ -116,16 +116,16 @@ mod tests {
     #[test]
     fn a_thread_works_for_the_request_that_was_entered_last_and_not_left() {
         let asking =
-            |count| Asked { request: RequestId { process: 0xab, count }, client: IpAddr::from([192, 0, 2, 7]) };
+            |count| RequestOrigin { request: RequestId { process: 0xab, count }, client: IpAddr::from([192, 0, 2, 7]) };
         let (one, other) = (Trace::of(asking(1), Span::none()), Trace::of(asking(0x1f), Span::none()));
-        assert_eq!(asked(), None);
+        assert_eq!(current_origin(), None);
         one.in_scope(|| {
-            assert_eq!(asked(), Some(asking(1)));
+            assert_eq!(current_origin(), Some(asking(1)));
             other.in_scope(|| assert_eq!(Trace::current().asked, Some(asking(0x1f))));
-            Trace::none().in_scope(|| assert_eq!(asked(), None));
-            assert_eq!(asked(), Some(asking(1)));
+            Trace::none().in_scope(|| assert_eq!(current_origin(), None));
+            assert_eq!(current_origin(), Some(asking(1)));
         });
-        assert_eq!(asked(), None);
+        assert_eq!(current_origin(), None);
         assert_eq!(asking(0x1f).to_string(), "request=000000ab-1f client=192.0.2.7");
     }
 }

@@ -7,7 +7,7 @@ use crate::object::Object;
 
 /// A use of an object.
 #[derive(Debug, Clone, Copy)]
-pub struct Use<'a> {
+pub struct ObjectUse<'a> {
     /// The kind of use: `correlate` or `channelCopy`.
     pub kind: &'static str,
     /// The name of the link at the object, or of the channel.
@@ -22,10 +22,10 @@ pub struct Use<'a> {
 
 /// A function that adds a use to an object's usage tickets; `None` if they stay as they are. This
 /// crate does not know their format.
-pub type Ticket = fn(Option<&str>, &Use<'_>) -> Option<String>;
+pub type TicketWriter = fn(Option<&str>, &ObjectUse<'_>) -> Option<String>;
 
 /// Adds a use to the tickets of an object that is being changed.
-pub(crate) fn note(object: &mut Object, one: &Use<'_>, ticket: Ticket) {
+pub(crate) fn note_use(object: &mut Object, one: &ObjectUse<'_>, ticket: TicketWriter) {
     if let Some(tickets) = ticket(object.attributes.usage_tickets.as_deref(), one) {
         Arc::make_mut(&mut object.attributes).usage_tickets = Some(tickets.into());
     }

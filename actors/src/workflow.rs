@@ -2,7 +2,7 @@
 //!
 //! The server provides the configuration as [`Workflows`]: which statuses exist, which may follow
 //! another, and which are closed. [`StatusRights`], which comes with the
-//! [`Request`](crate::runtime::Request), decides whether one caller may make a change. The runtime
+//! [`ChangeRequest`](crate::runtime::ChangeRequest), decides whether one caller may make a change. The runtime
 //! asks both for every command, after it was applied and before its changes are submitted
 //! ([`Context::check_statuses`](crate::command::Context)). So no command can bypass them.
 
@@ -10,26 +10,26 @@ use std::fmt::Debug;
 
 use crate::error::{Code, Error, Result};
 use crate::id::{DatabaseId, Loid};
-use crate::object::{Record, Text};
-use crate::store::Look;
+use crate::object::{Record, SharedText};
+use crate::store::RowReader;
 
 /// The name of the event for a change of status, and of the command that changes nothing else.
 pub const STATUS_EVENT: &str = "object.status";
 
 /// A change of the workflow status of an object, or of a part of a container such as a topic item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatusChange {
+pub struct WorkflowStatusChange {
     /// The container whose event reports the change, and whose rights count: the object itself, or
     /// the topic.
     pub container: Loid,
     /// The object or part that has the status.
     pub object: Loid,
     /// The object's type after the change.
-    pub type_name: Text,
+    pub type_name: SharedText,
     /// The status before; `None` for an object without one.
-    pub from: Option<Text>,
+    pub from: Option<SharedText>,
     /// The status after.
-    pub to: Option<Text>,
+    pub to: Option<SharedText>,
 }
 
 /// The workflows in force.
@@ -38,7 +38,7 @@ pub trait Workflows: Debug + Send + Sync + 'static {
     ///
     /// `StatusNotFound` for an unknown status; `InvalidStatus` for one of another workflow, or one
     /// that cannot be reached; `InvalidType` for a type without a workflow.
-    fn check(&self, change: &StatusChange) -> Result<()>;
+    fn check(&self, change: &WorkflowStatusChange) -> Result<()>;
 
     /// Refuses a change of an object's type that the workflows do not allow: within one workflow,
     /// as a change of status; into another one, as a new object.
@@ -60,22 +60,22 @@ pub trait Workflows: Debug + Send + Sync + 'static {
 /// Decides which statuses one caller may set.
 pub trait StatusRights: Debug + Send + Sync {
     /// Refuses a change that the caller has no privilege for. `look` reads the rows that the
-    /// command sees; use [`View::Latest`](crate::store::View::Latest).
+    /// command sees; use [`ReadLevel::Latest`](crate::store::ReadLevel::Latest).
     ///
     /// # Errors
     /// `PermissionDenied`; store errors.
-    fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()>;
+    fn check(&self, change: &WorkflowStatusChange, look: &dyn RowReader) -> Result<()>;
 
     /// Refuses a status for a new object, or a new part of a container, that the caller has no
     /// privilege for. The change's `container` is the folder or container of the new object.
     ///
     /// # Errors
     /// Those of [`StatusRights::check`].
-    fn check_new(&self, change: &StatusChange, look: &dyn Look) -> Result<()>;
+    fn check_new(&self, change: &WorkflowStatusChange, look: &dyn RowReader) -> Result<()>;
 }
 
 /// Returns the error for a change of members of a container whose status is closed.
-pub(crate) fn closed(container: Loid, status: &str) -> Error {
+pub(crate) fn closed_status_error(container: Loid, status: &str) -> Error {
     let message = format!(
         "`{container}` has the status `{status}`, which is closed: it takes no changes of what it contains. \
          Change its status first."

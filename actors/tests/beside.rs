@@ -3,28 +3,28 @@
 use std::sync::Arc;
 
 use stet_actors::clock::ManualClock;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error};
-use stet_actors::expect::{Expect, Tag};
+use stet_actors::expect::{Precondition, RevisionTag};
 use stet_actors::folder::{child, root};
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, CreateBeside, CreatedBeside, NewObject, Outcome};
+use stet_actors::lifecycle::{CreateInFolder, CreateObjectPair, CreateOutcome, NewObject, ObjectPairResult};
 use stet_actors::object::CreateMode;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
-use stet_actors::store::View;
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
+use stet_actors::store::ReadLevel;
 use stet_actors::store::memory::MemoryStore;
 
 const ROOT: Loid = root(DatabaseId::FIRST);
 
-fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
-fn both(main: &str, beside: &str, mode: CreateMode) -> CreateBeside {
+fn both(main: &str, beside: &str, mode: CreateMode) -> CreateObjectPair {
     let of = |name: &str| NewObject { mode, ..NewObject::document(name, "Image") };
-    let main = Create { folder: ROOT, below: vec!["Home".to_owned(), "Previews".to_owned()], object: of(main) };
-    CreateBeside { main, beside: of(beside) }
+    let main = CreateInFolder { folder: ROOT, below: vec!["Home".to_owned(), "Previews".to_owned()], object: of(main) };
+    CreateObjectPair { main, beside: of(beside) }
 }
 
 async fn start() -> Repository {
@@ -36,7 +36,7 @@ async fn start() -> Repository {
 }
 
 fn there(repository: &Repository, name: &str) -> Option<Loid> {
-    let below = |folder, name| child(repository.look(), View::Latest, folder, name).expect("it can be looked up");
+    let below = |folder, name| child(repository.look(), ReadLevel::Latest, folder, name).expect("it can be looked up");
     below(below(below(ROOT, "Home")?, "Previews")?, name)
 }
 
@@ -46,7 +46,7 @@ fn two_objects_are_made_with_their_folders_and_written_over_together() {
         let repository = start().await;
         let made =
             repository.joint(both("a.png", "a.pdf", CreateMode::Replace), request()).await.expect("both are made");
-        assert_eq!((made.main.outcome, made.beside.outcome), (Outcome::New, Outcome::New));
+        assert_eq!((made.main.outcome, made.beside.outcome), (CreateOutcome::New, CreateOutcome::New));
         assert_eq!(
             (there(&repository, "a.png"), there(&repository, "a.pdf")),
             (Some(made.main.loid), Some(made.beside.loid))
@@ -54,14 +54,14 @@ fn two_objects_are_made_with_their_folders_and_written_over_together() {
         let again =
             repository.joint(both("a.png", "a.pdf", CreateMode::Replace), request()).await.expect("both are there");
         assert_eq!((again.main.loid, again.beside.loid), (made.main.loid, made.beside.loid));
-        assert_eq!((again.main.outcome, again.beside.outcome), (Outcome::Changed, Outcome::Changed));
+        assert_eq!((again.main.outcome, again.beside.outcome), (CreateOutcome::Changed, CreateOutcome::Changed));
         repository.shut_down().await;
     });
 }
 
 #[test]
 fn two_objects_are_refused_together() {
-    let code = |outcome: Result<CreatedBeside, Error>| outcome.map(drop).expect_err("it is refused").code;
+    let code = |outcome: Result<ObjectPairResult, Error>| outcome.map(drop).expect_err("it is refused").code;
     actix::System::new().block_on(async {
         let repository = start().await;
         repository.joint(both("a.png", "a.pdf", CreateMode::Replace), request()).await.expect("both are made");
@@ -86,12 +86,12 @@ fn precondition_speaks_of_the_main_object_alone() {
             repository.joint(both("a.png", "a.pdf", CreateMode::Replace), request()).await.expect("both are made");
         let expecting = |loid: Loid| {
             let record = repository.record(loid).expect("the store is well").expect("it is there");
-            Request { expect: Some(Arc::new(Expect::one_of([Tag::of(&record)]))), ..request() }
+            ChangeRequest { expect: Some(Arc::new(Precondition::one_of([RevisionTag::of(&record)]))), ..request() }
         };
         let other = repository.joint(both("a.png", "a.pdf", CreateMode::Replace), expecting(made.beside.loid)).await;
         assert_eq!(other.map(drop).map_err(|error| error.code), Err(Code::PreconditionFailed));
         let main = repository.joint(both("a.png", "a.pdf", CreateMode::Replace), expecting(made.main.loid)).await;
-        assert_eq!(main.map(|made| made.main.outcome), Ok(Outcome::Changed));
+        assert_eq!(main.map(|made| made.main.outcome), Ok(CreateOutcome::Changed));
         repository.shut_down().await;
     });
 }

@@ -3,20 +3,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stet_actors::bundle::{Bundle, Copied, CopiedBundle, CopyLinked, CopyToChannel, Inherit, MAX_COPIES};
+use stet_actors::bundle::{
+    Bundle, ChannelCopyOutcome, CopiedBundle, CopyInheritance, CopyLinkedBundles, CopyToChannel, MAX_COPIES,
+};
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{Context, Fault, Who};
+use stet_actors::command::{CallerIdentity, CommandFault, Context};
 use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::{Joint, Turns};
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::joint::{ContainerTurns, JointCommand};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::object::FolderKey;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{EventLog, Resumed, Room};
+use stet_actors::store::{BatchRoom, EventLog, ResumeRequest};
 use stet_actors::web_container::WebContainer;
 
 use crate::common::assert_sound;
@@ -29,7 +31,7 @@ struct Counted<J> {
     rounds: Arc<AtomicUsize>,
 }
 
-impl<J: Joint> Joint for Counted<J> {
+impl<J: JointCommand> JointCommand for Counted<J> {
     type Reply = J::Reply;
     const NAME: &'static str = J::NAME;
     const ALONE: bool = J::ALONE;
@@ -38,7 +40,7 @@ impl<J: Joint> Joint for Counted<J> {
         self.joint.wants()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<J::Reply, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<J::Reply, CommandFault> {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         self.joint.apply(turns, context)
     }
@@ -69,19 +71,19 @@ fn run<F: Future<Output = ()>>(bundles: usize, test: impl FnOnce(World) -> F) {
     });
 }
 
-fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 impl World {
     async fn create(&self, object: NewObject) -> Loid {
-        let create = Create { folder: MAIN, below: Vec::new(), object };
+        let create = CreateInFolder { folder: MAIN, below: Vec::new(), object };
         self.repository.joint(create, request()).await.expect("it can be made").loid
     }
 
     /// What the last event of a container names.
     fn told(&self, container: Loid) -> Vec<String> {
-        let all = Resumed { container, after: 0, room: Room::of(usize::MAX, usize::MAX) };
+        let all = ResumeRequest { container, after: 0, room: BatchRoom::of(usize::MAX, usize::MAX) };
         let (events, _) = self.store.events_of(&all).expect("the log can be read");
         events.last().expect("something has happened").ids.clone()
     }
@@ -91,14 +93,14 @@ impl World {
         let copy = |bundle: &Loid| CopyToChannel {
             bundle: *bundle,
             channel: channel.into(),
-            inherit: inherit.map(|channel| Inherit { channel: channel.into(), is_neutral: false }),
+            inherit: inherit.map(|channel| CopyInheritance { channel: channel.into(), is_neutral: false }),
             type_name: "Story".into(),
             status: None,
             checked_out_s: None,
             ticket: |_, _| None,
         };
         let rounds = Arc::new(AtomicUsize::new(0));
-        let joint = CopyLinked { container: self.container, copies: self.bundles.iter().map(copy).collect() };
+        let joint = CopyLinkedBundles { container: self.container, copies: self.bundles.iter().map(copy).collect() };
         let done = self.repository.joint(Counted { joint, rounds: rounds.clone() }, request()).await;
         assert_sound(Families::ALL, &self.store);
         (done, rounds.load(Ordering::Relaxed))
@@ -107,8 +109,8 @@ impl World {
 
 fn made(done: Result<Vec<CopiedBundle>, Error>) -> Vec<Loid> {
     let new = |one: CopiedBundle| match one.copied {
-        Copied::New(loid) => loid,
-        Copied::There(loid) => panic!("{loid} was there"),
+        ChannelCopyOutcome::New(loid) => loid,
+        ChannelCopyOutcome::There(loid) => panic!("{loid} was there"),
     };
     done.expect("they are copied").into_iter().map(new).collect()
 }
@@ -135,7 +137,7 @@ fn what_copies_are_inherited_from_is_asked_for_at_once() {
         // Those that are there need no turn.
         let (again, rounds) = world.copy("Print", Some("Web")).await;
         let again = again.expect("nothing is to be done");
-        assert!(again.iter().all(|copied| matches!(copied.copied, Copied::There(_))));
+        assert!(again.iter().all(|copied| matches!(copied.copied, ChannelCopyOutcome::There(_))));
         assert_eq!((again.len(), rounds), (MAX_COPIES, 1));
     });
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
-use stet_actors::cache::{Extent, Origin};
+use stet_actors::cache::{CacheOrigin, RefreshExtent};
 use stet_actors::clock::SystemClock;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::RuntimeOptions;
 use stet_actors::store::memory::MemoryStore;
@@ -21,7 +21,7 @@ struct Source {
     /// Readings so far.
     read: AtomicUsize,
     /// How much each of them was to read.
-    extents: Mutex<Vec<Extent>>,
+    extents: Mutex<Vec<RefreshExtent>>,
     /// What the next reading does.
     mood: Mutex<Mood>,
 }
@@ -40,7 +40,7 @@ struct Numbers {
     gate: Arc<Semaphore>,
 }
 
-impl Origin for Numbers {
+impl CacheOrigin for Numbers {
     type Value = u64;
     type Fault = &'static str;
 
@@ -52,7 +52,12 @@ impl Origin for Numbers {
         1
     }
 
-    fn read(&self, _: Arc<u64>, extent: Extent, _: Who) -> BoxFuture<'static, Result<Arc<u64>, &'static str>> {
+    fn read(
+        &self,
+        _: Arc<u64>,
+        extent: RefreshExtent,
+        _: CallerIdentity,
+    ) -> BoxFuture<'static, Result<Arc<u64>, &'static str>> {
         let (source, gate) = (self.source.clone(), self.gate.clone());
         source.extents.lock().push(extent);
         Box::pin(async move {
@@ -90,7 +95,7 @@ async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_chang
     source.now.store(1, Ordering::SeqCst);
     let first = tokio::task::spawn_local({
         let cache = cache.clone();
-        async move { cache.refresh(Extent::Changed, Who::system()).await }
+        async move { cache.refresh(RefreshExtent::Changed, CallerIdentity::system()).await }
     });
     while source.read.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
@@ -99,8 +104,8 @@ async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_chang
     let others: Vec<_> = (0..64)
         .map(|number| {
             let cache = cache.clone();
-            let extent = if number == 7 { Extent::Everything } else { Extent::Changed };
-            tokio::task::spawn_local(async move { cache.refresh(extent, Who::system()).await })
+            let extent = if number == 7 { RefreshExtent::Everything } else { RefreshExtent::Changed };
+            tokio::task::spawn_local(async move { cache.refresh(extent, CallerIdentity::system()).await })
         })
         .collect();
     // They are in the mailbox: the next message is answered behind them.
@@ -117,12 +122,12 @@ async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_chang
         assert!(seen.at_ms > first.at_ms);
     }
     assert!(source.read.load(Ordering::SeqCst) <= 3, "they join: {:?}", source.read);
-    assert!(source.extents.lock().contains(&Extent::Everything));
+    assert!(source.extents.lock().contains(&RefreshExtent::Everything));
     repository.shut_down().await;
     // Its thread ends when it gets to it; from then on nobody waits in vain.
     gate.add_permits(1_000_000);
     while let Err(fault) | Ok(fault) =
-        cache.refresh(Extent::Changed, Who::system()).await.map(|_| "it goes on for a moment")
+        cache.refresh(RefreshExtent::Changed, CallerIdentity::system()).await.map(|_| "it goes on for a moment")
         && fault != "it broke down"
     {
         tokio::task::yield_now().await;
@@ -135,18 +140,21 @@ async fn what_fails_or_panics_leaves_in_force_what_was_and_the_next_one_is_well(
     gate.add_permits(1000);
     let cache = repository.start_cache(Numbers { source: source.clone(), gate }, 0);
     source.now.store(1, Ordering::SeqCst);
-    let at_ms = cache.refresh(Extent::Changed, Who::system()).await.expect("it is well").at_ms;
+    let at_ms = cache.refresh(RefreshExtent::Changed, CallerIdentity::system()).await.expect("it is well").at_ms;
     for (mood, fault) in [(Mood::Fails, "it can't be read"), (Mood::Panics, "it broke down")] {
         source.now.store(2, Ordering::SeqCst);
         *source.mood.lock() = mood;
-        assert_eq!(cache.refresh(Extent::Changed, Who::system()).await.map(|in_force| *in_force.value), Err(fault));
+        assert_eq!(
+            cache.refresh(RefreshExtent::Changed, CallerIdentity::system()).await.map(|in_force| *in_force.value),
+            Err(fault)
+        );
         assert_eq!((*cache.in_force().value, cache.at_ms()), (1, at_ms));
         *source.mood.lock() = mood;
         assert_eq!(*cache.current().await.value, 1, "it is the best there is");
     }
     // Those who wait while it panics are answered by the next life.
     *source.mood.lock() = Mood::Panics;
-    let both = join_all((0..20).map(|_| cache.refresh(Extent::Changed, Who::system()))).await;
+    let both = join_all((0..20).map(|_| cache.refresh(RefreshExtent::Changed, CallerIdentity::system()))).await;
     assert!(both.iter().any(Result::is_ok) || both.iter().all(Result::is_err));
     assert_eq!(*cache.current().await.value, 2, "what is known to be outdated is read anew");
     assert_eq!(source.read.load(Ordering::SeqCst), {

@@ -5,24 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use stet_actors::checkout::{Release, RestoreVersion, Switches, TakeLock, Unlock, WriteContent};
+use stet_actors::checkout::{ReleaseLock, RestoreVersion, TakeLock, UnlockObject, WriteContent, WriteSwitches};
 use stet_actors::clock::{Clock, ManualClock};
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::document::Document;
 use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::Joint;
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, NewParts, Rename, Restore};
+use stet_actors::joint::JointCommand;
+use stet_actors::lifecycle::{
+    CreateInFolder, DestroyObject, DiscardObject, NewObject, NewParts, RenameObject, RestoreObject,
+};
 use stet_actors::liveblog::{Liveblog, NewLiveblog};
 use stet_actors::object::{
-    Content, CreateMode, Draft, FamilyKind, Lock, NewContent, Record, SmallBody, Stored, Version,
+    Content, ContentLocation, CreateMode, Draft, FamilyKind, Lock, NewContent, Record, SmallBody, Version,
 };
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, ChangeSet, Key, Look, Row, Store, View, encode_value};
+use stet_actors::store::{ChangeSet, ReadLevel, Row, RowChange, RowPlace, RowReader, Store, encode_value};
 
 use crate::common::assert_sound;
 
@@ -37,9 +39,9 @@ struct World {
 }
 
 /// A user in a session, as `user/session`.
-fn by(who: &str) -> Request {
+fn by(who: &str) -> ChangeRequest {
     let (user, session) = who.split_once('/').expect("a user and a session");
-    Request::by(Who { user: user.into(), session: session.into(), address: None })
+    ChangeRequest::by(CallerIdentity { user: user.into(), session: session.into(), address: None })
 }
 
 /// What two colleagues and a second session can do to an object of each family that has content.
@@ -55,7 +57,7 @@ fn run<F: Future<Output = ()>>(test: impl Fn(World) -> F) {
             let mut object = NewObject::document("a.xml", "Story");
             object.parts = parts_of(family);
             object.content = Some(content("one"));
-            let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+            let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             let object = repository.joint(create, by("ada/1")).await.expect("it is made").loid;
             let all = test(World { store, clock, repository, object });
             tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
@@ -74,9 +76,13 @@ fn parts_of(family: FamilyKind) -> NewParts {
 fn content(text: &str) -> NewContent {
     let mut sha256 = [0; 32];
     sha256[..text.len()].copy_from_slice(text.as_bytes());
-    let stored = if text.len() > 8 { Stored::File } else { Stored::Row };
+    let stored = if text.len() > 8 { ContentLocation::File } else { ContentLocation::Row };
     let content = Content { content_type: "text/xml".into(), size: text.len() as u64, sha256, stored };
-    NewContent { content, small: (stored == Stored::Row).then(|| Bytes::copy_from_slice(text.as_bytes())), pin: None }
+    NewContent {
+        content,
+        small: (stored == ContentLocation::Row).then(|| Bytes::copy_from_slice(text.as_bytes())),
+        pin: None,
+    }
 }
 
 fn text_of(content: &Content) -> String {
@@ -84,7 +90,7 @@ fn text_of(content: &Content) -> String {
 }
 
 /// A check-in that replaces the latest version.
-const IN: Switches = Switches {
+const IN: WriteSwitches = WriteSwitches {
     check_in: true,
     keep_checked_out: false,
     unlock: false,
@@ -92,10 +98,10 @@ const IN: Switches = Switches {
     check_out: false,
     check_out_clean: false,
 };
-const SAVE: Switches = Switches { check_in: false, ..IN };
+const SAVE: WriteSwitches = WriteSwitches { check_in: false, ..IN };
 
 impl World {
-    async fn run<J: Joint>(&self, who: &str, joint: J) -> Result<J::Reply, Error> {
+    async fn run<J: JointCommand>(&self, who: &str, joint: J) -> Result<J::Reply, Error> {
         let done = self.repository.joint(joint, by(who)).await;
         assert_sound(Families::ALL, &self.store);
         done
@@ -106,10 +112,10 @@ impl World {
     }
 
     async fn unlock(&self, who: &str, force: bool, may_break: bool) -> Result<(), Error> {
-        self.run(who, Unlock { object: self.object, force, may_break }).await
+        self.run(who, UnlockObject { object: self.object, force, may_break }).await
     }
 
-    async fn write(&self, who: &str, text: &str, switches: Switches) -> Result<(), Error> {
+    async fn write(&self, who: &str, text: &str, switches: WriteSwitches) -> Result<(), Error> {
         let body = (!text.is_empty()).then(|| content(text));
         self.run(who, WriteContent { object: self.object, body, switches, lasts_s: LASTS_S }).await
     }
@@ -126,14 +132,14 @@ impl World {
 
     fn body(&self, of: Loid) -> Option<Bytes> {
         let key = SmallBody::key(of);
-        self.store.get(View::Committed, key.table, &key.key).expect("the store answers")
+        self.store.get(ReadLevel::Committed, key.table, &key.key).expect("the store answers")
     }
 
     fn draft(&self) -> Option<String> {
         let key = Draft::key(self.object);
         let draft: Option<Draft> = self.repository.row(key.table, &key.key).expect("it can be read");
         let body = self.body(Draft::body_loid(self.object));
-        let small = draft.as_ref().is_some_and(|draft| draft.content.stored == Stored::Row);
+        let small = draft.as_ref().is_some_and(|draft| draft.content.stored == ContentLocation::Row);
         assert_eq!(body.is_some(), small, "the bytes are there with the draft, and only then");
         let text = draft.map(|draft| text_of(&draft.content))?;
         assert!(body.is_none_or(|body| body == text));
@@ -147,7 +153,7 @@ impl World {
             let key = Version::key(self.object.at_version(number));
             let version: Version = self.repository.row(key.table, &key.key).expect("readable").expect("it is there");
             let text = text_of(&version.content);
-            if version.content.stored == Stored::Row {
+            if version.content.stored == ContentLocation::Row {
                 assert_eq!(self.body(version.loid).as_deref(), Some(text.as_bytes()));
             }
             if number == record.version {
@@ -180,25 +186,29 @@ fn a_lock_is_one_sessions_until_it_gives_it_back() {
             assert_eq!(error.details.unwrap()["lockedBy"], "ada");
             assert_eq!(code(world.unlock(who, false, true).await), refusal);
             assert_eq!(code(world.write(who, "x", IN).await), refusal);
-            assert_eq!(code(world.write(who, "x", Switches { check_out: true, ..SAVE }).await), refusal);
+            assert_eq!(code(world.write(who, "x", WriteSwitches { check_out: true, ..SAVE }).await), refusal);
             assert_eq!(code(world.run(who, RestoreVersion { object: world.object, version: 1 }).await), refusal);
             assert_eq!(
                 code(
                     world
-                        .run(who, Rename { object: world.object, name: "b".into(), mode: CreateMode::Exception })
+                        .run(who, RenameObject { object: world.object, name: "b".into(), mode: CreateMode::Exception })
                         .await
                 ),
                 refusal
             );
             assert_eq!(
-                code(world.run(who, Discard { object: world.object, reach: stet_actors::object::Reach::All }).await),
+                code(
+                    world
+                        .run(who, DiscardObject { object: world.object, reach: stet_actors::object::Reach::All })
+                        .await
+                ),
                 refusal
             );
-            assert_eq!(code(world.run(who, Destroy { object: world.object }).await), refusal);
+            assert_eq!(code(world.run(who, DestroyObject { object: world.object }).await), refusal);
         }
         assert_eq!(world.record(), record, "nothing of that changed anything");
         world
-            .run("ada/1", Rename { object: world.object, name: "b".into(), mode: CreateMode::Exception })
+            .run("ada/1", RenameObject { object: world.object, name: "b".into(), mode: CreateMode::Exception })
             .await
             .unwrap();
         world.unlock("ada/1", false, false).await.unwrap();
@@ -236,12 +246,12 @@ fn a_lock_that_is_not_used_expires_and_one_that_is_goes_on() {
         world.clock.advance(Duration::from_secs(LASTS_S - 1));
         assert_eq!(code(world.lock("bob/2").await), Code::ObjectLocked);
         let object = world.object;
-        world.run("system/", Release { object, session: None }).await.unwrap();
+        world.run("system/", ReleaseLock { object, session: None }).await.unwrap();
         assert!(world.record().lock.is_some(), "it has not expired");
         world.clock.advance(Duration::from_secs(1));
         assert_eq!(code(world.unlock("ada/1", false, false).await), Code::ObjectNotLocked);
         assert_eq!(code(world.write("ada/1", "", IN).await), Code::ObjectNotCheckedOut);
-        world.run("system/", Release { object, session: None }).await.unwrap();
+        world.run("system/", ReleaseLock { object, session: None }).await.unwrap();
         assert_eq!(world.record().lock, None);
         assert_eq!(world.draft().as_deref(), Some("two"), "what was saved is kept");
         world.lock("ada/1").await.unwrap();
@@ -254,24 +264,24 @@ fn a_lock_that_is_not_used_expires_and_one_that_is_goes_on() {
 #[test]
 fn a_draft_is_saved_over_by_its_author_or_by_who_checks_out() {
     run(|world| async move {
-        world.write("ada/1", "two", Switches { check_out: true, ..SAVE }).await.unwrap();
+        world.write("ada/1", "two", WriteSwitches { check_out: true, ..SAVE }).await.unwrap();
         world.clock.advance(Duration::from_secs(LASTS_S));
         let before = world.record();
         let error = world.write("bob/2", "bobs", SAVE).await.unwrap_err();
         assert_eq!((error.code, &error.details.unwrap()["draftOf"]), (Code::ObjectNotCheckedOut, &"ada".into()));
         assert_eq!(
-            code(world.write("bob/2", "bobs", Switches { unlock: true, ..SAVE }).await),
+            code(world.write("bob/2", "bobs", WriteSwitches { unlock: true, ..SAVE }).await),
             Code::ObjectNotCheckedOut
         );
         assert_eq!((world.draft().as_deref(), world.record()), (Some("two"), before));
         world.write("ada/3", "three", SAVE).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("three"), "the author saves it, from wherever");
-        world.write("bob/2", "", Switches { check_out: true, ..SAVE }).await.unwrap();
+        world.write("bob/2", "", WriteSwitches { check_out: true, ..SAVE }).await.unwrap();
         world.write("bob/2", "bobs", SAVE).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("bobs"), "who has seen it goes on from it");
         world.unlock("bob/2", false, false).await.unwrap();
         assert_eq!(code(world.write("ada/1", "four", SAVE).await), Code::ObjectNotCheckedOut, "it is bob's now");
-        world.write("ada/1", "four", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
+        world.write("ada/1", "four", WriteSwitches { check_out_clean: true, ..SAVE }).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("four"));
     });
 }
@@ -280,7 +290,7 @@ fn a_draft_is_saved_over_by_its_author_or_by_who_checks_out() {
 fn a_session_that_ends_gives_back_its_own_lock_only() {
     run(|world| async move {
         let object = world.object;
-        let ended = |session: &str| Release { object, session: Some(session.into()) };
+        let ended = |session: &str| ReleaseLock { object, session: Some(session.into()) };
         world.lock("ada/1").await.unwrap();
         world.run("system/", ended("2")).await.unwrap();
         assert_eq!(world.locker().as_deref(), Some("ada/1"));
@@ -302,15 +312,15 @@ fn without_a_lock_a_write_takes_one_and_gives_it_back() {
         assert_eq!((world.versions(), world.locker()), (vec!["one".to_owned(), "two".to_owned()], None));
         world.write("bob/2", "two, again", IN).await.unwrap();
         assert_eq!(world.versions(), ["one", "two, again"]);
-        world.write("bob/2", "three", Switches { new_version: true, ..IN }).await.unwrap();
+        world.write("bob/2", "three", WriteSwitches { new_version: true, ..IN }).await.unwrap();
         assert_eq!(world.versions(), ["one", "two, again", "three"]);
         world.write("bob/2", "four", SAVE).await.unwrap();
         assert_eq!((world.draft().as_deref(), world.locker()), (Some("four"), None));
         assert_eq!(world.versions(), ["one", "two, again", "three"]);
-        for switches in [IN, SAVE, Switches { keep_checked_out: true, ..IN }] {
+        for switches in [IN, SAVE, WriteSwitches { keep_checked_out: true, ..IN }] {
             assert_eq!(code(world.write("bob/2", "", switches).await), Code::ObjectNotCheckedOut);
         }
-        world.write("bob/2", "five", Switches { keep_checked_out: true, ..IN }).await.unwrap();
+        world.write("bob/2", "five", WriteSwitches { keep_checked_out: true, ..IN }).await.unwrap();
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("bob/2")));
         assert_eq!(world.versions(), ["one", "two, again", "five"]);
     });
@@ -319,7 +329,7 @@ fn without_a_lock_a_write_takes_one_and_gives_it_back() {
 #[test]
 fn what_is_checked_out_is_saved_as_a_draft_and_checked_in() {
     run(|world| async move {
-        let out = Switches { check_out: true, ..SAVE };
+        let out = WriteSwitches { check_out: true, ..SAVE };
         world.write("ada/1", "", out).await.unwrap();
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("ada/1")));
         let before = world.record();
@@ -332,7 +342,7 @@ fn what_is_checked_out_is_saved_as_a_draft_and_checked_in() {
         assert_eq!(record.revision, before.revision + 4);
         assert_eq!((record.modified, world.versions()), (before.modified, vec!["one".to_owned()]));
         // The draft is what is checked in when nothing else comes.
-        world.write("ada/1", "", Switches { new_version: true, keep_checked_out: true, ..IN }).await.unwrap();
+        world.write("ada/1", "", WriteSwitches { new_version: true, keep_checked_out: true, ..IN }).await.unwrap();
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("ada/1")));
         assert_eq!((world.versions(), world.record().modified), (vec!["one".into(), "small".to_owned()], NOON_S + 5));
         world.write("ada/1", "a large draft", SAVE).await.unwrap();
@@ -342,7 +352,7 @@ fn what_is_checked_out_is_saved_as_a_draft_and_checked_in() {
         // With neither there is nothing to write, and the lock goes.
         world.lock("ada/1").await.unwrap();
         let before = world.record();
-        world.write("ada/1", "", Switches { new_version: true, ..IN }).await.unwrap();
+        world.write("ada/1", "", WriteSwitches { new_version: true, ..IN }).await.unwrap();
         assert_eq!((world.versions().len(), world.locker()), (2, None));
         assert_eq!(world.record().modified, before.modified);
     });
@@ -351,34 +361,34 @@ fn what_is_checked_out_is_saved_as_a_draft_and_checked_in() {
 #[test]
 fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
     run(|world| async move {
-        let out = Switches { check_out: true, ..SAVE };
-        let clean = Switches { check_out_clean: true, ..SAVE };
-        world.write("ada/1", "two", Switches { unlock: true, ..out }).await.unwrap();
+        let out = WriteSwitches { check_out: true, ..SAVE };
+        let clean = WriteSwitches { check_out_clean: true, ..SAVE };
+        world.write("ada/1", "two", WriteSwitches { unlock: true, ..out }).await.unwrap();
         assert_eq!((world.draft().as_deref(), world.locker()), (Some("two"), None));
         world.write("ada/1", "", out).await.unwrap();
         world.unlock("bob/2", true, true).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("two"));
         // A colleague goes on from it.
-        world.write("bob/2", "", Switches { check_out: true, ..IN }).await.unwrap();
+        world.write("bob/2", "", WriteSwitches { check_out: true, ..IN }).await.unwrap();
         assert_eq!((world.versions(), world.draft(), world.locker()), (vec!["two".to_owned()], None, None));
         world.write("ada/1", "a large draft", out).await.unwrap();
         world.write("ada/1", "", clean).await.unwrap();
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("ada/1")));
         world.write("ada/1", "three", SAVE).await.unwrap();
-        world.write("ada/1", "", Switches { check_out_clean: true, ..IN }).await.unwrap();
+        world.write("ada/1", "", WriteSwitches { check_out_clean: true, ..IN }).await.unwrap();
         assert_eq!((world.versions(), world.draft(), world.locker()), (vec!["two".to_owned()], None, None));
         world.write("ada/1", "four", out).await.unwrap();
-        world.write("ada/1", "five", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
+        world.write("ada/1", "five", WriteSwitches { check_out_clean: true, ..SAVE }).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("five"));
         // Nobody's but that of a user who has not checked out: it was not theirs to drop, and they
         // may not even know of it.
         world.unlock("ada/1", false, false).await.unwrap();
         world.write("bob/2", "six", IN).await.unwrap();
         assert_eq!((world.versions(), world.draft().as_deref()), (vec!["six".to_owned()], Some("five")));
-        world.write("bob/2", "seven", Switches { new_version: true, ..IN }).await.unwrap();
+        world.write("bob/2", "seven", WriteSwitches { new_version: true, ..IN }).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("five"));
         // Whoever has the object checked out afterwards reads what they wrote, not the draft.
-        world.write("bob/2", "eight", Switches { keep_checked_out: true, ..IN }).await.unwrap();
+        world.write("bob/2", "eight", WriteSwitches { keep_checked_out: true, ..IN }).await.unwrap();
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("bob/2")));
         world.write("bob/2", "nine", SAVE).await.unwrap();
         world.write("bob/2", "ten", IN).await.unwrap();
@@ -386,8 +396,8 @@ fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
             (world.versions(), world.draft()),
             (["six", "seven", "five", "ten"].map(String::from).to_vec(), None)
         );
-        world.write("bob/2", "eleven", Switches { unlock: true, ..out }).await.unwrap();
-        world.write("bob/2", "twelve", Switches { check_out: true, ..IN }).await.unwrap();
+        world.write("bob/2", "eleven", WriteSwitches { unlock: true, ..out }).await.unwrap();
+        world.write("bob/2", "twelve", WriteSwitches { check_out: true, ..IN }).await.unwrap();
         assert_eq!((world.versions()[3].as_str(), world.draft()), ("twelve", None), "it was their own");
     });
 }
@@ -395,7 +405,7 @@ fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
 #[test]
 fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_clean() {
     run(|world| async move {
-        let (out, both) = (Switches { check_out: true, ..SAVE }, Switches { check_out: true, ..IN });
+        let (out, both) = (WriteSwitches { check_out: true, ..SAVE }, WriteSwitches { check_out: true, ..IN });
         let author = |number: u32| {
             let key = Version::key(world.object.at_version(number));
             let version: Option<Version> = world.repository.row(key.table, &key.key).expect("it can be read");
@@ -404,7 +414,7 @@ fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_
         // The latest version is theirs, which they may replace without a look.
         world.write("bob/2", "zero", IN).await.unwrap();
         for text in ["adas", "a large text of adas"] {
-            world.write("ada/1", text, Switches { unlock: true, ..out }).await.unwrap();
+            world.write("ada/1", text, WriteSwitches { unlock: true, ..out }).await.unwrap();
             // Whoever writes in one step has not seen it.
             let versions = world.versions();
             world.write("bob/2", "two", both).await.unwrap();
@@ -413,7 +423,7 @@ fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_
                 (world.versions().len(), world.record().content),
                 (versions.len(), Some(content("two").content))
             );
-            for switches in [out, Switches { unlock: true, ..out }] {
+            for switches in [out, WriteSwitches { unlock: true, ..out }] {
                 let error = world.write("bob/2", "three", switches).await.unwrap_err();
                 assert_eq!(
                     (error.code, &error.details.unwrap()["draftOf"]),
@@ -424,13 +434,13 @@ fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_
             // Whoever keeps the lock reads what they wrote, and the draft is the version before.
             for switches in [both, IN] {
                 let before = world.versions();
-                world.write("bob/2", "four", Switches { keep_checked_out: true, ..switches }).await.unwrap();
+                world.write("bob/2", "four", WriteSwitches { keep_checked_out: true, ..switches }).await.unwrap();
                 let after = [&before[..], &[text.to_owned(), "four".to_owned()]].concat();
                 assert_eq!((world.versions(), world.draft()), (after, None));
                 let latest = world.record().version;
                 assert_eq!([author(latest - 1), author(latest)], ["ada", "bob"]);
                 world.unlock("bob/2", false, false).await.unwrap();
-                world.write("ada/1", text, Switches { unlock: true, ..out }).await.unwrap();
+                world.write("ada/1", text, WriteSwitches { unlock: true, ..out }).await.unwrap();
             }
             // Whoever holds the lock has it before their eyes, and who checks out clean says that
             // it may go.
@@ -438,9 +448,9 @@ fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_
             world.lock("bob/2").await.unwrap();
             world.write("bob/2", "five", SAVE).await.unwrap();
             assert_eq!(world.draft().as_deref(), Some("five"));
-            world.write("bob/2", "", Switches { check_out_clean: true, unlock: true, ..SAVE }).await.unwrap();
-            world.write("ada/1", text, Switches { unlock: true, ..out }).await.unwrap();
-            world.write("bob/2", "six", Switches { check_out_clean: true, ..IN }).await.unwrap();
+            world.write("bob/2", "", WriteSwitches { check_out_clean: true, unlock: true, ..SAVE }).await.unwrap();
+            world.write("ada/1", text, WriteSwitches { unlock: true, ..out }).await.unwrap();
+            world.write("bob/2", "six", WriteSwitches { check_out_clean: true, ..IN }).await.unwrap();
             assert_eq!((world.versions().len(), world.draft()), (before.len(), None));
         }
     });
@@ -453,9 +463,9 @@ fn a_creation_that_checks_out_keeps_the_draft_of_another_as_a_version() {
             let mut object = NewObject::document("a.xml", "Story");
             object.parts = parts_of(world.record().family);
             (object.mode, object.content, object.checked_out_s) = (mode, Some(content(text)), Some(LASTS_S));
-            Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
+            CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
         };
-        let saved = Switches { check_out: true, unlock: true, ..SAVE };
+        let saved = WriteSwitches { check_out: true, unlock: true, ..SAVE };
         world.write("ada/1", "two", saved).await.unwrap();
         world.run("bob/2", over("three", CreateMode::Replace)).await.unwrap();
         assert_eq!((world.versions(), world.draft()), (["one", "two", "three"].map(String::from).to_vec(), None));
@@ -477,38 +487,38 @@ fn a_creation_that_checks_out_keeps_the_draft_of_another_as_a_version() {
 fn a_draft_is_never_checked_in_over_a_content_that_it_does_not_come_from() {
     run(|world| async move {
         let object = world.object;
-        let (out, both) = (Switches { check_out: true, ..SAVE }, Switches { check_out: true, ..IN });
+        let (out, both) = (WriteSwitches { check_out: true, ..SAVE }, WriteSwitches { check_out: true, ..IN });
         let replace = |text: &str, mode: CreateMode| {
             let mut object = NewObject::document("a.xml", "Story");
             object.parts = parts_of(world.record().family);
             (object.mode, object.content) = (mode, Some(content(text)));
-            Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
+            CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
         };
         // Followed by the version of a creation; the draft was gone on with since.
-        world.write("ada/1", "two", Switches { unlock: true, ..out }).await.unwrap();
+        world.write("ada/1", "two", WriteSwitches { unlock: true, ..out }).await.unwrap();
         world.run("bob/2", replace("bob's", CreateMode::Replace)).await.unwrap();
         world.write("ada/1", "three", out).await.unwrap();
         world.write("ada/1", "", IN).await.unwrap();
         assert_eq!((world.versions(), world.draft()), (["one", "bob's", "three"].map(String::from).to_vec(), None));
         // By a version beside it, by an old version again, by a plain write.
-        world.write("ada/1", "four", Switches { unlock: true, ..out }).await.unwrap();
+        world.write("ada/1", "four", WriteSwitches { unlock: true, ..out }).await.unwrap();
         world.run("bob/2", replace("five", CreateMode::NewVersion)).await.unwrap();
         world.write("ada/1", "", both).await.unwrap();
         assert_eq!(world.versions()[3..], ["five", "four"]);
-        world.write("ada/1", "six", Switches { unlock: true, ..out }).await.unwrap();
+        world.write("ada/1", "six", WriteSwitches { unlock: true, ..out }).await.unwrap();
         world.run("bob/2", RestoreVersion { object, version: 5 }).await.unwrap();
         world.write("ada/1", "", both).await.unwrap();
         assert_eq!(world.versions()[5..], ["four", "six"]);
-        world.write("ada/1", "seven", Switches { unlock: true, ..out }).await.unwrap();
+        world.write("ada/1", "seven", WriteSwitches { unlock: true, ..out }).await.unwrap();
         world.write("bob/2", "eight", IN).await.unwrap();
         world.write("bob/2", "", both).await.unwrap();
         assert_eq!(world.versions()[7..], ["eight", "seven"]);
         // One that begins anew without a look comes from nothing that is known, and one after a
         // check-in from what was checked in.
-        world.write("ada/1", "nine", Switches { unlock: true, ..out }).await.unwrap();
+        world.write("ada/1", "nine", WriteSwitches { unlock: true, ..out }).await.unwrap();
         world.write("bob/2", "ten", IN).await.unwrap();
-        world.write("ada/1", "eleven", Switches { check_out_clean: true, ..SAVE }).await.unwrap();
-        world.write("ada/1", "", Switches { keep_checked_out: true, ..IN }).await.unwrap();
+        world.write("ada/1", "eleven", WriteSwitches { check_out_clean: true, ..SAVE }).await.unwrap();
+        world.write("ada/1", "", WriteSwitches { keep_checked_out: true, ..IN }).await.unwrap();
         world.write("ada/1", "twelve", SAVE).await.unwrap();
         world.write("ada/1", "", IN).await.unwrap();
         assert_eq!(world.versions()[7..], ["eight", "ten", "twelve"]);
@@ -530,10 +540,10 @@ fn a_draft_of_which_it_is_not_known_what_it_comes_from_is_a_new_version() {
         let old = Old { loid: world.object, author: "ada", at: 1, content: content("a large draft").content };
         let value = encode_value(Draft::FORMAT, &old);
         let mut set = ChangeSet::fence(world.store.epoch(), |_| ());
-        let Key { table, key } = Draft::key(world.object);
-        set.changes.push(Change { table, key, value: Some(value) });
+        let RowPlace { table, key } = Draft::key(world.object);
+        set.changes.push(RowChange { table, key, value: Some(value) });
         world.store.submit(set).expect("it is taken");
-        world.write("ada/1", "", Switches { check_out: true, ..IN }).await.unwrap();
+        world.write("ada/1", "", WriteSwitches { check_out: true, ..IN }).await.unwrap();
         assert_eq!((world.versions(), world.draft()), (vec!["one".into(), "a large draft".to_owned()], None));
     });
 }
@@ -541,10 +551,10 @@ fn a_draft_of_which_it_is_not_known_what_it_comes_from_is_a_new_version() {
 #[test]
 fn check_out_and_check_in_work_in_one_step_from_the_unlocked_state() {
     run(|world| async move {
-        let both = Switches { check_out: true, ..IN };
-        world.write("ada/1", "two", Switches { new_version: true, ..both }).await.unwrap();
+        let both = WriteSwitches { check_out: true, ..IN };
+        world.write("ada/1", "two", WriteSwitches { new_version: true, ..both }).await.unwrap();
         assert_eq!((world.versions(), world.locker()), (vec!["one".into(), "two".to_owned()], None));
-        world.write("ada/1", "three", Switches { keep_checked_out: true, ..both }).await.unwrap();
+        world.write("ada/1", "three", WriteSwitches { keep_checked_out: true, ..both }).await.unwrap();
         assert_eq!((world.versions()[1].as_str(), world.locker().as_deref()), ("three", Some("ada/1")));
         // Once more, from the locked state.
         world.write("ada/1", "four", both).await.unwrap();
@@ -559,7 +569,7 @@ fn check_out_and_check_in_work_in_one_step_from_the_unlocked_state() {
 fn an_old_version_comes_back_as_the_newest() {
     run(|world| async move {
         let object = world.object;
-        world.write("ada/1", "a large text", Switches { new_version: true, ..IN }).await.unwrap();
+        world.write("ada/1", "a large text", WriteSwitches { new_version: true, ..IN }).await.unwrap();
         world.lock("ada/1").await.unwrap();
         world.write("ada/1", "draft", SAVE).await.unwrap();
         assert_eq!(world.run("ada/1", RestoreVersion { object, version: 1 }).await, Ok(3));
@@ -576,8 +586,8 @@ fn an_old_version_comes_back_as_the_newest() {
 fn what_goes_to_the_bin_is_unlocked_and_what_is_destroyed_leaves_nothing() {
     run(|world| async move {
         let object = world.object;
-        world.write("ada/1", "draft", Switches { check_out: true, ..SAVE }).await.unwrap();
-        world.run("ada/1", Discard { object, reach: stet_actors::object::Reach::All }).await.unwrap();
+        world.write("ada/1", "draft", WriteSwitches { check_out: true, ..SAVE }).await.unwrap();
+        world.run("ada/1", DiscardObject { object, reach: stet_actors::object::Reach::All }).await.unwrap();
         assert_eq!((world.record().lock, world.draft().as_deref()), (None, Some("draft")));
         for outcome in [
             world.lock("ada/1").await,
@@ -588,10 +598,10 @@ fn what_goes_to_the_bin_is_unlocked_and_what_is_destroyed_leaves_nothing() {
             assert_eq!(code(outcome), Code::ObjectNotFound);
         }
         let restore =
-            Restore { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
+            RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
         world.run("ada/1", restore).await.unwrap();
         assert_eq!((world.record().lock, world.draft().as_deref()), (None, Some("draft")));
-        world.run("bob/2", Destroy { object }).await.unwrap();
+        world.run("bob/2", DestroyObject { object }).await.unwrap();
         let left: Vec<_> = world
             .store
             .rows()
@@ -608,17 +618,20 @@ fn a_folder_is_not_discarded_over_a_lock_below_and_has_no_content() {
         let folder = root(DatabaseId::FIRST);
         let mut inner = NewObject::document("b.xml", "Story");
         inner.mode = CreateMode::Exception;
-        let create = Create { folder, below: vec!["desk".into()], object: inner };
+        let create = CreateInFolder { folder, below: vec!["desk".into()], object: inner };
         let story = world.run("ada/1", create).await.unwrap().loid;
         let desk = world.repository.record(story).unwrap().unwrap().folder().unwrap();
         world.run("ada/1", TakeLock { object: story, lasts_s: LASTS_S }).await.unwrap();
         for error in [
-            world.run("bob/2", Discard { object: desk, reach: stet_actors::object::Reach::All }).await.unwrap_err(),
-            world.run("bob/2", Destroy { object: desk }).await.unwrap_err(),
+            world
+                .run("bob/2", DiscardObject { object: desk, reach: stet_actors::object::Reach::All })
+                .await
+                .unwrap_err(),
+            world.run("bob/2", DestroyObject { object: desk }).await.unwrap_err(),
         ] {
             assert_eq!((error.code, error.source), (Code::ObjectLocked, Some(story.to_string())));
         }
-        world.run("ada/1", Discard { object: desk, reach: stet_actors::object::Reach::All }).await.unwrap();
+        world.run("ada/1", DiscardObject { object: desk, reach: stet_actors::object::Reach::All }).await.unwrap();
         let write = WriteContent { object: folder, body: Some(content("x")), switches: IN, lasts_s: LASTS_S };
         assert_eq!(code(world.run("ada/1", write).await), Code::InvalidType);
     });

@@ -4,22 +4,24 @@
 use std::sync::Arc;
 
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{ChangeLimits, Who};
+use stet_actors::command::{CallerIdentity, ChangeLimits};
 use stet_actors::drawer::{Drawer, NewDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::{child, root};
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::lifecycle::{Create, Created, Destroy, Discard, NewObject, Rename, Restore};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::lifecycle::{
+    CreateInFolder, CreateResult, DestroyObject, DiscardObject, NewObject, RenameObject, RestoreObject,
+};
 use stet_actors::object::{CreateMode, PathLimits};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
-use stet_actors::store::View;
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
+use stet_actors::store::ReadLevel;
 use stet_actors::store::memory::MemoryStore;
 
 const ROOT: Loid = root(DatabaseId::FIRST);
 
-fn by_editor() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn by_editor() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 async fn start(store: &Arc<MemoryStore>, depth: usize) -> Repository {
@@ -35,11 +37,11 @@ async fn start(store: &Arc<MemoryStore>, depth: usize) -> Repository {
 
 async fn create(repository: &Repository, folder: Loid, below: &[&str], object: NewObject) -> Result<Loid, Error> {
     let below = below.iter().map(|name| (*name).to_owned()).collect();
-    repository.joint(Create { folder, below, object }, by_editor()).await.map(|Created { loid, .. }| loid)
+    repository.joint(CreateInFolder { folder, below, object }, by_editor()).await.map(|CreateResult { loid, .. }| loid)
 }
 
 fn at(repository: &Repository, path: &str) -> Loid {
-    let found = repository.loid_of(&Source::Path(path.to_owned()), DatabaseId::FIRST);
+    let found = repository.loid_of(&ObjectSource::Path(path.to_owned()), DatabaseId::FIRST);
     found.expect("it can be looked up").unwrap_or_else(|| panic!("there is no {path}"))
 }
 
@@ -73,17 +75,17 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
         // Of a command that goes too deep nothing stays, however far it came.
         let many: Vec<&str> = std::iter::repeat_n("n", 50_000).collect();
         is_too_deep(create(&repository, ROOT, &many, story()).await);
-        let made = child(repository.look(), View::Latest, ROOT, "n").expect("it can be looked up");
+        let made = child(repository.look(), ReadLevel::Latest, ROOT, "n").expect("it can be looked up");
         assert_eq!(made, None);
 
         // What was discarded with something below comes back only where all of it has room.
         let top = create(&repository, ROOT, &[], NewObject::folder("top")).await.expect("it is not deep");
         create(&repository, top, &["below"], story()).await.expect("it lies as deep as it may");
         repository
-            .joint(Discard { object: top, reach: stet_actors::object::Reach::All }, by_editor())
+            .joint(DiscardObject { object: top, reach: stet_actors::object::Reach::All }, by_editor())
             .await
             .expect("it is discarded");
-        let restore = |folder| Restore {
+        let restore = |folder| RestoreObject {
             object: top,
             folder,
             mode: CreateMode::Exception,
@@ -93,22 +95,22 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
         is_too_deep(repository.joint(restore(Some(a)), by_editor()).await);
         repository.joint(restore(None), by_editor()).await.expect("it has room where it was");
         repository
-            .joint(Rename { object: top, name: "renamed".to_owned(), mode: CreateMode::Exception }, by_editor())
+            .joint(RenameObject { object: top, name: "renamed".to_owned(), mode: CreateMode::Exception }, by_editor())
             .await
             .expect("it is renamed");
 
         // Nor does it by way of a folder that was moved meanwhile.
         let below = at(&repository, "/renamed/below");
         repository
-            .joint(Discard { object: below, reach: stet_actors::object::Reach::All }, by_editor())
+            .joint(DiscardObject { object: below, reach: stet_actors::object::Reach::All }, by_editor())
             .await
             .expect("it is discarded");
         repository
-            .joint(Discard { object: top, reach: stet_actors::object::Reach::All }, by_editor())
+            .joint(DiscardObject { object: top, reach: stet_actors::object::Reach::All }, by_editor())
             .await
             .expect("it is discarded");
         repository.joint(restore(Some(a)), by_editor()).await.expect("alone it has room there");
-        let back = Restore {
+        let back = RestoreObject {
             object: below,
             folder: None,
             mode: CreateMode::Exception,
@@ -135,20 +137,20 @@ fn what_lies_deeper_already_can_be_read_renamed_discarded_and_destroyed() {
         assert_eq!(repository.path_of(&record).expect("it can be made").as_deref(), Some("/a/b/c/d/other"));
         let deepest = repository.record(story).expect("it can be read").expect("it is there");
         assert_eq!(repository.path_of(&deepest), Ok(None), "no path is as long as that");
-        is_too_deep(repository.resolve(&Source::Path("/a/b/c/d/other".to_owned()), DatabaseId::FIRST));
+        is_too_deep(repository.resolve(&ObjectSource::Path("/a/b/c/d/other".to_owned()), DatabaseId::FIRST));
         let beside = deepest.folder().expect("it lies in a folder");
         is_too_deep(create(&repository, beside, &[], NewObject::document("another", "Story")).await);
 
         repository
-            .joint(Rename { object: story, name: "renamed".to_owned(), mode: CreateMode::Exception }, by_editor())
+            .joint(RenameObject { object: story, name: "renamed".to_owned(), mode: CreateMode::Exception }, by_editor())
             .await
             .expect("it is renamed");
         for object in [story, other, at(&repository, "/a")] {
             repository
-                .joint(Discard { object, reach: stet_actors::object::Reach::All }, by_editor())
+                .joint(DiscardObject { object, reach: stet_actors::object::Reach::All }, by_editor())
                 .await
                 .expect("it is discarded");
-            repository.joint(Destroy { object }, by_editor()).await.expect("it is destroyed");
+            repository.joint(DestroyObject { object }, by_editor()).await.expect("it is destroyed");
         }
         let around = record.folder().expect("it lay in a folder");
         assert_eq!(repository.record(around).expect("it can be read"), None);

@@ -7,21 +7,23 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{Command, Context, Fault, Who};
-use stet_actors::drawer::{self, Address, Drawer, NewDrawer};
+use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_actors::drawer::{self, Drawer, DrawerItemAddress, NewDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::Joint;
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Outcome, Rename, Restore};
+use stet_actors::joint::JointCommand;
+use stet_actors::lifecycle::{
+    CreateInFolder, CreateOutcome, DestroyObject, DiscardObject, NewObject, RenameObject, RestoreObject,
+};
 use stet_actors::object::{CreateMode, FolderKey, Record, containers_of};
 use stet_actors::proof::Proof;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, ChangeSet, Row, Store, Table, View, decode_value, encode_value};
+use stet_actors::store::{ChangeSet, ReadLevel, Row, RowChange, Store, Table, decode_value, encode_value};
 
 use crate::common::assert_sound;
 use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, OTHERS, Put, Shelf, ShelfState, Slot, Stands, Take};
@@ -34,8 +36,8 @@ struct World {
     repository: Repository,
 }
 
-fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 async fn open(families: Families, store: &Arc<MemoryStore>, clock: &ManualClock) -> Repository {
@@ -86,7 +88,7 @@ impl World {
         self.repository = open(families, &self.store, &self.clock).await;
     }
 
-    async fn joint<J: Joint>(&self, joint: J) -> Result<J::Reply, Error> {
+    async fn joint<J: JointCommand>(&self, joint: J) -> Result<J::Reply, Error> {
         let done = self.repository.joint(joint, request()).await;
         assert_proved(&self.store);
         done
@@ -94,7 +96,7 @@ impl World {
 
     async fn create(&self, object: NewObject, below: &[&str]) -> Loid {
         let below = below.iter().map(|name| (*name).to_owned()).collect();
-        self.joint(Create { folder: MAIN, below, object }).await.expect("it can be made").loid
+        self.joint(CreateInFolder { folder: MAIN, below, object }).await.expect("it can be made").loid
     }
 
     async fn story(&self, name: &str) -> Loid {
@@ -117,7 +119,7 @@ impl World {
     }
 
     fn holders(&self, object: Loid) -> Vec<Loid> {
-        containers_of(&*self.store, View::Committed, object).expect("the index can be read")
+        containers_of(&*self.store, ReadLevel::Committed, object).expect("the index can be read")
     }
 
     fn rows_of(&self, object: Loid) -> usize {
@@ -145,7 +147,7 @@ fn an_object_that_stands_twice_goes_and_comes_back_with_both_places() {
     run(|world| async move {
         let (shelf, story, other) = (world.shelf("shelf").await, world.story("a").await, world.story("b").await);
         let drawer = world.create(NewObject::of::<Drawer>("d", "Drawer", NewDrawer::empty(5)), &[]).await;
-        let add = drawer::Add { items: vec![Address::Object(story)] };
+        let add = drawer::AddDrawerItems { items: vec![DrawerItemAddress::Object(story)] };
         world.repository.execute(drawer, add, request()).await.expect("there is room");
         for (board, stands) in [
             ("top", object(story)),
@@ -162,14 +164,14 @@ fn an_object_that_stands_twice_goes_and_comes_back_with_both_places() {
         assert_eq!(refused.code, Code::ObjectNotFound);
 
         world
-            .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.shown(shelf).await, [on("top", other), ("low".to_owned(), None)]);
         assert_eq!(world.repository.view::<Drawer>(drawer).await.unwrap().state.count(), 0);
         let refused = world.put(shelf, "top", object(story), 0).await.expect_err("it lies in the recycle bin");
         assert_eq!(refused.code, Code::ObjectNotFound);
-        let restore = Restore {
+        let restore = RestoreObject {
             object: story,
             folder: None,
             mode: CreateMode::Exception,
@@ -178,7 +180,7 @@ fn an_object_that_stands_twice_goes_and_comes_back_with_both_places() {
         world.joint(restore).await.expect("it can be restored");
         assert_eq!(world.shown(shelf).await, all);
 
-        world.joint(Destroy { object: story }).await.expect("it can be destroyed");
+        world.joint(DestroyObject { object: story }).await.expect("it can be destroyed");
         assert_eq!(world.shown(shelf).await, [on("top", other), ("low".to_owned(), None)]);
         assert_eq!((world.holders(story), world.rows_of(story)), (Vec::new(), 0));
     });
@@ -198,14 +200,14 @@ fn what_goes_with_a_folder_is_told_to_all_that_hold_it_and_to_those_that_go_too(
         let (out, within) = (world.shown(outside).await, world.shown(inside).await);
         assert_eq!((out.len(), within.len()), (3, 2));
         world
-            .joint(Discard { object: folder, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: folder, reach: stet_actors::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.shown(outside).await, []);
         let gone = world.repository.view::<Shelf>(inside).await.expect_err("it lies in the recycle bin");
         assert_eq!(gone.code, Code::ObjectNotFound);
         world.reopen(FAMILIES).await;
-        let restore = Restore {
+        let restore = RestoreObject {
             object: folder,
             folder: None,
             mode: CreateMode::Exception,
@@ -213,7 +215,7 @@ fn what_goes_with_a_folder_is_told_to_all_that_hold_it_and_to_those_that_go_too(
         };
         world.joint(restore).await.expect("it can be restored");
         assert_eq!((world.shown(outside).await, world.shown(inside).await), (out, within));
-        world.joint(Destroy { object: folder }).await.expect("it can be destroyed");
+        world.joint(DestroyObject { object: folder }).await.expect("it can be destroyed");
         assert_eq!(world.shown(outside).await, []);
         for object in [folder, inside, story] {
             assert_eq!(world.rows_of(object), 0);
@@ -230,19 +232,19 @@ fn a_shelf_goes_comes_back_is_renamed_and_ends_as_any_object() {
         }
         let all = world.shown(shelf).await;
         world
-            .joint(Rename { object: shelf, name: "other".to_owned(), mode: CreateMode::Exception })
+            .joint(RenameObject { object: shelf, name: "other".to_owned(), mode: CreateMode::Exception })
             .await
             .expect("it can be renamed");
         world
-            .joint(Discard { object: shelf, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: shelf, reach: stet_actors::object::Reach::All })
             .await
             .expect("it can be discarded");
         // It is told in the recycle bin, too.
         world
-            .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
             .await
             .expect("it can be discarded");
-        let restore = |object| Restore {
+        let restore = |object| RestoreObject {
             object,
             folder: None,
             mode: CreateMode::Exception,
@@ -252,7 +254,7 @@ fn a_shelf_goes_comes_back_is_renamed_and_ends_as_any_object() {
         assert_eq!(world.shown(shelf).await, []);
         world.joint(restore(story)).await.expect("it can be restored");
         assert_eq!(world.shown(shelf).await, all);
-        world.joint(Destroy { object: shelf }).await.expect("it can be destroyed");
+        world.joint(DestroyObject { object: shelf }).await.expect("it can be destroyed");
         assert_eq!((world.rows_of(shelf), world.holders(story)), (0, Vec::new()));
     });
 }
@@ -262,11 +264,14 @@ fn a_creation_that_meets_a_shelf_writes_over_it_as_the_family_says() {
     run(|world| async move {
         let (shelf, story) = (world.shelf("shelf").await, world.story("a").await);
         world.put(shelf, "top", object(story), 0).await.expect("it can be put there");
-        let create =
-            |mode, object: NewObject| Create { folder: MAIN, below: Vec::new(), object: NewObject { mode, ..object } };
+        let create = |mode, object: NewObject| CreateInFolder {
+            folder: MAIN,
+            below: Vec::new(),
+            object: NewObject { mode, ..object },
+        };
         let new = || new_shelf("shelf", &["top", "side"]);
         let made = world.joint(create(CreateMode::NewVersion, new())).await.expect("it can be written over");
-        assert_eq!((made.loid, made.outcome), (shelf, Outcome::Changed));
+        assert_eq!((made.loid, made.outcome), (shelf, CreateOutcome::Changed));
         assert_eq!(world.shown(shelf).await, [on("top", story)]);
         world.put(shelf, "side", object(story), 0).await.expect("it has that board now");
         world.joint(create(CreateMode::Replace, new())).await.expect("it can be replaced");
@@ -287,11 +292,11 @@ fn a_repository_that_does_not_know_the_family_leaves_alone_what_it_holds() {
         world.reopen(OTHERS).await;
         for refused in [
             world
-                .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+                .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
                 .await
                 .expect_err("its holder can't be told"),
-            world.joint(Destroy { object: story }).await.expect_err("its holder can't be told"),
-            world.joint(Destroy { object: shelf }).await.expect_err("it can't be changed"),
+            world.joint(DestroyObject { object: story }).await.expect_err("its holder can't be told"),
+            world.joint(DestroyObject { object: shelf }).await.expect_err("it can't be changed"),
         ] {
             assert_eq!(refused.code, Code::InvalidType, "{refused}");
         }
@@ -320,7 +325,7 @@ fn what_does_not_hold_of_a_shelf_is_proved() {
                 rows.push(((place.table, place.key), encode_value(Slot::FORMAT, slot)));
             }
             let rows = rows.into_iter();
-            let changes = rows.map(|((table, key), value)| Change { table, key, value: Some(value) }).collect();
+            let changes = rows.map(|((table, key), value)| RowChange { table, key, value: Some(value) }).collect();
             let set = ChangeSet { changes, ..ChangeSet::fence(store.epoch(), drop) };
             store.submit(set).expect("it is taken");
             let mut faults = Vec::new();
@@ -352,8 +357,9 @@ fn what_is_put_on_a_shelf_while_it_goes_is_hidden_or_refused() {
         for round in 0..50 {
             let story = world.story(&format!("story-{round}")).await;
             let putting = (0..4).map(|_| world.put(shelf, "top", object(story), 0));
-            let discard =
-                world.repository.joint(Discard { object: story, reach: stet_actors::object::Reach::All }, request());
+            let discard = world
+                .repository
+                .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All }, request());
             let (put, discarded) = futures_util::future::join(futures_util::future::join_all(putting), discard).await;
             discarded.expect("it can be discarded");
             for refused in put.into_iter().filter_map(Result::err) {
@@ -373,7 +379,7 @@ impl Command for Panic {
     type Reply = ();
     const NAME: &'static str = "test.shelf.panic";
 
-    fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         shelf.clear(context);
         panic!("as the test wants");
     }
@@ -497,14 +503,14 @@ impl Life {
             Step::Discard(story) => {
                 let done = self
                     .world
-                    .joint(Discard { object: self.stories[story], reach: stet_actors::object::Reach::All })
+                    .joint(DiscardObject { object: self.stories[story], reach: stet_actors::object::Reach::All })
                     .await;
                 assert_eq!(done.is_ok(), !self.discarded[story]);
                 self.mark(story, true);
             }
             Step::Restore(story) => {
                 let object = self.stories[story];
-                let restore = Restore {
+                let restore = RestoreObject {
                     object,
                     folder: None,
                     mode: CreateMode::Exception,
@@ -515,7 +521,7 @@ impl Life {
             }
             Step::Destroy(story) => {
                 let object = self.stories[story];
-                self.world.joint(Destroy { object }).await.expect("it is there");
+                self.world.joint(DestroyObject { object }).await.expect("it is there");
                 assert_eq!(self.world.rows_of(object), 0);
                 self.written.iter_mut().for_each(|slots| slots.retain(|(_, held, _)| *held != Some(story)));
                 self.stories[story] = self.world.story(&format!("story-{story}")).await;

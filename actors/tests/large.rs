@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use stet_actors::clock::SystemClock;
-use stet_actors::command::{Command, Context, Fault, Who};
-use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, NewDrawer};
+use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_actors::drawer::{AddDrawerItems, ClearDrawer, Drawer, DrawerItemAddress, DrawerState, NewDrawer};
 use stet_actors::error::Result;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::{Joint, Turns};
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::joint::{ContainerTurns, JointCommand};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{ChangeTurn, LargeChanges, LargeTurn, Request, RuntimeOptions};
+use stet_actors::runtime::{ChangePermit, ChangeRequest, LargeChangeAdmission, LargeChangePermit, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Key, Table};
+use stet_actors::store::{RowPlace, Table};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A turn that counts what it is charged.
@@ -26,7 +26,7 @@ struct Turn {
     charged: Arc<AtomicUsize>,
 }
 
-impl ChangeTurn for Turn {
+impl ChangePermit for Turn {
     fn charge(&self, bytes: usize) {
         self.charged.fetch_add(bytes, Ordering::SeqCst);
     }
@@ -40,13 +40,13 @@ struct Gate {
     charged: Arc<AtomicUsize>,
 }
 
-impl LargeChanges for Gate {
-    fn turn(&self, _: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
+impl LargeChangeAdmission for Gate {
+    fn turn(&self, _: bool) -> Pin<Box<dyn Future<Output = Result<LargeChangePermit>> + Send + '_>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let (free, charged) = (self.free.clone(), self.charged.clone());
         Box::pin(async move {
             let _permit = free.acquire_owned().await.expect("it is open");
-            Ok(Box::new(Turn { _permit, charged }) as LargeTurn)
+            Ok(Box::new(Turn { _permit, charged }) as LargeChangePermit)
         })
     }
 }
@@ -57,8 +57,8 @@ struct World {
     gate: Arc<Gate>,
 }
 
-fn own() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn own() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
@@ -75,8 +75,8 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
 }
 
 impl World {
-    fn request(&self) -> Request {
-        Request { large: Some(self.gate.clone()), ..own() }
+    fn request(&self) -> ChangeRequest {
+        ChangeRequest { large: Some(self.gate.clone()), ..own() }
     }
 
     fn asked(&self) -> usize {
@@ -84,7 +84,7 @@ impl World {
     }
 
     async fn create(&self, object: NewObject) -> Loid {
-        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+        let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         self.repository.joint(create, own()).await.unwrap().loid
     }
 
@@ -92,10 +92,12 @@ impl World {
         self.create(NewObject::of::<Drawer>(name, "Drawer", NewDrawer::empty(1000))).await
     }
 
-    async fn stories(&self, many: usize) -> Vec<Address> {
+    async fn stories(&self, many: usize) -> Vec<DrawerItemAddress> {
         let mut stories = Vec::new();
         for number in 0..many {
-            stories.push(Address::Object(self.create(NewObject::document(&format!("s{number}"), "Story")).await));
+            stories.push(DrawerItemAddress::Object(
+                self.create(NewObject::document(&format!("s{number}"), "Story")).await,
+            ));
         }
         stories
     }
@@ -122,12 +124,12 @@ fn a_large_change_waits_for_its_turn_and_keeps_it_until_it_is_on_disk() {
         let (drawer, stories) = (world.drawer("d").await, world.stories(300).await);
         let turn = world.gate.free.clone().acquire_owned().await.unwrap();
         let (repository, request) = (world.repository.clone(), world.request());
-        let add = Add { items: stories.clone() };
+        let add = AddDrawerItems { items: stories.clone() };
         let adding = actix::spawn(async move { repository.execute(drawer, add, request).await.map(drop) });
         world.until("the large change", || world.asked() == 1).await;
         // The same container, by the same user.
         for story in &stories[..10] {
-            world.repository.execute(drawer, Add { items: vec![*story] }, world.request()).await.unwrap();
+            world.repository.execute(drawer, AddDrawerItems { items: vec![*story] }, world.request()).await.unwrap();
         }
         assert_eq!((world.count(drawer).await, world.asked()), (10, 1));
         world.store.hold();
@@ -139,14 +141,14 @@ fn a_large_change_waits_for_its_turn_and_keeps_it_until_it_is_on_disk() {
         world.store.release();
         world.until("the turn", || world.gate.free.available_permits() == 1).await;
         assert_eq!(world.count(drawer).await, 300);
-        world.repository.execute(drawer, Clear, world.request()).await.unwrap();
+        world.repository.execute(drawer, ClearDrawer, world.request()).await.unwrap();
         assert_eq!((world.count(drawer).await, world.asked(), world.gate.free.available_permits()), (0, 2, 1));
         // 290 rows of items, with their index entries and the record.
         let charged = world.gate.charged.load(Ordering::SeqCst);
         assert!((20_000..200_000).contains(&charged), "{charged}");
         // What the repository does of its own accord waits for nobody.
         let _turn = world.gate.free.clone().acquire_owned().await.unwrap();
-        world.repository.execute(drawer, Add { items: stories }, own()).await.unwrap();
+        world.repository.execute(drawer, AddDrawerItems { items: stories }, own()).await.unwrap();
         assert_eq!(world.asked(), 2);
     });
 }
@@ -163,7 +165,7 @@ impl Silent {
     fn note(&self, context: &mut Context<'_>) {
         self.applied.fetch_add(1, Ordering::SeqCst);
         for row in 0..self.rows {
-            let key = Key { table: Table::Marks, key: Bytes::copy_from_slice(&row.to_be_bytes()) };
+            let key = RowPlace { table: Table::Marks, key: Bytes::copy_from_slice(&row.to_be_bytes()) };
             context.set(key, Some(vec![0; self.bytes].into()));
         }
     }
@@ -174,13 +176,13 @@ impl Command for Silent {
     type Reply = ();
     const NAME: &'static str = "test.silent";
 
-    fn apply(&self, _: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, _: &mut DrawerState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         self.note(context);
         Ok(())
     }
 }
 
-impl Joint for Silent {
+impl JointCommand for Silent {
     type Reply = ();
     const NAME: &'static str = "test.silent.joint";
 
@@ -188,7 +190,7 @@ impl Joint for Silent {
         vec![self.drawer]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         turns.get::<Drawer>(self.drawer)?;
         self.note(context);
         Ok(())

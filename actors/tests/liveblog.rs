@@ -7,23 +7,23 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{Command, Who};
+use stet_actors::command::{CallerIdentity, Command};
 use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
+use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
 use stet_actors::liveblog::{
-    AddPost, Liveblog, LiveblogState, MAX_HISTORY, NewLiveblog, Post, PostAddress, PostBody, PostFields, PostStatus,
-    RemovePost, SetStatus, Sight, UpdatePost, post_name,
+    AddPost, Liveblog, LiveblogState, MAX_HISTORY, NewLiveblog, Post, PostAddress, PostBody, PostFields, PostSight,
+    PostStatus, RemovePost, SetPostStatus, UpdatePost, post_name,
 };
-use stet_actors::object::{Content, CreateMode, NewContent, Reach, SmallBody, Stored, Version};
+use stet_actors::object::{Content, ContentLocation, CreateMode, NewContent, Reach, SmallBody, Version};
 use stet_actors::part::{NewAttachment, attachment_body};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Published, Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, ContainerView, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Look, Table, View};
+use stet_actors::store::{ReadLevel, RowReader, Table};
 
 use crate::common::assert_sound;
 
@@ -41,16 +41,16 @@ async fn repository(store: &Arc<MemoryStore>, clock: &ManualClock) -> Repository
     Repository::start(store.clone(), Arc::new(clock.clone()), options).await.expect("a repository starts")
 }
 
-fn by(user: &str) -> Request {
-    Request::by(Who { user: user.into(), session: "s".into(), address: None })
+fn by(user: &str) -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: user.into(), session: "s".into(), address: None })
 }
 
 /// What makes the liveblog, or says of it whether posts wait.
-fn night(moderated: Option<bool>) -> Create {
+fn night(moderated: Option<bool>) -> CreateInFolder {
     let mut object =
         NewObject::of::<Liveblog>("night", "LiveBlog", NewLiveblog { moderated, ..NewLiveblog::default() });
     object.mode = CreateMode::Replace;
-    Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
+    CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
 }
 
 fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
@@ -68,7 +68,8 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
 fn content(text: &str) -> NewContent {
     let mut sha256 = [0; 32];
     sha256[..text.len().min(32)].copy_from_slice(&text.as_bytes()[..text.len().min(32)]);
-    let content = Content { content_type: "text/xml".into(), size: text.len() as u64, sha256, stored: Stored::Row };
+    let content =
+        Content { content_type: "text/xml".into(), size: text.len() as u64, sha256, stored: ContentLocation::Row };
     NewContent { content, small: Some(Bytes::copy_from_slice(text.as_bytes())), pin: None }
 }
 
@@ -85,7 +86,7 @@ fn post(text: &str, after: u64) -> AddPost {
         attachments: Vec::new(),
         mode: CreateMode::Exception,
         reach: Reach::All,
-        sight: Sight::All,
+        sight: PostSight::All,
     }
 }
 
@@ -109,7 +110,7 @@ impl World {
         self.as_user("editor", command).await.expect("the editor may")
     }
 
-    async fn view(&self) -> Arc<Published<LiveblogState>> {
+    async fn view(&self) -> Arc<ContainerView<LiveblogState>> {
         self.repository.view::<Liveblog>(self.liveblog).await.expect("the liveblog is there")
     }
 
@@ -118,7 +119,7 @@ impl World {
     }
 
     fn row(&self, table: Table, key: &[u8]) -> Option<Bytes> {
-        self.store.get(View::Committed, table, key).expect("the store answers")
+        self.store.get(ReadLevel::Committed, table, key).expect("the store answers")
     }
 }
 
@@ -136,7 +137,8 @@ fn pinned_posts_stand_first_then_the_newest() {
         let old = world.run(post("old", 1)).await.post;
         let new = world.run(post("new", 3)).await.post;
         let between = world.run(post("between", 2)).await.post;
-        let order = |view: &Published<LiveblogState>| view.state.posts().map(|post| post.loid()).collect::<Vec<_>>();
+        let order =
+            |view: &ContainerView<LiveblogState>| view.state.posts().map(|post| post.loid()).collect::<Vec<_>>();
         assert_eq!(order(&*world.view().await), [new, between, old]);
         assert_eq!(world.view().await.state.last_timestamp(), Some(NOON + 3));
         let fields = PostFields { pinned: Some(true), ..PostFields::default() };
@@ -270,9 +272,9 @@ fn every_transition_is_there_for_moderators_and_some_for_authors() {
                     after += 1;
                     let loid = world.as_user("reporter", post("text", after)).await.unwrap().post;
                     let address = PostAddress::Loid(loid);
-                    world.run(SetStatus { post: address.clone(), to: from, reach: Reach::All }).await;
+                    world.run(SetPostStatus { post: address.clone(), to: from, reach: Reach::All }).await;
                     let before = (world.post(loid).await, world.view().await.revision());
-                    let outcome = world.as_user(user, SetStatus { post: address, to, reach }).await;
+                    let outcome = world.as_user(user, SetPostStatus { post: address, to, reach }).await;
                     let own = (user, reach) == ("reporter", Reach::Own)
                         && matches!(to, PostStatus::Pending | PostStatus::Deleted)
                         && (from != PostStatus::Deleted || to == PostStatus::Deleted);
@@ -315,7 +317,7 @@ fn an_edit_by_someone_who_does_not_moderate_takes_the_approval_back() {
         assert_eq!((there.status, there.record.version, &*there.text), (PostStatus::Pending, 3, "three"));
         assert_eq!((&*there.record.creator, &*there.record.last_modifier), ("reporter", "reporter"));
         // What is rejected stays so.
-        world.run(SetStatus { post: PostAddress::Loid(loid), to: PostStatus::Rejected, reach: Reach::All }).await;
+        world.run(SetPostStatus { post: PostAddress::Loid(loid), to: PostStatus::Rejected, reach: Reach::All }).await;
         world.as_user("reporter", edit("four", Reach::Own)).await.unwrap();
         assert_eq!(world.post(loid).await.status, PostStatus::Rejected);
     });
@@ -353,7 +355,7 @@ fn attachments_come_and_go_with_their_bytes() {
 fn a_long_history_forgets_the_oldest_but_not_the_creation_and_the_first_approval() {
     run(|world| async move {
         let loid = world.run(AddPost { moderated: true, ..post("one", 1) }).await.post;
-        let set = |to| SetStatus { post: PostAddress::Loid(loid), to, reach: Reach::All };
+        let set = |to| SetPostStatus { post: PostAddress::Loid(loid), to, reach: Reach::All };
         world.run(set(PostStatus::Rejected)).await;
         world.run(set(PostStatus::Approved)).await;
         // Never approved again.
@@ -411,13 +413,17 @@ fn a_liveblog_takes_its_posts_along_to_the_recycle_bin_and_out_of_the_world() {
         world.run(RemovePost { post: PostAddress::Loid(removed), reach: Reach::All }).await;
         let editor = || by("editor");
         let object = world.liveblog;
-        world.repository.joint(Discard { object, reach: stet_actors::object::Reach::All }, editor()).await.unwrap();
+        world
+            .repository
+            .joint(DiscardObject { object, reach: stet_actors::object::Reach::All }, editor())
+            .await
+            .unwrap();
         assert_eq!(world.repository.view::<Liveblog>(object).await.unwrap_err().code, Code::ObjectNotFound);
         let restore =
-            Restore { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
+            RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
         world.repository.joint(restore, editor()).await.unwrap();
         assert_eq!(world.post(kept).await.record.loid, kept);
-        world.repository.joint(Destroy { object }, editor()).await.unwrap();
+        world.repository.joint(DestroyObject { object }, editor()).await.unwrap();
         let left: Vec<_> = world
             .store
             .rows()
@@ -470,14 +476,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Whoever looks, and wherever they begin, they see what is theirs to see, in the order of all.
 fn assert_sights(state: &LiveblogState) {
-    let own = ["editor", "reporter", "nobody"].map(|user| Sight::Own(user.into()));
-    for sight in own.into_iter().chain([Sight::All, Sight::Approved]) {
+    let own = ["editor", "reporter", "nobody"].map(|user| PostSight::Own(user.into()));
+    for sight in own.into_iter().chain([PostSight::All, PostSight::Approved]) {
         let wanted: Vec<Loid> = state
             .posts()
             .filter(|post| match &sight {
-                Sight::All => true,
-                Sight::Own(user) => post.status == PostStatus::Approved || post.record.creator == *user,
-                Sight::Approved => post.status == PostStatus::Approved,
+                PostSight::All => true,
+                PostSight::Own(user) => post.status == PostStatus::Approved || post.record.creator == *user,
+                PostSight::Approved => post.status == PostStatus::Approved,
             })
             .map(|post| post.loid())
             .collect();
@@ -528,7 +534,7 @@ async fn play(mut world: World, steps: Vec<Step>) {
             Step::Status { at, to } => {
                 let Some((at, loid)) = chosen(at) else { continue };
                 let to = PostStatus::ALL[to];
-                world.run(SetStatus { post: PostAddress::Loid(loid), to, reach: Reach::All }).await;
+                world.run(SetPostStatus { post: PostAddress::Loid(loid), to, reach: Reach::All }).await;
                 if model[at].status != to {
                     model[at].status = to;
                     model[at].revision = world.view().await.revision();

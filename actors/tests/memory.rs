@@ -4,20 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{ChangeLimits, Who};
-use stet_actors::drawer::{Add, Address, Drawer, NewDrawer};
+use stet_actors::command::{CallerIdentity, ChangeLimits};
+use stet_actors::drawer::{AddDrawerItems, Drawer, DrawerItemAddress, NewDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, Discard, NewObject};
-use stet_actors::object::{Reach, Record, Text};
+use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject};
+use stet_actors::object::{Reach, Record, SharedText};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, Key, Row, Store, View, encode_value};
+use stet_actors::store::{ReadLevel, Row, RowChange, RowPlace, Store, encode_value};
 use stet_actors::topic::{
-    AddItem, ItemAddress, ItemFields, Line, NewItem, NewLine, NewTopic, RemoveItem, Topic, UpdateItem, Which,
+    AddTopicItem, ItemAddress, ItemFields, NewTopic, NewTopicItem, NewTopicLine, RemoveTopicItem, Topic, TopicItemPath,
+    TopicLineupLine, UpdateTopicItem,
 };
 
 const MAIN: Loid = root(DatabaseId::FIRST);
@@ -27,8 +28,8 @@ struct World {
     repository: Repository,
 }
 
-fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World) -> F) {
@@ -44,7 +45,7 @@ fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World)
 
 impl World {
     async fn create_in(&self, folder: Loid, object: NewObject) -> Result<Loid, Error> {
-        let create = Create { folder, below: Vec::new(), object };
+        let create = CreateInFolder { folder, below: Vec::new(), object };
         Ok(self.repository.joint(create, request()).await?.loid)
     }
 
@@ -55,7 +56,7 @@ impl World {
     }
 
     fn container_bytes(&self, loid: Loid) -> u64 {
-        Record::find(&*self.store, View::Latest, loid).unwrap().expect("it is there").container_bytes
+        Record::find(&*self.store, ReadLevel::Latest, loid).unwrap().expect("it is there").container_bytes
     }
 }
 
@@ -63,7 +64,7 @@ fn limited(limits: ChangeLimits) -> RuntimeOptions {
     RuntimeOptions { limits, ..RuntimeOptions::default() }
 }
 
-fn text(bytes: usize) -> Text {
+fn text(bytes: usize) -> SharedText {
     "x".repeat(bytes).into()
 }
 
@@ -73,7 +74,7 @@ fn item_of(bytes: usize) -> ItemFields {
 
 /// A new topic with items of 5,000 bytes.
 fn topic_of(name: &str, lines: usize) -> NewObject {
-    let line = || NewLine::Item(Box::new(NewItem { fields: item_of(5000), ..NewItem::default() }));
+    let line = || NewTopicLine::Item(Box::new(NewTopicItem { fields: item_of(5000), ..NewTopicItem::default() }));
     let new = NewTopic { lines: (0..lines).map(|_| line()).collect(), ..NewTopic::default() };
     NewObject::of::<Topic>(name, "Topic", new)
 }
@@ -85,7 +86,7 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
         let topic = NewObject::of::<Topic>("t", "Topic", NewTopic::default());
         let topic = world.create_in(MAIN, topic).await.unwrap();
         let mut items = Vec::new();
-        let add = || AddItem { under: None, fields: item_of(5000), attachment: None, position: None };
+        let add = || AddTopicItem { under: None, fields: item_of(5000), attachment: None, position: None };
         let refused = loop {
             match world.repository.execute(topic, add(), request()).await {
                 Ok(done) => items.push(done.reply.item),
@@ -98,10 +99,10 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
         let bytes = || async { world.repository.view::<Topic>(topic).await.unwrap().state.bytes() as u64 };
         assert_eq!(world.container_bytes(topic), bytes().await);
         // Small changes go on, and removals make room.
-        let which = Which { item: ItemAddress::Loid(items[0]), subitem: None };
-        let update = UpdateItem { which, fields: item_of(4000), attachment: None, position: None };
+        let which = TopicItemPath { item: ItemAddress::Loid(items[0]), subitem: None };
+        let update = UpdateTopicItem { which, fields: item_of(4000), attachment: None, position: None };
         world.repository.execute(topic, update, request()).await.unwrap();
-        let remove = RemoveItem { which };
+        let remove = RemoveTopicItem { which };
         world.repository.execute(topic, remove, request()).await.unwrap();
         world.repository.execute(topic, add(), request()).await.unwrap();
         assert_eq!(world.container_bytes(topic), bytes().await);
@@ -113,20 +114,20 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
 fn a_container_above_a_limit_that_was_lowered_may_shrink_and_not_grow() {
     run(RuntimeOptions::default(), |world| async move {
         let topic = world.create_in(MAIN, topic_of("t", 6)).await.unwrap();
-        let record = Record::find(&*world.store, View::Latest, topic).unwrap().expect("it is there");
+        let record = Record::find(&*world.store, ReadLevel::Latest, topic).unwrap().expect("it is there");
         world.repository.shut_down().await;
         let options = limited(ChangeLimits { container_bytes: 20_000, ..ChangeLimits::default() });
         let clock = ManualClock::at(1_700_000_000_000);
         let repository = Repository::start(world.store.clone(), Arc::new(clock), options).await.unwrap();
         let old = Record { container_bytes: 0, ..record };
-        let Key { table, key } = old.place();
-        let change = Change { table, key, value: Some(encode_value(Record::FORMAT, &old)) };
+        let RowPlace { table, key } = old.place();
+        let change = RowChange { table, key, value: Some(encode_value(Record::FORMAT, &old)) };
         repository.commit(|set| set.changes = vec![change]).await.unwrap();
         let view = repository.view::<Topic>(topic).await.unwrap();
-        let item = view.state.lineup().visible().next().and_then(Line::member).expect("it has items").loid();
-        let add = AddItem { under: None, fields: item_of(10), attachment: None, position: None };
+        let item = view.state.lineup().visible().next().and_then(TopicLineupLine::member).expect("it has items").loid();
+        let add = AddTopicItem { under: None, fields: item_of(10), attachment: None, position: None };
         assert_eq!(repository.execute(topic, add, request()).await.unwrap_err().code, Code::TooLarge);
-        let remove = RemoveItem { which: Which { item: ItemAddress::Loid(item), subitem: None } };
+        let remove = RemoveTopicItem { which: TopicItemPath { item: ItemAddress::Loid(item), subitem: None } };
         repository.execute(topic, remove, request()).await.unwrap();
     });
 }
@@ -151,7 +152,7 @@ fn a_change_that_would_store_too_much_is_refused_and_changes_nothing() {
     run(options, |world| async move {
         let topic = |lines: usize| {
             let fields = || ItemFields { attributes: Some(text(20_000)), ..ItemFields::default() };
-            let line = || NewLine::Item(Box::new(NewItem { fields: fields(), ..NewItem::default() }));
+            let line = || NewTopicLine::Item(Box::new(NewTopicItem { fields: fields(), ..NewTopicItem::default() }));
             let new = NewTopic { lines: (0..lines).map(|_| line()).collect(), ..NewTopic::default() };
             world.create_in(MAIN, NewObject::of::<Topic>("t", "Topic", new))
         };
@@ -179,7 +180,7 @@ fn a_container_is_read_when_there_is_room_and_refused_while_all_is_in_use() {
         }
         assert_eq!(count(busy).await, Ok(0));
         world.store.hold();
-        let add = Add { items: vec![Address::Object(story)] };
+        let add = AddDrawerItems { items: vec![DrawerItemAddress::Object(story)] };
         let mut adding = Box::pin(world.repository.execute(busy, add, request()));
         let refused = tokio::select! {
             _ = &mut adding => panic!("answered before the commit"),
@@ -204,7 +205,7 @@ fn the_steps_of_a_discard_end_by_the_bytes_of_the_containers_that_they_read() {
                 world.story(folder, &format!("{number}"), bytes).await;
             }
             let before = world.store.committed();
-            let discard = Discard { object: folder, reach: Reach::All };
+            let discard = DiscardObject { object: folder, reach: Reach::All };
             world.repository.joint(discard, request()).await.unwrap();
             world.store.committed() - before
         };

@@ -10,21 +10,22 @@ use bytes::Bytes;
 use futures_util::future::join;
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{Command, Context, Fault, Numbers, Who};
+use stet_actors::command::{CallerIdentity, Command, CommandFault, Context, NumberSource};
 use stet_actors::drawer::{
-    Add, Address, Drawer, DrawerHead, DrawerState, Move, NewDrawer, Position, Remove, Shift, Update,
+    AddDrawerItems, Drawer, DrawerHead, DrawerHeadUpdate, DrawerItemAddress, DrawerState, MoveDrawerItem, NewDrawer,
+    PlaceDrawerItem, RemoveDrawerItems, ShiftDrawerItem,
 };
-use stet_actors::drawer::{Placed, UpdateDrawer};
+use stet_actors::drawer::{ItemPositions, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId};
-use stet_actors::lifecycle::{Create, NewObject, Rename};
+use stet_actors::lifecycle::{CreateInFolder, NewObject, RenameObject};
 use stet_actors::object::{Attributes, CreateMode, FamilyKind, Object, Record};
-use stet_actors::readable::{Decide, Readable};
+use stet_actors::readable::{ReadDecision, ReadRights};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions, store_failure};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions, store_failure};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Look, Range, Row, StoreError, Table, View, decode_value};
+use stet_actors::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 /// Every object is alive, but for those in the recycle bin.
 #[derive(Default)]
@@ -32,20 +33,20 @@ struct Alive {
     bin: HashSet<Loid>,
 }
 
-impl Look for Alive {
-    fn get(&self, _: View, _: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+impl RowReader for Alive {
+    fn get(&self, _: ReadLevel, _: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let in_bin = Loid::from_key(key).is_some_and(|object| self.bin.contains(&object));
         Ok((!in_bin).then(Bytes::new))
     }
 
-    fn scan(&self, _: View, _: Table, _: &Range, _: usize, _: bool) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
+    fn scan(&self, _: ReadLevel, _: Table, _: &KeyRange, _: usize, _: bool) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
         Ok(Vec::new())
     }
 }
 
 struct Counting(AtomicU64);
 
-impl Numbers for Counting {
+impl NumberSource for Counting {
     fn next(&self) -> Result<u64> {
         Ok(self.0.fetch_add(1, Ordering::Relaxed))
     }
@@ -55,8 +56,8 @@ impl Numbers for Counting {
 #[derive(Debug)]
 struct Only(HashSet<Loid>);
 
-impl Readable for Only {
-    fn over<'a>(&'a self, _: &'a dyn Look) -> Result<Decide<'a>> {
+impl ReadRights for Only {
+    fn over<'a>(&'a self, _: &'a dyn RowReader) -> Result<ReadDecision<'a>> {
         Ok(Box::new(|object| Ok(self.0.contains(&object))))
     }
 }
@@ -97,12 +98,12 @@ impl Bare {
     /// Carries a command out, for the caller or for one who reads everything; one that is refused
     /// changes nothing.
     fn apply<C: Command<Family = Drawer>>(&mut self, command: &C, restricted: bool) -> Result<C::Reply, Error> {
-        let who = Who::system();
-        let readable: Option<&dyn Readable> = if restricted { Some(&self.caller) } else { None };
+        let who = CallerIdentity::system();
+        let readable: Option<&dyn ReadRights> = if restricted { Some(&self.caller) } else { None };
         let mut context = Context::new(0, &who, &self.rows, &self.numbers).reading(readable);
         let mut after = self.state.clone();
         let reply = command.apply(&mut after, &mut context).map_err(|fault| match fault {
-            Fault::Refused(error) => error,
+            CommandFault::Refused(error) => error,
             other => panic!("nothing else can happen: {other:?}"),
         })?;
         self.state = after;
@@ -111,7 +112,7 @@ impl Bare {
 
     /// What the runtime has done to the drawer when an object is discarded or restored.
     fn set_hidden(&mut self, object: Loid, hidden: bool) {
-        let who = Who::system();
+        let who = CallerIdentity::system();
         if hidden {
             self.rows.bin.insert(object);
         } else {
@@ -173,14 +174,14 @@ fn check(drawer: &mut Bare, step: Step) {
     let full = drawer.state.is_full();
     match step {
         Step::Put(number, position) => {
-            let _ = drawer.apply(&Position { item: Address::Object(object(number)), position }, false);
+            let _ = drawer.apply(&PlaceDrawerItem { item: DrawerItemAddress::Object(object(number)), position }, false);
         }
         Step::Discard(number) => drawer.set_hidden(object(number), true),
         Step::Restore(number) => drawer.set_hidden(object(number), false),
         Step::Position(number, position) => {
             let object = object(number);
             let there = is_seen(object) && !drawer.rows.bin.contains(&object);
-            let outcome = drawer.apply(&Position { item: Address::Object(object), position }, true);
+            let outcome = drawer.apply(&PlaceDrawerItem { item: DrawerItemAddress::Object(object), position }, true);
             let after = drawer.all();
             let others = without(&seen(&before), object);
             if position < -1 {
@@ -207,11 +208,13 @@ fn check(drawer: &mut Bare, step: Step) {
         Step::Shift(number, position) => {
             let object = object(number);
             let Some(shortcut) = drawer.shortcut_of(object) else { return };
-            let outcome = drawer.apply(&Shift { item: Address::Shortcut(shortcut), position }, true);
+            let outcome =
+                drawer.apply(&ShiftDrawerItem { item: DrawerItemAddress::Shortcut(shortcut), position }, true);
             let (after, last) = (drawer.all(), seen(&before).len().saturating_sub(1));
             if !is_seen(object) {
-                let absent = drawer.apply(&Shift { item: Address::Shortcut(ShortcutId(999_999)), position }, true);
-                let text = |outcome: Result<Placed, Error>| outcome.expect_err("it is not there").message;
+                let absent = drawer
+                    .apply(&ShiftDrawerItem { item: DrawerItemAddress::Shortcut(ShortcutId(999_999)), position }, true);
+                let text = |outcome: Result<ItemPositions, Error>| outcome.expect_err("it is not there").message;
                 assert_eq!(text(outcome).replace(&format!("`{shortcut}`"), "*"), text(absent).replace("`999999`", "*"));
                 assert_eq!(after, before);
             } else if position == -1 || (0..=last as i64).contains(&position) {
@@ -228,13 +231,13 @@ fn check(drawer: &mut Bare, step: Step) {
         }
         Step::Add(number) => {
             let object = object(number);
-            let outcome = drawer.apply(&Add { items: vec![Address::Object(object)] }, true);
+            let outcome = drawer.apply(&AddDrawerItems { items: vec![DrawerItemAddress::Object(object)] }, true);
             let there = is_seen(object) && !drawer.rows.bin.contains(&object);
             assert_eq!(outcome.is_ok(), there && (before.contains(&object) || !full), "{outcome:?}");
         }
         Step::Remove(number) => {
             let object = object(number);
-            let remove = Remove { items: vec![Address::Object(object)], strict: true };
+            let remove = RemoveDrawerItems { items: vec![DrawerItemAddress::Object(object)], strict: true };
             let there = is_seen(object) && before.contains(&object);
             assert_eq!(drawer.apply(&remove, true).is_ok(), there);
             assert_eq!(drawer.all(), if there { without(&before, object) } else { before });
@@ -259,11 +262,11 @@ proptest! {
 #[derive(Debug)]
 struct Named;
 
-impl Readable for Named {
-    fn over<'a>(&'a self, look: &'a dyn Look) -> Result<Decide<'a>> {
+impl ReadRights for Named {
+    fn over<'a>(&'a self, look: &'a dyn RowReader) -> Result<ReadDecision<'a>> {
         Ok(Box::new(move |object: Loid| {
             let found =
-                look.get(View::Latest, Table::Objects, &object.to_key()).map_err(|error| store_failure(&error))?;
+                look.get(ReadLevel::Latest, Table::Objects, &object.to_key()).map_err(|error| store_failure(&error))?;
             let record = found.map(|value| decode_value::<Record>(Record::FORMAT, &value));
             let record = record.transpose().map_err(|error| store_failure(&error.into()))?;
             Ok(record.is_some_and(|record| !record.name.starts_with("secret")))
@@ -271,12 +274,12 @@ impl Readable for Named {
     }
 }
 
-fn by_editor() -> Request {
-    Request::by(Who { user: "editor".into(), session: "".into(), address: None })
+fn by_editor() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "".into(), address: None })
 }
 
-fn by_reader() -> Request {
-    Request { readable: Some(Arc::new(Named)), ..by_editor() }
+fn by_reader() -> ChangeRequest {
+    ChangeRequest { readable: Some(Arc::new(Named)), ..by_editor() }
 }
 
 struct World {
@@ -297,7 +300,7 @@ impl World {
     }
 
     async fn make(&self, object: NewObject) -> Loid {
-        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+        let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         self.repository.joint(create, by_editor()).await.expect("it is made").loid
     }
 
@@ -326,8 +329,8 @@ fn nobody_comes_between_a_position_and_what_stands_there() {
         let [h1, s1, h2, s2, s3] = world.stories(["secret 1", "1", "secret 2", "2", "3"]).await;
         let drawer = world.drawer("mixed", &[h1, s1, h2, s2]).await;
         // Both are on their way before either is carried out.
-        let first = Position { item: Address::Object(s2), position: 0 };
-        let second = Position { item: Address::Object(s3), position: 1 };
+        let first = PlaceDrawerItem { item: DrawerItemAddress::Object(s2), position: 0 };
+        let second = PlaceDrawerItem { item: DrawerItemAddress::Object(s3), position: 1 };
         let (first, second) = join(
             world.repository.execute(drawer, first, by_editor()),
             world.repository.execute(drawer, second, by_reader()),
@@ -350,14 +353,17 @@ fn what_the_caller_may_read_is_what_they_may_when_the_change_is_made() {
             let repository = world.repository.clone();
             async move {
                 repository
-                    .joint(Rename { object: h1, name: "open".to_owned(), mode: CreateMode::Exception }, by_editor())
+                    .joint(
+                        RenameObject { object: h1, name: "open".to_owned(), mode: CreateMode::Exception },
+                        by_editor(),
+                    )
                     .await
             }
         });
         while world.store.pending() == 0 {
             tokio::task::yield_now().await;
         }
-        let position = Position { item: Address::Object(s2), position: 1 };
+        let position = PlaceDrawerItem { item: DrawerItemAddress::Object(s2), position: 1 };
         let position = actix::spawn({
             let repository = world.repository.clone();
             async move { repository.execute(drawer, position, by_reader()).await }
@@ -377,31 +383,31 @@ fn what_the_caller_may_not_read_is_not_there_for_any_command() {
         let [h1, s1, h2] = world.stories(["secret 1", "1", "secret 2"]).await;
         let (drawer, other) = (world.drawer("mixed", &[h1, s1]).await, world.drawer("other", &[]).await);
         let view = world.repository.view::<Drawer>(drawer).await.expect("it is there");
-        let (_, hidden) = view.state.get(Address::Object(h1)).expect("it is in it");
-        let shortcut = Address::Shortcut(hidden.shortcut);
+        let (_, hidden) = view.state.get(DrawerItemAddress::Object(h1)).expect("it is in it");
+        let shortcut = DrawerItemAddress::Shortcut(hidden.shortcut);
         let not_found = |code: Option<Code>| assert_eq!(code, Some(Code::ObjectNotFound));
-        for item in [shortcut, Address::Object(h1)] {
-            let moved = world.repository.joint(Move { item, from: drawer, to: other }, by_reader()).await;
+        for item in [shortcut, DrawerItemAddress::Object(h1)] {
+            let moved = world.repository.joint(MoveDrawerItem { item, from: drawer, to: other }, by_reader()).await;
             not_found(moved.err().map(|error| error.code));
-            let shifted = world.repository.execute(drawer, Shift { item, position: 0 }, by_reader()).await;
+            let shifted = world.repository.execute(drawer, ShiftDrawerItem { item, position: 0 }, by_reader()).await;
             not_found(shifted.err().map(|error| error.code));
-            let removed = Remove { items: vec![item, Address::Object(h2)], strict: false };
+            let removed = RemoveDrawerItems { items: vec![item, DrawerItemAddress::Object(h2)], strict: false };
             let removed = world.repository.execute(drawer, removed, by_reader()).await.expect("it is no error");
             assert_eq!(
                 removed.reply.errors.iter().map(|(index, error)| (*index, error.code)).collect::<Vec<_>>(),
                 [(0, Code::ObjectNotFound), (1, Code::ObjectNotFound),]
             );
-            let added = world.repository.execute(drawer, Add { items: vec![item] }, by_reader()).await;
+            let added = world.repository.execute(drawer, AddDrawerItems { items: vec![item] }, by_reader()).await;
             not_found(added.err().map(|error| error.code));
         }
         let new = NewDrawer { items: vec![s1, h2], ..NewDrawer::empty(10) };
         let object = NewObject::of::<Drawer>("new", "Drawer", new);
-        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+        let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         not_found(world.repository.joint(create, by_reader()).await.err().map(|error| error.code));
         // Nor does a refusal count what they don't see.
         let update = || UpdateDrawer {
             drawer,
-            head: Update { capacity: Some(1), ..Update::default() },
+            head: DrawerHeadUpdate { capacity: Some(1), ..DrawerHeadUpdate::default() },
             name: None,
             attributes: None,
             status: None,

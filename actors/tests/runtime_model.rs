@@ -13,17 +13,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{Command, Context, Fault, Who};
-use stet_actors::drawer::{self, Address, Drawer, DrawerState, NewDrawer, UpdateDrawer};
+use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_actors::drawer::{self, Drawer, DrawerItemAddress, DrawerState, NewDrawer, UpdateDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, Discard, NewObject, Restore};
+use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
 use stet_actors::object::{Attributes, CreateMode, NameCounts, Record};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Key, Row, Table, decode_value};
+use stet_actors::store::{Row, RowPlace, Table, decode_value};
 use stet_testkit::drawer::{DrawerOp, ModelDrawer, model_move};
 
 const DRAWERS: usize = 3;
@@ -62,14 +62,14 @@ impl Command for Panic {
     type Reply = ();
     const NAME: &'static str = "test.panic";
 
-    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
-        drawer::Clear.apply(drawer, context)?;
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), CommandFault> {
+        drawer::ClearDrawer.apply(drawer, context)?;
         panic!("as the test wants");
     }
 }
 
-fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 struct World {
@@ -123,35 +123,37 @@ impl World {
     }
 
     async fn create(&self, object: NewObject) -> Loid {
-        let create = Create { folder: root(DatabaseId::FIRST), below: vec!["News".into()], object };
+        let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: vec!["News".into()], object };
         self.repository.joint(create, request()).await.unwrap().loid
     }
 
     async fn send(&self, drawer: usize, op: BatchOp) -> Result<(), Error> {
         let container = self.drawers[drawer];
-        let address = |document: usize| Address::Object(self.documents[document]);
+        let address = |document: usize| DrawerItemAddress::Object(self.documents[document]);
         let repository = &self.repository;
         match op {
             BatchOp::Panic => repository.execute(container, Panic, request()).await.map(drop),
             BatchOp::Drawer(DrawerOp::Add(document)) => {
-                let add = drawer::Add { items: vec![address(document)] };
+                let add = drawer::AddDrawerItems { items: vec![address(document)] };
                 repository.execute(container, add, request()).await.map(drop)
             }
             BatchOp::Drawer(DrawerOp::Position(document, position)) => {
-                let place = drawer::Position { item: address(document), position };
+                let place = drawer::PlaceDrawerItem { item: address(document), position };
                 repository.execute(container, place, request()).await.map(drop)
             }
             BatchOp::Drawer(DrawerOp::Shift(document, position)) => {
-                let shift = drawer::Shift { item: address(document), position };
+                let shift = drawer::ShiftDrawerItem { item: address(document), position };
                 repository.execute(container, shift, request()).await.map(drop)
             }
             BatchOp::Drawer(DrawerOp::Remove(document)) => {
-                let remove = drawer::Remove { items: vec![address(document)], strict: true };
+                let remove = drawer::RemoveDrawerItems { items: vec![address(document)], strict: true };
                 repository.execute(container, remove, request()).await.map(drop)
             }
-            BatchOp::Drawer(DrawerOp::Clear) => repository.execute(container, drawer::Clear, request()).await.map(drop),
+            BatchOp::Drawer(DrawerOp::Clear) => {
+                repository.execute(container, drawer::ClearDrawer, request()).await.map(drop)
+            }
             BatchOp::Drawer(DrawerOp::Capacity(capacity)) => {
-                let head = drawer::Update { capacity: Some(capacity), ..drawer::Update::default() };
+                let head = drawer::DrawerHeadUpdate { capacity: Some(capacity), ..drawer::DrawerHeadUpdate::default() };
                 let update = UpdateDrawer { drawer: container, head, name: None, attributes: None, status: None };
                 repository.joint(update, request()).await
             }
@@ -201,13 +203,14 @@ impl World {
         match step {
             Step::Batch { ops, fails } => self.batch(ops, *fails).await,
             Step::Move { from, to, document } => {
-                let item = Address::Object(self.documents[*document]);
-                let command = drawer::Move { item, from: self.drawers[*from], to: self.drawers[*to] };
+                let item = DrawerItemAddress::Object(self.documents[*document]);
+                let command = drawer::MoveDrawerItem { item, from: self.drawers[*from], to: self.drawers[*to] };
                 let outcome = self.repository.joint(command, request()).await.map(drop).map_err(|error| error.code);
                 assert_eq!(outcome, model_move(&mut self.model, *from, *to, *document), "{step:?}");
             }
             Step::Discard(document) => {
-                let command = Discard { object: self.documents[*document], reach: stet_actors::object::Reach::All };
+                let command =
+                    DiscardObject { object: self.documents[*document], reach: stet_actors::object::Reach::All };
                 let outcome = self.repository.joint(command, request()).await.map_err(|error| error.code);
                 let gone = std::mem::replace(&mut self.discarded[*document], true);
                 assert_eq!(outcome, if gone { Err(Code::ObjectNotFound) } else { Ok(()) });
@@ -215,7 +218,7 @@ impl World {
             }
             Step::Restore(document) => {
                 let mode = CreateMode::Exception;
-                let command = Restore {
+                let command = RestoreObject {
                     object: self.documents[*document],
                     folder: None,
                     mode,
@@ -251,7 +254,7 @@ impl World {
                 assert!(
                     self.repository
                         .look()
-                        .get(stet_actors::store::View::Committed, key.table, &key.key)
+                        .get(stet_actors::store::ReadLevel::Committed, key.table, &key.key)
                         .unwrap()
                         .is_some()
                 );
@@ -265,7 +268,7 @@ impl World {
 /// Every index entry follows from a row, and every row's entries are there.
 fn check_indexes(rows: &[((Table, Bytes), Bytes)]) {
     let mut expected: BTreeMap<(Table, Bytes), Bytes> = BTreeMap::new();
-    let mut entries: Vec<(Key, Bytes)> = Vec::new();
+    let mut entries: Vec<(RowPlace, Bytes)> = Vec::new();
     for ((table, key), value) in rows {
         match table {
             Table::Objects | Table::Recycled => {

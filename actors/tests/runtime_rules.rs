@@ -6,23 +6,25 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use stet_actors::checkout::{TakeLock, Unlock};
+use stet_actors::checkout::{TakeLock, UnlockObject};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
-use stet_actors::command::{Command, Context, Fault, Who};
-use stet_actors::drawer::{Add, Address, Clear, Drawer, DrawerState, Move, NewDrawer};
+use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_actors::drawer::{
+    AddDrawerItems, ClearDrawer, Drawer, DrawerItemAddress, DrawerState, MoveDrawerItem, NewDrawer,
+};
 use stet_actors::error::{Code, Error};
-use stet_actors::expect::{Expect, Tag};
+use stet_actors::expect::{Precondition, RevisionTag};
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::{Joint, Turns};
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
-use stet_actors::object::{CreateMode, Record, Text};
+use stet_actors::joint::{ContainerTurns, JointCommand};
+use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
+use stet_actors::object::{CreateMode, Record, SharedText};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, ChangeSet, Look, Store, StoreError, Table, View};
-use stet_actors::trace::{self, Asked, RequestId, Trace};
+use stet_actors::store::{ChangeSet, ReadLevel, RowChange, RowReader, Store, StoreError, Table};
+use stet_actors::trace::{self, RequestId, RequestOrigin, Trace};
 
 struct World {
     store: Arc<MemoryStore>,
@@ -30,8 +32,8 @@ struct World {
     repository: Repository,
 }
 
-fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 fn run<F: Future<Output = ()>>(options: RuntimeOptions, test: impl FnOnce(World) -> F) {
@@ -51,7 +53,7 @@ impl World {
     }
 
     async fn create_in(&self, folder: Loid, object: NewObject) -> Loid {
-        let create = Create { folder, below: Vec::new(), object };
+        let create = CreateInFolder { folder, below: Vec::new(), object };
         self.repository.joint(create, request()).await.unwrap().loid
     }
 
@@ -68,7 +70,7 @@ impl World {
     }
 
     async fn add(&self, drawer: Loid, story: Loid) -> Result<(), Error> {
-        let add = Add { items: vec![Address::Object(story)] };
+        let add = AddDrawerItems { items: vec![DrawerItemAddress::Object(story)] };
         self.repository.execute(drawer, add, request()).await.map(drop)
     }
 
@@ -79,7 +81,7 @@ impl World {
     /// Puts a row past all rules, as a fault of the disk would.
     async fn set_row(&self, table: Table, key: Loid, value: Option<Bytes>) {
         let key = Bytes::copy_from_slice(&key.to_key());
-        let fill = |set: &mut ChangeSet| set.changes = vec![Change { table, key, value }];
+        let fill = |set: &mut ChangeSet| set.changes = vec![RowChange { table, key, value }];
         self.repository.commit(fill).await.unwrap();
     }
 
@@ -105,7 +107,7 @@ impl Command for Slow {
     type Reply = ();
     const NAME: &'static str = "test.slow";
 
-    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<(), CommandFault> {
         self.begun.fetch_add(1, Ordering::SeqCst);
         while !self.go.load(Ordering::SeqCst) {
             std::thread::yield_now();
@@ -122,7 +124,7 @@ impl Command for Long {
     type Reply = ();
     const NAME: &'static str = "test.long";
 
-    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<(), CommandFault> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_millis(3) {
             std::hint::spin_loop();
@@ -140,7 +142,7 @@ impl Command for Note {
     type Reply = usize;
     const NAME: &'static str = "test.note";
 
-    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<usize, Fault> {
+    fn apply(&self, _: &mut DrawerState, _: &mut Context<'_>) -> Result<usize, CommandFault> {
         Ok(self.0.load(Ordering::SeqCst))
     }
 }
@@ -152,15 +154,15 @@ impl Command for Panic {
     type Reply = ();
     const NAME: &'static str = "test.panic";
 
-    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
-        Clear.apply(drawer, context)?;
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), CommandFault> {
+        ClearDrawer.apply(drawer, context)?;
         panic!("as the test wants");
     }
 }
 
 struct PanicJoint(Loid);
 
-impl Joint for PanicJoint {
+impl JointCommand for PanicJoint {
     type Reply = ();
     const NAME: &'static str = "test.panic.joint";
 
@@ -168,8 +170,8 @@ impl Joint for PanicJoint {
         vec![self.0]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        Clear.apply(turns.get::<Drawer>(self.0)?, context)?;
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
+        ClearDrawer.apply(turns.get::<Drawer>(self.0)?, context)?;
         panic!("as the test wants");
     }
 }
@@ -223,7 +225,7 @@ struct Sees {
     story: Loid,
 }
 
-impl Joint for Sees {
+impl JointCommand for Sees {
     type Reply = bool;
     const NAME: &'static str = "test.sees";
 
@@ -231,9 +233,9 @@ impl Joint for Sees {
         vec![self.drawer]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<bool, CommandFault> {
         turns.get::<Drawer>(self.drawer)?;
-        Ok(Record::find(context.look(), View::Latest, self.story)?.is_some_and(|story| !story.is_discarded()))
+        Ok(Record::find(context.look(), ReadLevel::Latest, self.story)?.is_some_and(|story| !story.is_discarded()))
     }
 }
 
@@ -273,7 +275,7 @@ fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
         let discard = || async {
             world
                 .repository
-                .joint(Discard { object: story, reach: stet_actors::object::Reach::All }, request())
+                .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All }, request())
                 .await
                 .map(drop)
         };
@@ -283,14 +285,17 @@ fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
         assert!(sees().await.unwrap(), "it was never discarded");
         world.add(drawer, story).await.unwrap();
 
-        let other = Request::by(Who { user: "other".into(), session: "t".into(), address: None });
+        let other = ChangeRequest::by(CallerIdentity { user: "other".into(), session: "t".into(), address: None });
         let lock = || world.repository.joint(TakeLock { object: locked, lasts_s: 60 }, request());
-        let discard =
-            || world.repository.joint(Discard { object: desk, reach: stet_actors::object::Reach::All }, other.clone());
+        let discard = || {
+            world
+                .repository
+                .joint(DiscardObject { object: desk, reach: stet_actors::object::Reach::All }, other.clone())
+        };
         // Once, so that all are loaded that it asks.
         lock().await.unwrap();
         assert_eq!(discard().await.unwrap_err().code, Code::ObjectLocked);
-        let unlock = Unlock { object: locked, force: false, may_break: false };
+        let unlock = UnlockObject { object: locked, force: false, may_break: false };
         world.repository.joint(unlock, request()).await.unwrap();
         waits(&world, "a look for locks", lock(), discard()).await;
         discard().await.expect("it was never locked again");
@@ -309,13 +314,16 @@ fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
             locked = world.create_in(desk, NewObject::document(name, "Story")).await;
         }
         world.repository.joint(TakeLock { object: locked, lasts_s: 60 }, request()).await.unwrap();
-        let other = Request::by(Who { user: "other".into(), session: "t".into(), address: None });
-        let discard =
-            || world.repository.joint(Discard { object: desk, reach: stet_actors::object::Reach::All }, other.clone());
+        let other = ChangeRequest::by(CallerIdentity { user: "other".into(), session: "t".into(), address: None });
+        let discard = || {
+            world
+                .repository
+                .joint(DiscardObject { object: desk, reach: stet_actors::object::Reach::All }, other.clone())
+        };
         assert_eq!(discard().await.unwrap_err().code, Code::ObjectLocked);
 
         world.store.hold();
-        let unlock = Unlock { object: locked, force: false, may_break: false };
+        let unlock = UnlockObject { object: locked, force: false, may_break: false };
         let mut unlocking = std::pin::pin!(world.repository.joint(unlock, request()));
         tokio::select! {
             outcome = &mut unlocking => panic!("answered before the commit: {:?}", outcome.map(drop)),
@@ -337,7 +345,8 @@ fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
 #[test]
 fn what_is_in_no_container_is_committed_though_a_commit_of_others_has_failed_meanwhile() {
     run(RuntimeOptions::default(), |world| async move {
-        let mark = |name: &'static str| vec![Change { table: Table::Marks, key: name.into(), value: Some("1".into()) }];
+        let mark =
+            |name: &'static str| vec![RowChange { table: Table::Marks, key: name.into(), value: Some("1".into()) }];
         let fails_once = |set: &mut ChangeSet| {
             set.changes = mark("own");
             let mut others = ChangeSet::fence(world.store.epoch(), |_| ());
@@ -348,7 +357,8 @@ fn what_is_in_no_container_is_committed_though_a_commit_of_others_has_failed_mea
         let before = world.store.epoch();
         world.repository.commit(fails_once).await.unwrap();
         assert_eq!(world.store.epoch(), before + 1);
-        let is_there = |name: &str| world.store.get(View::Committed, Table::Marks, name.as_bytes()).unwrap().is_some();
+        let is_there =
+            |name: &str| world.store.get(ReadLevel::Committed, Table::Marks, name.as_bytes()).unwrap().is_some();
         assert_eq!((is_there("own"), is_there("others")), (true, false));
     });
 }
@@ -359,13 +369,13 @@ fn who_meets_failing_commits_again_and_again_is_told_whether_the_disk_is_full() 
         world.store.refuse(Some(StoreError::Stale));
         for (full, code) in [(false, Code::Overloaded), (true, Code::StorageFull)] {
             world.store.set_full(full);
-            let create = Create {
+            let create = CreateInFolder {
                 folder: root(DatabaseId::FIRST),
                 below: Vec::new(),
                 object: NewObject::document("s", "Story"),
             };
             assert_eq!(world.repository.joint(create, request()).await.unwrap_err().code, code);
-            let mark = Change { table: Table::Marks, key: "m".into(), value: Some("1".into()) };
+            let mark = RowChange { table: Table::Marks, key: "m".into(), value: Some("1".into()) };
             assert_eq!(world.repository.commit(|set| set.changes = vec![mark]).await.unwrap_err().code, code);
         }
     });
@@ -396,7 +406,7 @@ fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
         }
         world
             .repository
-            .joint(Discard { object: desk, reach: stet_actors::object::Reach::All }, request())
+            .joint(DiscardObject { object: desk, reach: stet_actors::object::Reach::All }, request())
             .await
             .unwrap();
         let left = || world.store.rows().iter().filter(|((table, _), _)| *table == Table::Remainders).count();
@@ -404,11 +414,15 @@ fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
 
         world.store.hold();
         fail_once_it_was_read(&world.store);
-        let destroyed = world.repository.joint(Destroy { object: desk }, request()).await;
+        let destroyed = world.repository.joint(DestroyObject { object: desk }, request()).await;
         assert_eq!(destroyed.unwrap_err().code, Code::RepositoryError);
         // It waits until nothing is under way.
-        let restore =
-            Restore { object: desk, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
+        let restore = RestoreObject {
+            object: desk,
+            folder: None,
+            mode: CreateMode::Exception,
+            reach: stet_actors::object::Reach::All,
+        };
         world.repository.joint(restore, request()).await.expect("it is in the bin as before");
         world.until("what it took along", || left() == 0).await;
         for story in stories {
@@ -464,7 +478,7 @@ fn the_repository_as_a_whole_has_permits_too() {
         let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(first.as_mut().poll(cx).is_ready()));
         assert!(!poll.await);
         assert_eq!(world.add(other, story).await.unwrap_err().code, Code::Overloaded);
-        let joint = Move { item: Address::Object(story), from: other, to: drawer };
+        let joint = MoveDrawerItem { item: DrawerItemAddress::Object(story), from: other, to: drawer };
         assert_eq!(world.repository.joint(joint, request()).await.unwrap_err().code, Code::Overloaded);
         world.store.release();
         first.await.unwrap();
@@ -484,7 +498,7 @@ fn a_mutation_runs_to_its_end_even_if_the_caller_goes_away() {
         let shown = |drawer| world.repository.loaded::<Drawer>(drawer).is_some_and(|view| view.state.count() == 1);
         world.until("the abandoned add", || shown(drawer)).await;
         {
-            let joint = Move { item: Address::Object(story), from: drawer, to: target };
+            let joint = MoveDrawerItem { item: DrawerItemAddress::Object(story), from: drawer, to: target };
             let moving = world.repository.joint(joint, request());
             tokio::pin!(moving);
             let poll = futures_util::future::poll_fn(|cx| std::task::Poll::Ready(moving.as_mut().poll(cx).is_ready()));
@@ -506,7 +520,7 @@ fn a_panic_is_answered_changes_nothing_and_costs_the_others_nothing() {
         assert_eq!(outcome.unwrap_err().code, Code::RepositoryError);
         assert_eq!(world.count(drawer).await, 1);
         world.add(other, story).await.unwrap();
-        let cleared = world.repository.execute(drawer, Clear, request()).await.unwrap();
+        let cleared = world.repository.execute(drawer, ClearDrawer, request()).await.unwrap();
         assert_eq!(cleared.view.state.count(), 0);
         assert_eq!(world.repository.most_instances(), 1);
     });
@@ -536,7 +550,7 @@ fn a_container_that_cannot_be_loaded_backs_off_and_recovers_when_the_rows_are_wh
     run(RuntimeOptions::default(), |world| async move {
         let story = world.story("s").await;
         let drawer = world.drawer("d").await;
-        let record = world.store.get(View::Committed, Table::Objects, &drawer.to_key()).unwrap();
+        let record = world.store.get(ReadLevel::Committed, Table::Objects, &drawer.to_key()).unwrap();
         world.set_row(Table::Objects, drawer, Some(Bytes::from_static(b"\xffnot a record"))).await;
         // Commands wait through the first waits, and are refused when the budget is used up.
         let adding = world.add(drawer, story);
@@ -562,7 +576,7 @@ fn readers_alone_bring_a_container_back_once_its_quarantine_is_over() {
     let options = RuntimeOptions { restart_backoff_milliseconds: 0, ..RuntimeOptions::default() };
     run(options.clone(), |world| async move {
         let drawer = world.drawer("d").await;
-        let record = world.store.get(View::Committed, Table::Objects, &drawer.to_key()).unwrap();
+        let record = world.store.get(ReadLevel::Committed, Table::Objects, &drawer.to_key()).unwrap();
         world.set_row(Table::Objects, drawer, Some(Bytes::from_static(b"\xffnot a record"))).await;
         let read = || world.repository.view::<Drawer>(drawer);
         assert_eq!(read().await.unwrap_err().code, Code::RepositoryError);
@@ -654,7 +668,7 @@ fn beyond_so_many_containers_those_used_longest_ago_leave_and_one_with_work_unde
 
 #[test]
 fn beyond_so_many_bytes_containers_leave_although_they_are_few() {
-    let large: Text = format!("<m>{}</m>", "x".repeat(60_000)).into();
+    let large: SharedText = format!("<m>{}</m>", "x".repeat(60_000)).into();
     run(RuntimeOptions { container_bytes: 4 << 20, ..RuntimeOptions::default() }, |world| async move {
         let mut drawers = Vec::new();
         for number in 0..200 {
@@ -692,17 +706,17 @@ fn a_precondition_that_no_longer_holds_changes_nothing() {
         let (drawer, story) = (world.drawer("d").await, world.story("s").await);
         let revision = world.repository.view::<Drawer>(drawer).await.unwrap().revision();
         let expecting = |revisions: Vec<u64>| {
-            let tags = revisions.into_iter().map(|revision| Tag { object: drawer, revision });
-            Request { expect: Some(Arc::new(Expect::one_of(tags))), ..request() }
+            let tags = revisions.into_iter().map(|revision| RevisionTag { object: drawer, revision });
+            ChangeRequest { expect: Some(Arc::new(Precondition::one_of(tags))), ..request() }
         };
-        let add = || Add { items: vec![Address::Object(story)] };
+        let add = || AddDrawerItems { items: vec![DrawerItemAddress::Object(story)] };
         let refused = world.repository.execute(drawer, add(), expecting(vec![revision + 7])).await.unwrap_err();
         assert_eq!(refused.code, Code::PreconditionFailed);
         assert_eq!(world.count(drawer).await, 0);
         let done = world.repository.execute(drawer, add(), expecting(vec![revision])).await.unwrap();
         assert_eq!(done.view.revision(), revision + 1);
         assert_eq!(done.view.state.object().record.modified, world.clock.now_s());
-        let joint = Move { item: Address::Object(story), from: drawer, to: drawer };
+        let joint = MoveDrawerItem { item: DrawerItemAddress::Object(story), from: drawer, to: drawer };
         let refused = world.repository.joint(joint, expecting(vec![revision])).await.unwrap_err();
         assert_eq!(refused.code, Code::PreconditionFailed);
     });
@@ -711,7 +725,7 @@ fn a_precondition_that_no_longer_holds_changes_nothing() {
 /// A joint command that says of no object that it is held to what the caller expects.
 struct Forgetful(Loid);
 
-impl Joint for Forgetful {
+impl JointCommand for Forgetful {
     type Reply = ();
     const NAME: &'static str = "test.forgetful";
 
@@ -719,7 +733,7 @@ impl Joint for Forgetful {
         vec![self.0]
     }
 
-    fn apply(&self, turns: &mut Turns, _: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, _: &mut Context<'_>) -> Result<(), CommandFault> {
         let record = &mut turns.any(self.0)?.record;
         *record = Arc::new(Record::clone(record));
         Ok(())
@@ -729,7 +743,7 @@ impl Joint for Forgetful {
 /// A joint command that changes what lies in a folder, and has not thought of the folder.
 struct Renames(Loid);
 
-impl Joint for Renames {
+impl JointCommand for Renames {
     type Reply = ();
     const NAME: &'static str = "test.renames";
 
@@ -737,7 +751,7 @@ impl Joint for Renames {
         vec![self.0]
     }
 
-    fn apply(&self, turns: &mut Turns, _: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, _: &mut Context<'_>) -> Result<(), CommandFault> {
         Arc::make_mut(&mut turns.any(self.0)?.record).name = "another".into();
         Ok(())
     }
@@ -767,13 +781,17 @@ fn each_step_of_a_restore_changes_the_folders_whose_names_come_back() {
         }
         world
             .repository
-            .joint(Discard { object: top, reach: stet_actors::object::Reach::All }, request())
+            .joint(DiscardObject { object: top, reach: stet_actors::object::Reach::All }, request())
             .await
             .unwrap();
         let revision = || world.repository.any_record(below).unwrap().unwrap().revision;
         let before = revision();
-        let restore =
-            Restore { object: top, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
+        let restore = RestoreObject {
+            object: top,
+            folder: None,
+            mode: CreateMode::Exception,
+            reach: stet_actors::object::Reach::All,
+        };
         world.repository.joint(restore, request()).await.unwrap();
         // The folder itself in the first step; its stories, as many as one step takes, in others.
         assert!(revision() >= before + 1 + 7_u64.div_ceil(STEP as u64), "{} to {}", before, revision());
@@ -786,8 +804,8 @@ fn a_precondition_that_a_command_does_not_ask_about_refuses_it() {
         let drawer = world.drawer("d").await;
         let revision = async || world.repository.view::<Drawer>(drawer).await.unwrap().revision();
         let before = revision().await;
-        for expect in [Expect::Any, Expect::one_of([Tag { object: drawer, revision: before }])] {
-            let expecting = Request { expect: Some(Arc::new(expect)), ..request() };
+        for expect in [Precondition::Any, Precondition::one_of([RevisionTag { object: drawer, revision: before }])] {
+            let expecting = ChangeRequest { expect: Some(Arc::new(expect)), ..request() };
             let refused = world.repository.joint(Forgetful(drawer), expecting).await.unwrap_err();
             assert_eq!(refused.code, Code::PreconditionFailed);
         }
@@ -817,8 +835,11 @@ fn numbers_are_never_given_twice_not_even_after_a_crash() {
         let again = Repository::start(world.store.clone(), Arc::new(world.clock.clone()), RuntimeOptions::default())
             .await
             .unwrap();
-        let create =
-            Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object: NewObject::document("b", "Story") };
+        let create = CreateInFolder {
+            folder: root(DatabaseId::FIRST),
+            below: Vec::new(),
+            object: NewObject::document("b", "Story"),
+        };
         let second = again.joint(create, request()).await.unwrap().loid;
         assert!(second.number > first.number + 1000, "{first} {second}");
     });
@@ -869,11 +890,11 @@ fn a_busy_container_gives_way_to_the_others_of_its_thread() {
 
 /// The machine's clock, which notes whom the threads that ask it work for.
 #[derive(Clone, Default)]
-struct Noting(Arc<parking_lot::Mutex<Vec<Option<Asked>>>>);
+struct Noting(Arc<parking_lot::Mutex<Vec<Option<RequestOrigin>>>>);
 
 impl Clock for Noting {
     fn now_ms(&self) -> u64 {
-        self.0.lock().push(trace::asked());
+        self.0.lock().push(trace::current_origin());
         SystemClock.now_ms()
     }
 
@@ -893,16 +914,16 @@ fn the_thread_of_a_container_knows_for_which_request_it_works() {
         let options = RuntimeOptions::default();
         let repository = Repository::start(store, Arc::new(clock.clone()), options).await.unwrap();
         repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
-        let asked = |count| Asked { request: RequestId { process: 1, count }, client: [192, 0, 2, 7].into() };
+        let asked = |count| RequestOrigin { request: RequestId { process: 1, count }, client: [192, 0, 2, 7].into() };
         let by = |count| Trace::of(asked(count), tracing::Span::none()).in_scope(request);
         let object = NewObject::of::<Drawer>("d", "Drawer", NewDrawer::empty(10));
-        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+        let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         let drawer = repository.joint(create, by(1)).await.unwrap().loid;
         let noted = std::mem::take(&mut *clock.0.lock());
         assert!(noted.contains(&Some(asked(1))) && !noted.contains(&Some(asked(2))), "{noted:?}");
-        repository.execute(drawer, Clear, by(2)).await.unwrap();
+        repository.execute(drawer, ClearDrawer, by(2)).await.unwrap();
         let noted = std::mem::take(&mut *clock.0.lock());
         assert!(noted.contains(&Some(asked(2))) && !noted.contains(&Some(asked(1))), "{noted:?}");
-        assert_eq!(trace::asked(), None);
+        assert_eq!(trace::current_origin(), None);
     });
 }

@@ -7,21 +7,23 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::Joint;
-use stet_actors::lifecycle::{Create, Discard, NewObject, Restore};
-use stet_actors::object::{CreateMode, Reach, Record, Text};
+use stet_actors::joint::JointCommand;
+use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
+use stet_actors::object::{CreateMode, Reach, Record, SharedText};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::status::ChangeStatus;
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{EventLog, Look, Resumed, Room};
-use stet_actors::topic::{AddItem, Attach, ItemAddress, ItemFields, NewTopic, Topic, UpdateItem, UpdateTopic, Which};
-use stet_actors::workflow::{StatusChange, StatusRights, Workflows};
+use stet_actors::store::{BatchRoom, EventLog, ResumeRequest, RowReader};
+use stet_actors::topic::{
+    AddTopicItem, AttachToItem, ItemAddress, ItemFields, NewTopic, Topic, TopicItemPath, UpdateTopic, UpdateTopicItem,
+};
+use stet_actors::workflow::{StatusRights, WorkflowStatusChange, Workflows};
 
 const MAIN: Loid = root(DatabaseId::FIRST);
 
@@ -39,7 +41,7 @@ impl Flow {
     }
 }
 
-fn name(status: u8) -> Text {
+fn name(status: u8) -> SharedText {
     format!("W/{status}").as_str().into()
 }
 
@@ -48,7 +50,7 @@ fn number(status: Option<&str>) -> Option<u8> {
 }
 
 impl Workflows for Flow {
-    fn check(&self, change: &StatusChange) -> Result<()> {
+    fn check(&self, change: &WorkflowStatusChange) -> Result<()> {
         let to = number(change.to.as_deref()).expect("no status is taken away");
         if self.allows(number(change.from.as_deref()), to) {
             return Ok(());
@@ -78,14 +80,14 @@ impl Workflows for Flow {
 struct AllBut(u8);
 
 impl StatusRights for AllBut {
-    fn check(&self, change: &StatusChange, _: &dyn Look) -> Result<()> {
+    fn check(&self, change: &WorkflowStatusChange, _: &dyn RowReader) -> Result<()> {
         match number(change.to.as_deref()) {
             Some(to) if to == self.0 => Err(Error::new(Code::PermissionDenied, "It is not theirs to set.")),
             _ => Ok(()),
         }
     }
 
-    fn check_new(&self, made: &StatusChange, look: &dyn Look) -> Result<()> {
+    fn check_new(&self, made: &WorkflowStatusChange, look: &dyn RowReader) -> Result<()> {
         self.check(made, look)
     }
 }
@@ -140,8 +142,8 @@ struct World {
     steps: Vec<Step>,
 }
 
-fn own() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn own() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 impl World {
@@ -153,7 +155,7 @@ impl World {
         repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         repository.enforce(Arc::new(flow.clone()));
         let make = async |object| {
-            let create = Create { folder: MAIN, below: Vec::new(), object };
+            let create = CreateInFolder { folder: MAIN, below: Vec::new(), object };
             repository.joint(create, own()).await.expect("it can be made").loid
         };
         let topic = make(NewObject::of::<Topic>("topic", "T", NewTopic::default())).await;
@@ -163,11 +165,11 @@ impl World {
         World { flow, denied, store, repository, topic, story, items, status, of_story, of_items, steps }
     }
 
-    fn request(&self) -> Request {
-        Request { statuses: Some(Arc::new(AllBut(self.denied))), ..own() }
+    fn request(&self) -> ChangeRequest {
+        ChangeRequest { statuses: Some(Arc::new(AllBut(self.denied))), ..own() }
     }
 
-    async fn joint<J: Joint>(&self, joint: J) -> Result<J::Reply> {
+    async fn joint<J: JointCommand>(&self, joint: J) -> Result<J::Reply> {
         self.repository.joint(joint, self.request()).await
     }
 
@@ -226,7 +228,7 @@ impl World {
             }
             Act::AddItem { to } => {
                 let fields = ItemFields { name: Some("item".into()), status: to.map(name), ..ItemFields::default() };
-                let add = AddItem { under: None, fields, attachment: None, position: None };
+                let add = AddTopicItem { under: None, fields, attachment: None, position: None };
                 let done = self.repository.execute(self.topic, add, self.request()).await;
                 // A new item may have any status; the first one needs no right.
                 let denied = to.filter(|to| *to != 0 && *to == self.denied).map(|_| Code::PermissionDenied);
@@ -238,22 +240,23 @@ impl World {
             }
             Act::AttachStory { item } => {
                 let Some(loid) = self.items.get(usize::from(item)).copied() else { return };
-                let which = Which { item: ItemAddress::Loid(loid), subitem: None };
+                let which = TopicItemPath { item: ItemAddress::Loid(loid), subitem: None };
                 let before = self.revision();
-                let attach = Attach { which, object: self.story };
+                let attach = AttachToItem { which, object: self.story };
                 let done = self.repository.execute(self.topic, attach, self.request()).await;
                 let refused = done.err().map(|error| error.code);
                 assert!(refused == self.refusal() || self.revision() == before, "{refused:?}");
             }
             Act::DiscardStory => {
-                self.joint(Discard { object: self.story, reach: Reach::All }).await.expect("nothing holds it up");
-                let back = Restore { object: self.story, folder: None, mode: CreateMode::Exception, reach: Reach::All };
+                self.joint(DiscardObject { object: self.story, reach: Reach::All }).await.expect("nothing holds it up");
+                let back =
+                    RestoreObject { object: self.story, folder: None, mode: CreateMode::Exception, reach: Reach::All };
                 self.joint(back).await.expect("nothing holds it up");
             }
             Act::Again { new_version, to } => {
                 let mode = if new_version { CreateMode::NewVersion } else { CreateMode::Replace };
                 let object = NewObject { mode, status: to.map(name), ..NewObject::document("story", "S") };
-                let done = self.joint(Create { folder: MAIN, below: Vec::new(), object }).await;
+                let done = self.joint(CreateInFolder { folder: MAIN, below: Vec::new(), object }).await;
                 let done = done.map(drop).map_err(|error| error.code);
                 assert_eq!(done, self.expected(self.of_story, to));
                 if done.is_ok() {
@@ -269,11 +272,11 @@ impl World {
         let from = self.of_items[usize::from(item)];
         let view = self.repository.view::<Topic>(self.topic).await.expect("it can be loaded");
         let old = view.state.get(ItemAddress::Loid(loid)).expect("it is there").comment.clone();
-        let comment: Option<Text> = comment.map(|comment| format!("{comment}").as_str().into());
+        let comment: Option<SharedText> = comment.map(|comment| format!("{comment}").as_str().into());
         let changes_more = comment.as_ref().is_some_and(|comment| *comment != old);
         let fields = ItemFields { comment, status: to.map(name), ..ItemFields::default() };
-        let which = Which { item: ItemAddress::Loid(loid), subitem: None };
-        let update = UpdateItem { which, fields, attachment: None, position: None };
+        let which = TopicItemPath { item: ItemAddress::Loid(loid), subitem: None };
+        let update = UpdateTopicItem { which, fields, attachment: None, position: None };
         let done = self.repository.execute(self.topic, update, self.request()).await;
         let expected = self.expected(from, to).err().or(self.refusal().filter(|_| changes_more));
         assert_eq!(done.err().map(|error| error.code), expected);
@@ -312,7 +315,7 @@ impl World {
         let story = self.repository.record(self.story).expect("the store is well").expect("it is there");
         assert_eq!(number(story.status.as_deref()), self.of_story);
         for (container, revision) in [(self.topic, self.revision()), (self.story, story.revision)] {
-            let resumed = Resumed { container, after: 0, room: Room::of(10_000, 1 << 20) };
+            let resumed = ResumeRequest { container, after: 0, room: BatchRoom::of(10_000, 1 << 20) };
             let (events, _) = self.store.events_of(&resumed).expect("events can be read");
             let first = events.first().map_or(revision + 1, |event| event.revision);
             assert!(events.iter().map(|event| event.revision).eq(first..=revision), "each revision has one event");

@@ -15,19 +15,19 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::Who;
-use stet_actors::drawer::{self, Address, Drawer, NewDrawer};
+use stet_actors::command::CallerIdentity;
+use stet_actors::drawer::{self, Drawer, DrawerItemAddress, NewDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
 use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
-use stet_actors::object::{CreateMode, Remainder, Task};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
+use stet_actors::object::{CreateMode, Remainder, RemainderTask};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::observe::{Observed, Observer};
-use stet_actors::store::{Change, ChangeSet, Look, Range, Store, Table, View};
+use stet_actors::store::observe::{ObservedStore, Observer};
+use stet_actors::store::{ChangeSet, KeyRange, ReadLevel, RowChange, RowReader, Store, Table};
 
 use crate::common::assert_sound;
 
@@ -39,8 +39,8 @@ const BESIDE: usize = 2 + STEP;
 
 type Call<'r> = Pin<Box<dyn Future<Output = Result<Option<Loid>, Error>> + 'r>>;
 
-fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 /// The most objects that were changed at once.
@@ -216,15 +216,15 @@ async fn open(store: &Arc<MemoryStore>, clock: &ManualClock, largest: &Arc<Large
         objects_per_step: STEP,
         ..RuntimeOptions::default()
     };
-    let store: Arc<dyn Store> = Arc::new(Observed::new(store.clone(), largest.clone()));
+    let store: Arc<dyn Store> = Arc::new(ObservedStore::new(store.clone(), largest.clone()));
     Repository::start(store, Arc::new(clock.clone()), options).await.expect("a repository starts")
 }
 
 /// How much is left to be done, or will be as soon as what is pending is on disk.
 fn remainders(store: &MemoryStore) -> usize {
     let count =
-        |view| store.scan(view, Table::Remainders, &Range::prefix(&[]), usize::MAX, false).expect("readable").len();
-    count(View::Latest).max(count(View::Committed))
+        |view| store.scan(view, Table::Remainders, &KeyRange::prefix(&[]), usize::MAX, false).expect("readable").len();
+    count(ReadLevel::Latest).max(count(ReadLevel::Committed))
 }
 
 impl World {
@@ -235,7 +235,7 @@ impl World {
         let repository = open(&store, &clock, &largest).await;
         repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         let main = root(DatabaseId::FIRST);
-        let made = |object| repository.joint(Create { folder: main, below: Vec::new(), object }, request());
+        let made = |object| repository.joint(CreateInFolder { folder: main, below: Vec::new(), object }, request());
         let drawer =
             made(NewObject::of::<Drawer>("drawer", "Drawer", NewDrawer::empty(1000))).await.expect("made").loid;
         let top = made(NewObject::folder("top")).await.expect("made").loid;
@@ -255,15 +255,15 @@ impl World {
                 } else {
                     NewObject::document(&name, "Story")
                 };
-                let create = Create { folder: loid(parent), below: Vec::new(), object };
+                let create = CreateInFolder { folder: loid(parent), below: Vec::new(), object };
                 Box::pin(async move { repository.joint(create, request()).await.map(|created| Some(created.loid)) })
             }
             Op::Discard(node) => {
-                let discard = Discard { object: loid(node), reach: stet_actors::object::Reach::All };
+                let discard = DiscardObject { object: loid(node), reach: stet_actors::object::Reach::All };
                 Box::pin(async move { repository.joint(discard, request()).await.map(|()| None) })
             }
             Op::Restore(node) => {
-                let restore = Restore {
+                let restore = RestoreObject {
                     object: loid(node),
                     folder: None,
                     mode: CreateMode::Exception,
@@ -272,11 +272,11 @@ impl World {
                 Box::pin(async move { repository.joint(restore, request()).await.map(|()| None) })
             }
             Op::Destroy(node) => {
-                let destroy = Destroy { object: loid(node) };
+                let destroy = DestroyObject { object: loid(node) };
                 Box::pin(async move { repository.joint(destroy, request()).await.map(|()| None) })
             }
             Op::Add(node) => {
-                let add = drawer::Add { items: vec![Address::Object(loid(node))] };
+                let add = drawer::AddDrawerItems { items: vec![DrawerItemAddress::Object(loid(node))] };
                 Box::pin(async move { repository.execute(drawer, add, request()).await.map(|_| None) })
             }
         }
@@ -341,11 +341,13 @@ impl World {
     fn is_decided(&self, op: Op) -> bool {
         let (Op::Discard(node) | Op::Restore(node) | Op::Destroy(node)) = op else { return false };
         let loid = self.model.nodes[node].loid;
-        let is_in = |table| self.store.get(View::Committed, table, &loid.to_key()).expect("readable").is_some();
+        let is_in = |table| self.store.get(ReadLevel::Committed, table, &loid.to_key()).expect("readable").is_some();
         match op {
             Op::Discard(_) => is_in(Table::Recycled),
             Op::Restore(_) => is_in(Table::Objects),
-            _ => Remainder::is_left(&*self.store, View::Committed, loid, Task::Destroy).expect("readable"),
+            _ => {
+                Remainder::is_left(&*self.store, ReadLevel::Committed, loid, RemainderTask::Destroy).expect("readable")
+            }
         }
     }
 
@@ -389,7 +391,8 @@ impl World {
                 self.store.release();
                 self.repository.shut_down().await;
                 self.store = Arc::new(MemoryStore::new());
-                let changes = rows.into_iter().map(|((table, key), value)| Change { table, key, value: Some(value) });
+                let changes =
+                    rows.into_iter().map(|((table, key), value)| RowChange { table, key, value: Some(value) });
                 let set = ChangeSet { changes: changes.collect(), ..ChangeSet::fence(0, |_| ()) };
                 self.store.submit(set).expect("it is taken");
                 self.repository = open(&self.store, &self.clock, &self.largest).await;
@@ -410,7 +413,7 @@ impl World {
             let is_live = node.state == State::Live;
             let fits = found == is_live || (self.returning && is_live);
             assert!(fits, "node {number}, {node:?}: {:?}", self.repository.any_record(node.loid));
-            let source = Source::Loid(node.loid);
+            let source = ObjectSource::Loid(node.loid);
             let resolved = self.repository.resolve(&source, DatabaseId::FIRST).map_err(|error| error.code);
             assert_eq!(resolved.is_ok(), found, "node {number}");
             if node.state == State::Gone {
@@ -439,7 +442,8 @@ impl World {
                 if let Some(bin) = &record.bin {
                     assert_eq!(*bin.path, *path);
                 } else {
-                    let found = self.repository.resolve(&Source::Path(path), DatabaseId::FIRST).expect("it is there");
+                    let found =
+                        self.repository.resolve(&ObjectSource::Path(path), DatabaseId::FIRST).expect("it is there");
                     assert_eq!(found.loid, node.loid);
                 }
             }
@@ -451,7 +455,7 @@ impl World {
         }
         let is_binned = |loid| self.model.nodes.iter().any(|node| node.loid == loid && node.state != State::Live);
         let hidden = view.state.hidden();
-        let held = self.store.scan(View::Latest, Table::Members, &Range::prefix(&[]), usize::MAX, false);
+        let held = self.store.scan(ReadLevel::Latest, Table::Members, &KeyRange::prefix(&[]), usize::MAX, false);
         let held = held.expect("readable");
         let binned = held.iter().filter(|(key, _)| is_binned(Loid::from_key(key).expect("a loid"))).count();
         assert_eq!(hidden, binned);

@@ -10,29 +10,31 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::{Command, Context, Numbers, Who};
-use stet_actors::correlate::{End, MakeLink, Pair};
+use stet_actors::command::{CallerIdentity, Command, Context, NumberSource};
+use stet_actors::correlate::{CorrelatePair, LinkEnd, MakeLink};
 use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
 use stet_actors::family::State;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::Joint;
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
+use stet_actors::joint::JointCommand;
+use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
 use stet_actors::lineup::{self, MAX_DIVIDERS, MAX_LINES, NewDivider};
 use stet_actors::object::{CreateMode, Record, containers_of};
 use stet_actors::proof::Proof;
-use stet_actors::readable::{Decide, Readable};
+use stet_actors::readable::{ReadDecision, ReadRights};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{EventLog, Look, Range, Resumed, Room, Row, StoreError, Table, View, decode_value};
+use stet_actors::store::{
+    BatchRoom, EventLog, KeyRange, ReadLevel, ResumeRequest, Row, RowReader, StoreError, Table, decode_value,
+};
 use stet_actors::topic::{
-    self, AddItem, Attach, ItemAddress, ItemFields, MAX_ASSIGNEES, MoveItems, NewItem, NewTopic, RemoveItem, Topic,
-    TopicItem, UpdateItem, UpdateTopic, Which, Word,
+    self, AddTopicItem, AttachToItem, ItemAddress, ItemFields, MAX_ASSIGNEES, MoveTopicItems, NewTopic, NewTopicItem,
+    RemoveTopicItem, TextOrNumber, Topic, TopicItem, TopicItemPath, UpdateTopic, UpdateTopicItem,
 };
 use stet_actors::topic_plan::{
-    self, AddTopic, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MoveTopics, NewPlan, RemoveTopic, TopicPlan,
+    self, AddPlanTopic, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MovePlanTopics, NewPlan, RemovePlanTopic, TopicPlan,
 };
 
 use crate::common::assert_sound;
@@ -50,8 +52,8 @@ async fn open(store: &Arc<MemoryStore>, clock: &ManualClock) -> Repository {
     Repository::start(store.clone(), Arc::new(clock.clone()), options).await.expect("a repository starts")
 }
 
-fn request() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
@@ -91,7 +93,7 @@ impl World {
         self.repository = open(&self.store, &self.clock).await;
     }
 
-    async fn joint<J: Joint>(&self, joint: J) -> Result<J::Reply, Error> {
+    async fn joint<J: JointCommand>(&self, joint: J) -> Result<J::Reply, Error> {
         self.repository.joint(joint, request()).await
     }
 
@@ -100,7 +102,7 @@ impl World {
     }
 
     async fn create(&self, object: NewObject) -> Loid {
-        self.joint(Create { folder: MAIN, below: Vec::new(), object }).await.expect("it can be made").loid
+        self.joint(CreateInFolder { folder: MAIN, below: Vec::new(), object }).await.expect("it can be made").loid
     }
 
     async fn topic(&self, name: &str) -> Loid {
@@ -117,13 +119,13 @@ impl World {
 
     async fn add(&self, topic: Loid, under: Option<Loid>, name: &str, position: Option<i64>) -> Loid {
         let fields = ItemFields { name: Some(name.into()), ..ItemFields::default() };
-        let add = AddItem { under: under.map(ItemAddress::Loid), fields, attachment: None, position };
+        let add = AddTopicItem { under: under.map(ItemAddress::Loid), fields, attachment: None, position };
         self.execute(topic, add).await.expect("there is room").item
     }
 
     async fn divide(&self, topic: Loid, under: Option<Loid>, title: &str, position: Option<i64>) -> u64 {
         let divider = NewDivider { title: Some(title.into()), position };
-        let add = topic::AddDivider { under: under.map(ItemAddress::Loid), divider };
+        let add = topic::AddTopicDivider { under: under.map(ItemAddress::Loid), divider };
         self.execute(topic, add).await.expect("there is room").divider
     }
 
@@ -143,7 +145,7 @@ impl World {
     /// What stands in a plan: topics by name, dividers in brackets.
     async fn planned(&self, plan: Loid) -> Vec<String> {
         let view = self.repository.view::<TopicPlan>(plan).await.expect("the plan is there");
-        let text = |line: &topic_plan::Line| match line {
+        let text = |line: &topic_plan::PlanLineupLine| match line {
             lineup::Line::Member(planned) => {
                 self.repository.any_record(planned.topic).expect("readable").expect("it is there").name.to_string()
             }
@@ -158,12 +160,12 @@ impl World {
     }
 
     fn holders(&self, object: Loid) -> Vec<Loid> {
-        containers_of(&*self.store, View::Committed, object).expect("the index can be read")
+        containers_of(&*self.store, ReadLevel::Committed, object).expect("the index can be read")
     }
 
     /// What the last event of a container names.
     fn told(&self, container: Loid) -> Vec<String> {
-        let all = Resumed { container, after: 0, room: Room::of(usize::MAX, usize::MAX) };
+        let all = ResumeRequest { container, after: 0, room: BatchRoom::of(usize::MAX, usize::MAX) };
         let (events, _) = self.store.events_of(&all).expect("the log can be read");
         events.last().expect("something has happened").ids.clone()
     }
@@ -175,7 +177,7 @@ impl World {
     }
 }
 
-fn line_text(line: &topic::Line) -> String {
+fn line_text(line: &topic::TopicLineupLine) -> String {
     match line {
         lineup::Line::Member(item) => {
             let attached = match item.attachment {
@@ -189,29 +191,29 @@ fn line_text(line: &topic::Line) -> String {
     }
 }
 
-fn item(item: Loid) -> Which {
-    Which { item: ItemAddress::Loid(item), subitem: None }
+fn item(item: Loid) -> TopicItemPath {
+    TopicItemPath { item: ItemAddress::Loid(item), subitem: None }
 }
 
-fn subitem(item: Loid, subitem: Loid) -> Which {
-    Which { item: ItemAddress::Loid(item), subitem: Some(ItemAddress::Loid(subitem)) }
+fn subitem(item: Loid, subitem: Loid) -> TopicItemPath {
+    TopicItemPath { item: ItemAddress::Loid(item), subitem: Some(ItemAddress::Loid(subitem)) }
 }
 
-fn update(which: Which) -> UpdateItem {
-    UpdateItem { which, fields: ItemFields::default(), attachment: None, position: None }
+fn update(which: TopicItemPath) -> UpdateTopicItem {
+    UpdateTopicItem { which, fields: ItemFields::default(), attachment: None, position: None }
 }
 
-fn moved(items: &[Loid], target: Loid, position: Option<i64>) -> MoveItems {
+fn moved(items: &[Loid], target: Loid, position: Option<i64>) -> MoveTopicItems {
     let items = items.iter().map(|item| ItemAddress::Loid(*item)).collect();
-    MoveItems { items, target, position, changeable: None }
+    MoveTopicItems { items, target, position, changeable: None }
 }
 
-fn moved_topics(topics: &[Loid], target: Loid, position: Option<i64>) -> MoveTopics {
-    MoveTopics { topics: topics.to_vec(), target, position, changeable: None }
+fn moved_topics(topics: &[Loid], target: Loid, position: Option<i64>) -> MovePlanTopics {
+    MovePlanTopics { topics: topics.to_vec(), target, position, changeable: None }
 }
 
-fn restore(object: Loid) -> Restore {
-    Restore { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All }
+fn restore(object: Loid) -> RestoreObject {
+    RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All }
 }
 
 #[test]
@@ -226,21 +228,24 @@ fn items_and_dividers_share_one_order_in_the_topic_and_in_each_item() {
         world.add(topic, Some(a), "y", Some(-1)).await;
         assert_eq!(world.tree(topic).await, ["[d]", "b", "a", "  [e]", "  x", "  y"]);
         // Beyond the last is the end.
-        world.execute(topic, UpdateItem { position: Some(99), ..update(item(a)) }).await.expect("it is there");
-        world.execute(topic, UpdateItem { position: Some(0), ..update(item(a)) }).await.expect("it is there");
+        world.execute(topic, UpdateTopicItem { position: Some(99), ..update(item(a)) }).await.expect("it is there");
+        world.execute(topic, UpdateTopicItem { position: Some(0), ..update(item(a)) }).await.expect("it is there");
         let divider = NewDivider { title: Some("f".into()), position: Some(2) };
-        let change = topic::UpdateDivider { under: Some(ItemAddress::Loid(a)), id: e, divider };
+        let change = topic::UpdateTopicDivider { under: Some(ItemAddress::Loid(a)), id: e, divider };
         world.execute(topic, change).await.expect("it is there");
         assert_eq!(world.tree(topic).await, ["a", "  x", "  y", "  [f]", "[d]", "b"]);
-        let wrong = world.execute(topic, UpdateItem { position: Some(-2), ..update(item(a)) }).await;
+        let wrong = world.execute(topic, UpdateTopicItem { position: Some(-2), ..update(item(a)) }).await;
         assert_eq!(wrong.unwrap_err().code, Code::InvalidParameter);
         // The divider of an item is none of the topic, and an item is none of its own subitems.
-        let wrong = world.execute(topic, topic::RemoveDivider { under: None, id: e }).await;
+        let wrong = world.execute(topic, topic::RemoveTopicDivider { under: None, id: e }).await;
         assert_eq!(wrong.unwrap_err().code, Code::ObjectNotFound);
         for which in [subitem(a, a), subitem(a, Loid::new(DatabaseId::FIRST, 1 << 40))] {
-            assert_eq!(world.execute(topic, RemoveItem { which }).await.unwrap_err().code, Code::ObjectNotFound);
+            assert_eq!(world.execute(topic, RemoveTopicItem { which }).await.unwrap_err().code, Code::ObjectNotFound);
         }
-        world.execute(topic, topic::RemoveDivider { under: Some(ItemAddress::Loid(a)), id: e }).await.expect("there");
+        world
+            .execute(topic, topic::RemoveTopicDivider { under: Some(ItemAddress::Loid(a)), id: e })
+            .await
+            .expect("there");
         assert_eq!(world.tree(topic).await, ["a", "  x", "  y", "[d]", "b"]);
         assert_proved(&world.store);
     });
@@ -260,8 +265,8 @@ fn an_item_has_what_is_said_of_it_and_the_same_again_changes_nothing() {
             content_type: Some("Story".into()),
             comment: Some("Ask about the bridge".into()),
             occupation: Some("writer".into()),
-            priority: Some(Word::Number(2)),
-            custom_priority: Some(Word::Text("red".into())),
+            priority: Some(TextOrNumber::Number(2)),
+            custom_priority: Some(TextOrNumber::Text("red".into())),
             product: Some("Daily".into()),
             edition: Some("First".into()),
             assignees: Some(vec!["ada".into(), "grace".into()]),
@@ -270,12 +275,15 @@ fn an_item_has_what_is_said_of_it_and_the_same_again_changes_nothing() {
             attributes: Some("<a>1</a>".into()),
             ..ItemFields::default()
         };
-        let said = UpdateItem { fields, ..update(item(loid)) };
+        let said = UpdateTopicItem { fields, ..update(item(loid)) };
         world.execute(topic, said.clone()).await.expect("it can be said");
         let there = world.item(topic, loid).await;
         let texts = [&there.content_type, &there.comment, &there.occupation, &there.product, &there.edition];
         assert_eq!(texts.map(|text| &**text), ["Story", "Ask about the bridge", "writer", "Daily", "First"]);
-        assert_eq!((&there.priority, &there.custom_priority), (&Word::Number(2), &Word::Text("red".into())));
+        assert_eq!(
+            (&there.priority, &there.custom_priority),
+            (&TextOrNumber::Number(2), &TextOrNumber::Text("red".into()))
+        );
         assert_eq!((there.assignees.len(), there.due), (2, Some(1_763_740_000)));
         assert_eq!(there.record.status.as_deref(), Some("Topic/Accepted"));
         let revision = world.repository.record(topic).unwrap().unwrap().revision;
@@ -283,10 +291,13 @@ fn an_item_has_what_is_said_of_it_and_the_same_again_changes_nothing() {
         world.execute(topic, said).await.expect("it can be said again");
         assert_eq!(world.repository.record(topic).unwrap().unwrap().revision, revision);
         let none = ItemFields { due: Some(None), ..ItemFields::default() };
-        world.execute(topic, UpdateItem { fields: none, ..update(item(loid)) }).await.expect("it can be taken back");
+        world
+            .execute(topic, UpdateTopicItem { fields: none, ..update(item(loid)) })
+            .await
+            .expect("it can be taken back");
         assert_eq!(world.item(topic, loid).await.due, None);
 
-        let long = |fields| UpdateItem { fields, ..update(item(loid)) };
+        let long = |fields| UpdateTopicItem { fields, ..update(item(loid)) };
         let too_long = ItemFields { comment: Some("x".repeat(9000).as_str().into()), ..ItemFields::default() };
         let too_late = ItemFields { due: Some(Some(u64::MAX)), ..ItemFields::default() };
         let nameless = ItemFields { name: Some("..".into()), ..ItemFields::default() };
@@ -299,9 +310,9 @@ fn an_item_has_what_is_said_of_it_and_the_same_again_changes_nothing() {
         ] {
             assert_eq!(world.execute(topic, long(fields)).await.unwrap_err().code, code);
         }
-        let nothing = AddItem { under: None, fields: ItemFields::default(), attachment: None, position: None };
+        let nothing = AddTopicItem { under: None, fields: ItemFields::default(), attachment: None, position: None };
         assert_eq!(world.execute(topic, nothing).await.unwrap_err().code, Code::InvalidName);
-        world.execute(topic, RemoveItem { which: item(loid) }).await.expect("it is there");
+        world.execute(topic, RemoveTopicItem { which: item(loid) }).await.expect("it is there");
         assert_eq!(world.rows_of(loid), 0, "nothing of it is left");
         assert_proved(&world.store);
     });
@@ -318,7 +329,7 @@ fn a_move_tells_each_container_of_what_has_left_it_or_come() {
             let topic = world.topic(&format!("topic-{number}")).await;
             let of_it = [world.add(topic, None, "a", None).await, world.add(topic, None, "b", None).await];
             let old = world.plan(&format!("plan-{number}")).await;
-            world.execute(old, AddTopic { topic, position: None }).await.expect("it can be added");
+            world.execute(old, AddPlanTopic { topic, position: None }).await.expect("it can be added");
             topics.push(topic);
             plans.push(old);
             items.extend(of_it);
@@ -344,8 +355,8 @@ fn a_move_tells_each_container_of_what_has_left_it_or_come() {
 #[derive(Debug, Default)]
 struct Afresh(AtomicUsize);
 
-impl Readable for Afresh {
-    fn over<'a>(&'a self, _: &'a dyn Look) -> stet_actors::error::Result<Decide<'a>> {
+impl ReadRights for Afresh {
+    fn over<'a>(&'a self, _: &'a dyn RowReader) -> stet_actors::error::Result<ReadDecision<'a>> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(|_| Ok(true)))
     }
@@ -359,14 +370,14 @@ fn what_is_found_out_of_one_topic_of_a_move_serves_the_others() {
             topics.push(world.topic(&format!("topic-{number}")).await);
         }
         let (reads, changes) = (Arc::new(Afresh::default()), Arc::new(Afresh::default()));
-        let asking = Request { readable: Some(reads.clone()), ..request() };
-        let moving = MoveTopics { changeable: Some(changes.clone()), ..moved_topics(&topics, plan, None) };
+        let asking = ChangeRequest { readable: Some(reads.clone()), ..request() };
+        let moving = MovePlanTopics { changeable: Some(changes.clone()), ..moved_topics(&topics, plan, None) };
         world.repository.joint(moving, asking).await.expect("they can be moved");
         assert_eq!((reads.0.load(Ordering::Relaxed), changes.0.load(Ordering::Relaxed)), (1, 1));
-        let lines = topics.iter().map(|topic| topic_plan::NewLine::Topic(*topic)).collect();
+        let lines = topics.iter().map(|topic| topic_plan::NewPlanLine::Topic(*topic)).collect();
         let object = NewObject::of::<TopicPlan>("other", "TopicPlan", NewPlan { lines, ..NewPlan::default() });
-        let asking = Request { readable: Some(reads.clone()), ..request() };
-        let create = Create { folder: MAIN, below: Vec::new(), object };
+        let asking = ChangeRequest { readable: Some(reads.clone()), ..request() };
+        let create = CreateInFolder { folder: MAIN, below: Vec::new(), object };
         world.repository.joint(create, asking).await.expect("it can be made");
         assert_eq!(reads.0.load(Ordering::Relaxed), 2);
     });
@@ -378,7 +389,7 @@ fn a_move_of_topics_has_bounds_for_all_wait_for_it() {
         let (from, to, mut topics) = (world.plan("from").await, world.plan("to").await, Vec::new());
         for number in 0..=MAX_MOVED_TOPICS {
             let topic = world.topic(&format!("topic-{number}")).await;
-            world.execute(from, AddTopic { topic, position: None }).await.expect("there is room");
+            world.execute(from, AddPlanTopic { topic, position: None }).await.expect("there is room");
             topics.push(topic);
         }
         let refused = world.joint(moved_topics(&topics, to, None)).await.expect_err("they are too many");
@@ -396,7 +407,7 @@ fn a_move_of_topics_has_bounds_for_all_wait_for_it() {
         // of other topics.
         let held = topics[0];
         let fields = ItemFields { name: Some("a".into()), ..ItemFields::default() };
-        let add = AddItem { under: None, fields, attachment: Some(held), position: None };
+        let add = AddTopicItem { under: None, fields, attachment: Some(held), position: None };
         let hold = async |number: usize| {
             let holder = world.topic(&format!("holder-{number}")).await;
             // Of a container that holds it often no more is looked at than of another.
@@ -426,17 +437,17 @@ struct Looked<'a> {
     scans: AtomicUsize,
 }
 
-impl Look for Looked<'_> {
-    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+impl RowReader for Looked<'_> {
+    fn get(&self, view: ReadLevel, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         self.gets.fetch_add(1, Ordering::Relaxed);
         self.store.get(view, table, key)
     }
 
     fn scan(
         &self,
-        view: View,
+        view: ReadLevel,
         table: Table,
-        range: &Range,
+        range: &KeyRange,
         limit: usize,
         reverse: bool,
     ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
@@ -448,14 +459,14 @@ impl Look for Looked<'_> {
 /// Nothing asks for a number.
 struct NoNumbers;
 
-impl Numbers for NoNumbers {
+impl NumberSource for NoNumbers {
     fn next(&self) -> stet_actors::error::Result<u64> {
         unreachable!("nothing is made")
     }
 }
 
-fn link(source: End, target: End) -> MakeLink {
-    let pair = Pair { source, source_name: "to".into(), target, target_name: "from".into() };
+fn link(source: LinkEnd, target: LinkEnd) -> MakeLink {
+    let pair = CorrelatePair { source, source_name: "to".into(), target, target_name: "from".into() };
     MakeLink { pair, ticket: |_, _| None }
 }
 
@@ -473,14 +484,15 @@ fn a_removal_reads_once_for_each_line_however_many_go_with_it() {
         let stays = world.add(topic, None, "stays", None).await;
         let last = world.add(topic, Some(large), "last", None).await;
         for item in [stays, last] {
-            let (item, story) = (End { container: topic, item: Some(item) }, End { container: story, item: None });
+            let (item, story) =
+                (LinkEnd { container: topic, item: Some(item) }, LinkEnd { container: story, item: None });
             world.joint(link(item, story)).await.expect("they can be linked");
         }
         let mut state = world.repository.view::<Topic>(topic).await.expect("the topic is there").state.clone();
         let look = Looked { store: &world.store, gets: AtomicUsize::new(0), scans: AtomicUsize::new(0) };
         let who = request().who;
         let mut context = Context::new(1_763_726_400_000, &who, &look, &NoNumbers);
-        RemoveItem { which: item(large) }.apply(&mut state, &mut context).expect("it is there");
+        RemoveTopicItem { which: item(large) }.apply(&mut state, &mut context).expect("it is there");
         assert_eq!(state.lines(), 1);
         let (gets, scans) = (look.gets.into_inner(), look.scans.into_inner());
         assert!(gets <= LINES + 2 && scans <= 4, "{gets} and {scans} reads");
@@ -491,7 +503,7 @@ fn a_removal_reads_once_for_each_line_however_many_go_with_it() {
 fn what_goes_with_an_item_leaves_no_links_whoever_has_made_them() {
     run(|world| async move {
         let (topic, story) = (world.topic("topic").await, world.story("story").await);
-        let of_story = End { container: story, item: None };
+        let of_story = LinkEnd { container: story, item: None };
         // Few links among many lines, and more links than lines.
         for (name, subitems, links) in [("few", 12, 1), ("many", 3, 3)] {
             let parent = world.add(topic, None, name, None).await;
@@ -499,11 +511,12 @@ fn what_goes_with_an_item_leaves_no_links_whoever_has_made_them() {
             for _ in 0..subitems {
                 let fields =
                     ItemFields { name: Some("s".into()), attributes: Some("<a>1</a>".into()), ..ItemFields::default() };
-                let add = AddItem { under: Some(ItemAddress::Loid(parent)), fields, attachment: None, position: None };
+                let add =
+                    AddTopicItem { under: Some(ItemAddress::Loid(parent)), fields, attachment: None, position: None };
                 below.push(world.execute(topic, add).await.expect("there is room").item);
                 world.add(topic, None, "stays", None).await;
             }
-            let end = |item: Loid| End { container: topic, item: Some(item) };
+            let end = |item: Loid| LinkEnd { container: topic, item: Some(item) };
             for item in &below[..links] {
                 world.joint(link(end(*item), of_story)).await.expect("they can be linked");
                 world.joint(link(of_story, end(parent))).await.map(drop).expect("they can be linked");
@@ -511,7 +524,7 @@ fn what_goes_with_an_item_leaves_no_links_whoever_has_made_them() {
             }
             let other = world.add(topic, None, "other", None).await;
             world.joint(link(end(other), of_story)).await.expect("they can be linked");
-            world.execute(topic, RemoveItem { which: item(parent) }).await.expect("it is there");
+            world.execute(topic, RemoveTopicItem { which: item(parent) }).await.expect("it is there");
             for gone in below.iter().chain([&parent]) {
                 assert_eq!(world.rows_of(*gone), 0, "{name}: nothing of it is left");
             }
@@ -526,13 +539,13 @@ fn the_folder_tells_of_a_new_topic_and_of_all_that_it_begins_with() {
     run(|world| async move {
         let item = |name: &str, lines| {
             let fields = ItemFields { name: Some(name.into()), ..ItemFields::default() };
-            topic::NewLine::Item(Box::new(NewItem { fields, attachment: None, lines }))
+            topic::NewTopicLine::Item(Box::new(NewTopicItem { fields, attachment: None, lines }))
         };
-        let lines = vec![item("a", vec![item("b", Vec::new())]), topic::NewLine::Divider("d".into())];
+        let lines = vec![item("a", vec![item("b", Vec::new())]), topic::NewTopicLine::Divider("d".into())];
         let new = NewTopic { lines, ..NewTopic::default() };
         let object = NewObject::of::<Topic>("topic", "Topic", new);
         // The folder in between is new, too, and has no event of its own.
-        let create = Create { folder: MAIN, below: vec!["Below".to_owned()], object };
+        let create = CreateInFolder { folder: MAIN, below: vec!["Below".to_owned()], object };
         let topic = world.joint(create).await.expect("it can be made").loid;
         let told = world.told(MAIN);
         assert_eq!((told.len(), told.last()), (5, Some(&topic.to_string())));
@@ -550,7 +563,7 @@ fn no_more_is_moved_at_once_than_a_change_may_write() {
         let large = world.add(from, None, "large", None).await;
         let comment = "x".repeat(8192).as_str().into();
         let fields = ItemFields { name: Some("s".into()), comment: Some(comment), ..ItemFields::default() };
-        let add = AddItem { under: Some(ItemAddress::Loid(large)), fields, attachment: None, position: None };
+        let add = AddTopicItem { under: Some(ItemAddress::Loid(large)), fields, attachment: None, position: None };
         let mut below = Vec::new();
         for _ in 0..=topic::MAX_MOVED_BYTES / (8192 + 1024) {
             below.push(world.execute(from, add.clone()).await.expect("there is room").item);
@@ -560,7 +573,7 @@ fn no_more_is_moved_at_once_than_a_change_may_write() {
         assert_eq!(refused.code, Code::TooLarge);
         assert_eq!((world.tree(from).await, world.tree(to).await), (whole, Vec::new()));
         for item in below.drain(..below.len() / 2) {
-            world.execute(from, RemoveItem { which: subitem(large, item) }).await.expect("it is there");
+            world.execute(from, RemoveTopicItem { which: subitem(large, item) }).await.expect("it is there");
         }
         world.joint(moved(&[large], to, None)).await.expect("it is small enough");
         assert_eq!((world.tree(from).await.len(), world.tree(to).await.len()), (0, 1 + below.len()));
@@ -575,34 +588,34 @@ fn an_attachment_is_replaced_is_hidden_comes_back_and_goes() {
         let (a, b) = (world.add(topic, None, "a", None).await, world.add(topic, None, "b", None).await);
         let x = world.add(topic, Some(b), "x", None).await;
         for which in [item(a), item(b), subitem(b, x)] {
-            world.execute(topic, Attach { which, object: story }).await.expect("it can be attached");
+            world.execute(topic, AttachToItem { which, object: story }).await.expect("it can be attached");
         }
         assert_eq!(world.tree(topic).await, ["a +", "b +", "  x +"], "one object hangs on several items");
-        world.execute(topic, UpdateItem { attachment: Some(None), ..update(item(a)) }).await.expect("it is there");
+        world.execute(topic, UpdateTopicItem { attachment: Some(None), ..update(item(a)) }).await.expect("it is there");
         assert_eq!(world.tree(topic).await, ["a", "b +", "  x +"], "taking one away leaves the others");
-        world.execute(topic, Attach { which: item(b), object: picture }).await.expect("it can be attached");
+        world.execute(topic, AttachToItem { which: item(b), object: picture }).await.expect("it can be attached");
         assert_eq!(world.item(topic, b).await.attachment.map(|attached| attached.object), Some(picture));
 
         world
-            .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.tree(topic).await, ["a", "b +", "  x -"]);
-        let refused = world.execute(topic, Attach { which: item(a), object: story }).await.unwrap_err();
+        let refused = world.execute(topic, AttachToItem { which: item(a), object: story }).await.unwrap_err();
         assert_eq!(refused.code, Code::ObjectNotFound, "it lies in the recycle bin");
         world.joint(restore(story)).await.expect("it can be restored");
         assert_eq!(world.tree(topic).await, ["a", "b +", "  x +"]);
-        world.joint(Destroy { object: story }).await.expect("it can be destroyed");
+        world.joint(DestroyObject { object: story }).await.expect("it can be destroyed");
         assert_eq!(world.tree(topic).await, ["a", "b +", "  x"]);
         assert_eq!((world.holders(story), world.rows_of(story)), (Vec::new(), 0));
 
-        let own = world.execute(topic, Attach { which: item(a), object: topic }).await.unwrap_err();
+        let own = world.execute(topic, AttachToItem { which: item(a), object: topic }).await.unwrap_err();
         assert_eq!(own.code, Code::InvalidForContainer);
         // Topics may hang on each other's items.
         let mutual = world.add(other, None, "m", None).await;
-        world.execute(other, Attach { which: item(mutual), object: topic }).await.expect("it can be attached");
-        world.execute(topic, Attach { which: item(a), object: other }).await.expect("it can be attached");
-        world.joint(Destroy { object: topic }).await.expect("it can be destroyed");
+        world.execute(other, AttachToItem { which: item(mutual), object: topic }).await.expect("it can be attached");
+        world.execute(topic, AttachToItem { which: item(a), object: other }).await.expect("it can be attached");
+        world.joint(DestroyObject { object: topic }).await.expect("it can be destroyed");
         assert_eq!(world.tree(other).await, ["m"]);
         assert_eq!([topic, a, b, x].map(|gone| world.rows_of(gone)), [0; 4]);
         assert_proved(&world.store);
@@ -619,7 +632,7 @@ fn what_is_moved_takes_along_what_stands_below_it_and_a_subitem_becomes_an_item(
         let x = world.add(from, Some(b), "x", None).await;
         world.divide(from, Some(b), "d", None).await;
         let y = world.add(from, Some(b), "y", None).await;
-        world.execute(from, Attach { which: item(b), object: story }).await.expect("it can be attached");
+        world.execute(from, AttachToItem { which: item(b), object: story }).await.expect("it can be attached");
         for name in ["1", "2"] {
             world.add(to, None, name, None).await;
         }
@@ -645,7 +658,7 @@ fn what_is_moved_takes_along_what_stands_below_it_and_a_subitem_becomes_an_item(
         world.reopen().await;
         assert_eq!((world.tree(from).await, world.tree(to).await), before);
         world
-            .joint(Discard { object: story, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.tree(from).await, ["y", "b -", "  [d]"]);
@@ -659,35 +672,38 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
         let mut topics = Vec::new();
         for name in ["a", "b", "c"] {
             let topic = world.topic(name).await;
-            world.execute(plan, AddTopic { topic, position: None }).await.expect("it can be added");
+            world.execute(plan, AddPlanTopic { topic, position: None }).await.expect("it can be added");
             topics.push(topic);
         }
         let [a, b, c] = topics[..] else { unreachable!() };
         let divider = NewDivider { title: Some("d".into()), position: Some(1) };
-        let divider = world.execute(plan, topic_plan::AddDivider { divider }).await.expect("there is room").divider;
+        let divider = world.execute(plan, topic_plan::AddPlanDivider { divider }).await.expect("there is room").divider;
         assert_eq!(world.planned(plan).await, ["a", "[d]", "b", "c"]);
         let revision = || world.repository.record(plan).unwrap().unwrap().revision;
         let before = revision();
-        world.execute(plan, AddTopic { topic: a, position: None }).await.expect("it is there");
-        world.execute(plan, AddTopic { topic: c, position: Some(3) }).await.expect("it stands there");
+        world.execute(plan, AddPlanTopic { topic: a, position: None }).await.expect("it is there");
+        world.execute(plan, AddPlanTopic { topic: c, position: Some(3) }).await.expect("it stands there");
         assert_eq!(revision(), before, "the same again changes nothing");
-        world.execute(plan, AddTopic { topic: c, position: Some(0) }).await.expect("it is there");
+        world.execute(plan, AddPlanTopic { topic: c, position: Some(0) }).await.expect("it is there");
         assert_eq!(world.planned(plan).await, ["c", "a", "[d]", "b"]);
 
-        world.joint(Discard { object: a, reach: stet_actors::object::Reach::All }).await.expect("it can be discarded");
+        world
+            .joint(DiscardObject { object: a, reach: stet_actors::object::Reach::All })
+            .await
+            .expect("it can be discarded");
         assert_eq!(world.planned(plan).await, ["c", "[d]", "b"]);
-        let hidden = world.execute(plan, RemoveTopic { topic: a }).await.unwrap_err();
+        let hidden = world.execute(plan, RemovePlanTopic { topic: a }).await.unwrap_err();
         assert_eq!(hidden.code, Code::ObjectNotFound);
         world.joint(restore(a)).await.expect("it can be restored");
         assert_eq!(world.planned(plan).await, ["c", "a", "[d]", "b"], "where it was");
-        world.execute(plan, RemoveTopic { topic: b }).await.expect("it is there");
+        world.execute(plan, RemovePlanTopic { topic: b }).await.expect("it is there");
         assert!(world.repository.record(b).unwrap().is_some(), "the topic stays");
-        let gone = world.execute(plan, RemoveTopic { topic: b }).await.unwrap_err();
+        let gone = world.execute(plan, RemovePlanTopic { topic: b }).await.unwrap_err();
         assert_eq!(gone.code, Code::ObjectNotFound);
 
         let story = world.story("story").await;
         for (object, code) in [(story, Code::InvalidForContainer), (plan, Code::InvalidForContainer)] {
-            let refused = world.execute(plan, AddTopic { topic: object, position: None }).await.unwrap_err();
+            let refused = world.execute(plan, AddPlanTopic { topic: object, position: None }).await.unwrap_err();
             assert_eq!(refused.code, code);
         }
         world.joint(moved_topics(&[b, c, b, a], other, Some(0))).await.expect("they can be moved");
@@ -700,19 +716,19 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
         assert_eq!(world.planned(other).await, ["b", "c", "a"]);
         world.joint(moved_topics(&[a, b], other, Some(1))).await.expect("they can be moved");
         assert_eq!(world.planned(other).await, ["c", "a", "b"]);
-        world.joint(Destroy { object: c }).await.expect("it can be destroyed");
+        world.joint(DestroyObject { object: c }).await.expect("it can be destroyed");
         assert_eq!(world.planned(other).await, ["a", "b"]);
         assert_eq!((world.holders(c), world.rows_of(c)), (Vec::new(), 0), "no trace");
         let divider_title = NewDivider { title: Some("e".into()), position: None };
-        let change = topic_plan::UpdateDivider { id: divider, divider: divider_title };
+        let change = topic_plan::UpdatePlanDivider { id: divider, divider: divider_title };
         world.execute(plan, change).await.expect("it is there");
         assert_eq!(world.planned(plan).await, ["[e]"]);
         assert_proved(&world.store);
         world.reopen().await;
         assert_eq!(world.planned(other).await, ["a", "b"]);
-        world.joint(Destroy { object: other }).await.expect("it can be destroyed");
+        world.joint(DestroyObject { object: other }).await.expect("it can be destroyed");
         assert_eq!((world.holders(a), world.rows_of(other)), (Vec::new(), 0));
-        world.execute(plan, topic_plan::RemoveDivider { id: divider }).await.expect("it is there");
+        world.execute(plan, topic_plan::RemovePlanDivider { id: divider }).await.expect("it is there");
         assert_eq!(world.planned(plan).await, Vec::<String>::new());
         assert_proved(&world.store);
     });
@@ -722,13 +738,13 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
 fn a_topic_begins_with_what_its_template_says_and_is_written_over_as_the_mode_says() {
     run(|world| async move {
         let named = |name: &str| ItemFields { name: Some(name.into()), ..ItemFields::default() };
-        let below = vec![topic::NewLine::Divider("d".into()), new_line(named("x"), Vec::new())];
-        let lines = vec![new_line(named("a"), below), topic::NewLine::Divider("e".into())];
+        let below = vec![topic::NewTopicLine::Divider("d".into()), new_line(named("x"), Vec::new())];
+        let lines = vec![new_line(named("a"), below), topic::NewTopicLine::Divider("e".into())];
         let new = NewTopic { title: Some("T".into()), lines, ..NewTopic::default() };
         let make = |mode, new: &NewTopic| {
             let mut object = NewObject::of::<Topic>("topic", "Topic", new.clone());
             object.mode = mode;
-            Create { folder: MAIN, below: Vec::new(), object }
+            CreateInFolder { folder: MAIN, below: Vec::new(), object }
         };
         let topic = world.joint(make(CreateMode::Exception, &new)).await.expect("it can be made").loid;
         let all = ["a", "  [d]", "  x", "[e]"];
@@ -738,7 +754,10 @@ fn a_topic_begins_with_what_its_template_says_and_is_written_over_as_the_mode_sa
         let first =
             world.repository.view::<Topic>(topic).await.unwrap().state.lineup().members().next().cloned().unwrap();
         let comment = ItemFields { comment: Some("c".into()), ..ItemFields::default() };
-        world.execute(topic, UpdateItem { fields: comment, ..update(item(first.loid())) }).await.expect("it is there");
+        world
+            .execute(topic, UpdateTopicItem { fields: comment, ..update(item(first.loid())) })
+            .await
+            .expect("it is there");
         let changed = world.item(topic, first.loid()).await;
         assert!(first.record.revision < changed.record.revision, "{} stays", first.record.revision);
         world.joint(make(CreateMode::NewVersion, &NewTopic::default())).await.expect("it can be written over");
@@ -767,14 +786,14 @@ fn a_topic_begins_with_what_its_template_says_and_is_written_over_as_the_mode_sa
         world.joint(back).await.expect("it can be renamed");
         world.joint(make(CreateMode::Replace, &NewTopic::default())).await.expect("it can be replaced");
         assert_eq!((world.tree(topic).await, &*head().await.title), (Vec::<String>::new(), ""));
-        let many = NewTopic { lines: vec![topic::NewLine::Divider("d".into()); 1001], ..NewTopic::default() };
+        let many = NewTopic { lines: vec![topic::NewTopicLine::Divider("d".into()); 1001], ..NewTopic::default() };
         assert_eq!(world.joint(make(CreateMode::Replace, &many)).await.unwrap_err().code, Code::TooLarge);
         assert_proved(&world.store);
     });
 }
 
-fn new_line(fields: ItemFields, lines: Vec<topic::NewLine>) -> topic::NewLine {
-    topic::NewLine::Item(Box::new(NewItem { fields, attachment: None, lines }))
+fn new_line(fields: ItemFields, lines: Vec<topic::NewTopicLine>) -> topic::NewTopicLine {
+    topic::NewTopicLine::Item(Box::new(NewTopicItem { fields, attachment: None, lines }))
 }
 
 #[test]
@@ -782,10 +801,10 @@ fn a_topic_has_so_many_lines_and_no_more() {
     run(|world| async move {
         let (topic, other) = (world.topic("topic").await, world.topic("other").await);
         let named = ItemFields { name: Some("i".into()), ..ItemFields::default() };
-        let fill = |lines: Vec<topic::NewLine>| {
+        let fill = |lines: Vec<topic::NewTopicLine>| {
             let mut object = NewObject::of::<Topic>("topic", "Topic", NewTopic { lines, ..NewTopic::default() });
             object.mode = CreateMode::NewVersion;
-            Create { folder: MAIN, below: Vec::new(), object }
+            CreateInFolder { folder: MAIN, below: Vec::new(), object }
         };
         for _ in 0..MAX_LINES / 1000 {
             let lines = vec![new_line(named.clone(), Vec::new()); 1000];
@@ -793,27 +812,27 @@ fn a_topic_has_so_many_lines_and_no_more() {
         }
         let one_more = world.joint(fill(vec![new_line(named.clone(), Vec::new())])).await.unwrap_err();
         let divider = NewDivider { title: None, position: None };
-        let divided = topic::AddDivider { under: None, divider: divider.clone() };
+        let divided = topic::AddTopicDivider { under: None, divider: divider.clone() };
         let divided = world.execute(topic, divided).await.unwrap_err();
         let a = world.add(other, None, "a", None).await;
         let moved = world.joint(moved(&[a], topic, None)).await.unwrap_err();
-        let added = AddItem { under: None, fields: named, attachment: None, position: None };
+        let added = AddTopicItem { under: None, fields: named, attachment: None, position: None };
         let added = world.execute(topic, added).await.unwrap_err();
         assert_eq!([one_more, divided, moved, added].map(|error| error.code), [Code::TooLarge; 4]);
         assert_eq!(world.tree(other).await, ["a"]);
 
         let plan = world.plan("plan").await;
         for _ in 0..MAX_DIVIDERS {
-            let add = topic::AddDivider { under: Some(ItemAddress::Loid(a)), divider: divider.clone() };
+            let add = topic::AddTopicDivider { under: Some(ItemAddress::Loid(a)), divider: divider.clone() };
             world.execute(other, add).await.expect("there is room");
-            world.execute(plan, topic_plan::AddDivider { divider: divider.clone() }).await.expect("there is room");
+            world.execute(plan, topic_plan::AddPlanDivider { divider: divider.clone() }).await.expect("there is room");
         }
-        let add = topic::AddDivider { under: Some(ItemAddress::Loid(a)), divider: divider.clone() };
+        let add = topic::AddTopicDivider { under: Some(ItemAddress::Loid(a)), divider: divider.clone() };
         assert_eq!(world.execute(other, add).await.unwrap_err().code, Code::TooLarge);
-        let add = topic_plan::AddDivider { divider: divider.clone() };
+        let add = topic_plan::AddPlanDivider { divider: divider.clone() };
         assert_eq!(world.execute(plan, add).await.unwrap_err().code, Code::TooLarge);
         // Another order has room of its own.
-        world.execute(other, topic::AddDivider { under: None, divider }).await.expect("there is room");
+        world.execute(other, topic::AddTopicDivider { under: None, divider }).await.expect("there is room");
     });
 }
 
@@ -830,7 +849,7 @@ fn opposite_moves_at_once_lose_nothing() {
             world.add(left, Some(item), &format!("s{number}"), None).await;
             items.push(item);
         }
-        world.execute(plan, AddTopic { topic: left, position: None }).await.expect("it can be added");
+        world.execute(plan, AddPlanTopic { topic: left, position: None }).await.expect("it can be added");
         for round in 0..50 {
             let mut moves = Vec::new();
             for (number, item) in items.iter().enumerate() {
@@ -996,7 +1015,7 @@ impl Life {
         }
     }
 
-    fn which(&self, topic: usize, (at, below): Spot) -> Option<Which> {
+    fn which(&self, topic: usize, (at, below): Spot) -> Option<TopicItemPath> {
         let line = &self.written[topic][at];
         match below {
             None => line.item.map(item),
@@ -1029,13 +1048,13 @@ impl Life {
                 let Some(spot) = self.spot(topic, line) else { return };
                 let done = match (self.which(topic, spot), self.line(topic, spot).divider) {
                     (Some(which), _) => {
-                        let shift = UpdateItem { position: Some(position), ..update(which) };
+                        let shift = UpdateTopicItem { position: Some(position), ..update(which) };
                         self.world.execute(self.topics[topic], shift).await.map(drop)
                     }
                     (None, id) => {
                         let divider = NewDivider { title: None, position: Some(position) };
                         let (under, id) = (self.under(topic, spot), id.expect("it is a divider"));
-                        let shift = topic::UpdateDivider { under, id, divider };
+                        let shift = topic::UpdateTopicDivider { under, id, divider };
                         self.world.execute(self.topics[topic], shift).await.map(drop)
                     }
                 };
@@ -1048,10 +1067,12 @@ impl Life {
             Step::Remove { topic, line } => {
                 let Some(spot) = self.spot(topic, line) else { return };
                 let done = match (self.which(topic, spot), self.line(topic, spot).divider) {
-                    (Some(which), _) => self.world.execute(self.topics[topic], RemoveItem { which }).await.map(drop),
+                    (Some(which), _) => {
+                        self.world.execute(self.topics[topic], RemoveTopicItem { which }).await.map(drop)
+                    }
                     (None, id) => {
                         let (under, id) = (self.under(topic, spot), id.expect("it is a divider"));
-                        self.world.execute(self.topics[topic], topic::RemoveDivider { under, id }).await.map(drop)
+                        self.world.execute(self.topics[topic], topic::RemoveTopicDivider { under, id }).await.map(drop)
                     }
                 };
                 done.expect("it is there");
@@ -1061,7 +1082,7 @@ impl Life {
             Step::Attach { topic, line, story } => {
                 let Some(spot) = self.spot(topic, line) else { return };
                 let Some(which) = self.which(topic, spot) else { return };
-                let attach = Attach { which, object: self.stories[story] };
+                let attach = AttachToItem { which, object: self.stories[story] };
                 let done = self.world.execute(self.topics[topic], attach).await;
                 let there = self.line(topic, spot).story == Some(story);
                 assert_eq!(done.is_ok(), !self.discarded[story] || there, "{done:?}");
@@ -1072,14 +1093,14 @@ impl Life {
             Step::Detach { topic, line } => {
                 let Some(spot) = self.spot(topic, line) else { return };
                 let Some(which) = self.which(topic, spot) else { return };
-                let detach = UpdateItem { attachment: Some(None), ..update(which) };
+                let detach = UpdateTopicItem { attachment: Some(None), ..update(which) };
                 self.world.execute(self.topics[topic], detach).await.expect("it is there");
                 self.line(topic, spot).story = None;
             }
             Step::Move { picks, target, position } => self.move_items(&picks, target, position).await,
             Step::Discard(story) if !self.discarded[story] => {
                 self.world
-                    .joint(Discard { object: self.stories[story], reach: stet_actors::object::Reach::All })
+                    .joint(DiscardObject { object: self.stories[story], reach: stet_actors::object::Reach::All })
                     .await
                     .expect("it is there");
                 self.discarded[story] = true;
@@ -1089,7 +1110,7 @@ impl Life {
                 self.discarded[story] = false;
             }
             Step::Destroy(story) => {
-                self.world.joint(Destroy { object: self.stories[story] }).await.expect("it is there");
+                self.world.joint(DestroyObject { object: self.stories[story] }).await.expect("it is there");
                 for line in self.written.iter_mut().flatten() {
                     for line in [&mut line.story].into_iter().chain(line.below.iter_mut().map(|line| &mut line.story)) {
                         *line = line.filter(|there| *there != story);

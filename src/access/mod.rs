@@ -38,11 +38,11 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashSet};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::liveblog::Sight;
-use stet_actors::object::{FamilyKind, PathLimits, Reach, Record, Text};
-use stet_actors::readable::Readable;
+use stet_actors::liveblog::PostSight;
+use stet_actors::object::{FamilyKind, PathLimits, Reach, Record, SharedText};
+use stet_actors::readable::ReadRights;
 
-use self::rows::{Deciding, Rows};
+use self::rows::{AccessDecision, AccessRows};
 pub use self::statuses::CallerStatuses;
 use crate::auth::Privilege;
 use crate::auth::{LiveSession, Rights};
@@ -54,7 +54,7 @@ pub const CONFIGURATION: &str = "/SysConfig";
 /// The rights of one caller.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
-    rows: Rows<'a>,
+    rows: AccessRows<'a>,
     caller: Option<Caller<'a>>,
     /// The caller's home, if it was looked up already: see [`Access::knowing_home`].
     home: Option<Option<Loid>>,
@@ -62,7 +62,7 @@ pub struct Access<'a> {
 
 #[derive(Clone, Copy)]
 struct Caller<'a> {
-    user: &'a Text,
+    user: &'a SharedText,
     rights: &'a Rights,
     /// Whether the caller is a person, and not a key for a machine.
     person: bool,
@@ -70,7 +70,7 @@ struct Caller<'a> {
 
 /// How much a caller sees of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum ObjectVisibility {
     /// Nothing: the object does not exist for the caller.
     Nothing,
     /// Only that the object exists: it is a folder on the way to something that the caller may
@@ -84,12 +84,12 @@ impl<'a> Access<'a> {
     /// Returns the rights of the caller behind a session.
     pub fn of(newsroom: &'a Newsroom, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
         let caller = Caller { user: session.user(), rights, person: session.grants().is_none() };
-        Access { rows: Rows::Committed(newsroom), caller: Some(caller), home: None }
+        Access { rows: AccessRows::Committed(newsroom), caller: Some(caller), home: None }
     }
 
     /// Returns the rights of a caller without a session.
     pub fn anonymous(newsroom: &'a Newsroom) -> Access<'a> {
-        Access { rows: Rows::Committed(newsroom), caller: None, home: None }
+        Access { rows: AccessRows::Committed(newsroom), caller: None, home: None }
     }
 
     /// Looks up the caller's home once, for a loop over many objects.
@@ -112,7 +112,7 @@ impl<'a> Access<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn readable(&self) -> Result<Option<Arc<dyn Readable>>> {
+    pub fn readable(&self) -> Result<Option<Arc<dyn ReadRights>>> {
         self.decides(Privilege::Read)
     }
 
@@ -121,12 +121,16 @@ impl<'a> Access<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn changeable(&self) -> Result<Option<Arc<dyn Readable>>> {
+    pub fn changeable(&self) -> Result<Option<Arc<dyn ReadRights>>> {
         self.decides(Privilege::Write)
     }
 
-    fn decides(&self, privilege: Privilege) -> Result<Option<Arc<dyn Readable>>> {
-        if self.has_everywhere(privilege) { Ok(None) } else { Ok(Some(Arc::new(Deciding::of(*self, privilege)?))) }
+    fn decides(&self, privilege: Privilege) -> Result<Option<Arc<dyn ReadRights>>> {
+        if self.has_everywhere(privilege) {
+            Ok(None)
+        } else {
+            Ok(Some(Arc::new(AccessDecision::of(*self, privilege)?)))
+        }
     }
 
     /// Reports whether the object may be read, or is a folder on the way to one that may.
@@ -134,18 +138,18 @@ impl<'a> Access<'a> {
     /// # Errors
     /// Errors of the store.
     pub fn sees(&self, record: &Record) -> Result<bool> {
-        Ok(self.seen(record)? != Seen::Nothing)
+        Ok(self.seen(record)? != ObjectVisibility::Nothing)
     }
 
     /// Returns how much of the object the caller sees.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn seen(&self, record: &Record) -> Result<Seen> {
+    pub fn seen(&self, record: &Record) -> Result<ObjectVisibility> {
         Ok(match self.may(Privilege::Read, record)? {
-            true => Seen::Whole,
-            false if self.passes_through(record)? => Seen::OnTheWay,
-            false => Seen::Nothing,
+            true => ObjectVisibility::Whole,
+            false if self.passes_through(record)? => ObjectVisibility::OnTheWay,
+            false => ObjectVisibility::Nothing,
         })
     }
 
@@ -261,13 +265,13 @@ impl<'a> Access<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn sight(&self, liveblog: &Record) -> Result<Sight> {
+    pub fn sight(&self, liveblog: &Record) -> Result<PostSight> {
         if self.may(Privilege::Write, liveblog)? || self.may(Privilege::Moderate, liveblog)? {
-            return Ok(Sight::All);
+            return Ok(PostSight::All);
         }
         Ok(match self.caller {
-            Some(Caller { user, person: true, .. }) => Sight::Own(user.clone()),
-            _ => Sight::Approved,
+            Some(Caller { user, person: true, .. }) => PostSight::Own(user.clone()),
+            _ => PostSight::Approved,
         })
     }
 
@@ -414,7 +418,7 @@ impl<'a> Access<'a> {
 
     /// Reports whether a folder leads to a folder below which a grant allows to read, or is one.
     fn is_on_way_to_grant(&self, rights: &Rights, folder: Loid) -> Result<bool> {
-        let Rows::Committed(newsroom) = self.rows else { return self.walks_to_grant(rights, folder) };
+        let AccessRows::Committed(newsroom) = self.rows else { return self.walks_to_grant(rights, folder) };
         match newsroom.records.ways.kept(rights.identity()) {
             Ok(ways) => Ok(ways.contains(&folder)),
             Err(generation) => Ok(self.ways(newsroom, rights, generation)?.contains(&folder)),

@@ -6,11 +6,11 @@ use std::cell::{OnceCell, RefCell};
 use foldhash::{HashMap, HashMapExt};
 use stet_actors::error::Result;
 use stet_actors::folder::{child, root, walk};
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{PathLimits, Record, Text, check_path};
-use stet_actors::readable::{Decide, Readable};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::object::{PathLimits, Record, SharedText, check_path};
+use stet_actors::readable::{ReadDecision, ReadRights};
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{Look, Row, StoreError, Table, View, decode_value};
+use stet_actors::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 use super::{Access, Caller};
 use crate::auth::{Privilege, Rights};
@@ -18,16 +18,16 @@ use crate::newsroom::Newsroom;
 
 /// The rows for a decision.
 #[derive(Clone, Copy)]
-pub(super) enum Rows<'a> {
+pub(super) enum AccessRows<'a> {
     /// Rows on disk, through the caches of readers.
     Committed(&'a Newsroom),
     /// Rows that the next change will find.
-    Latest(&'a Latest<'a>),
+    Latest(&'a LatestRows<'a>),
 }
 
 /// Rows as a command finds them, cached while it is applied.
-pub(super) struct Latest<'a> {
-    look: &'a dyn Look,
+pub(super) struct LatestRows<'a> {
+    look: &'a dyn RowReader,
     /// The path of the caller's home, if they have one.
     home: Option<&'a str>,
     home_found: OnceCell<Option<Loid>>,
@@ -35,13 +35,13 @@ pub(super) struct Latest<'a> {
     above: RefCell<HashMap<Loid, Option<Loid>>>,
 }
 
-impl<'a> Latest<'a> {
-    fn new(look: &'a dyn Look, home: Option<&'a str>) -> Latest<'a> {
-        Latest { look, home, home_found: OnceCell::new(), above: RefCell::new(HashMap::new()) }
+impl<'a> LatestRows<'a> {
+    fn new(look: &'a dyn RowReader, home: Option<&'a str>) -> LatestRows<'a> {
+        LatestRows { look, home, home_found: OnceCell::new(), above: RefCell::new(HashMap::new()) }
     }
 
     fn record(&self, table: Table, loid: Loid) -> Result<Option<Record>> {
-        let read = || match self.look.get(View::Latest, table, &loid.to_key())? {
+        let read = || match self.look.get(ReadLevel::Latest, table, &loid.to_key())? {
             Some(value) => Ok(Some(decode_value(Record::FORMAT, &value)?)),
             None => Ok(None),
         };
@@ -50,20 +50,20 @@ impl<'a> Latest<'a> {
 
     fn loid_of(&self, path: &str) -> Result<Option<Loid>> {
         let names = check_path(path, PathLimits::WIDEST)?;
-        let found = walk(self.look, View::Latest, root(DatabaseId::main()), names);
+        let found = walk(self.look, ReadLevel::Latest, root(DatabaseId::main()), names);
         found.map_err(|error| store_failure(&error))
     }
 }
 
-impl Rows<'_> {
+impl AccessRows<'_> {
     /// Returns the record of a live object.
     ///
     /// # Errors
     /// Errors of the store.
     pub fn record(self, loid: Loid) -> Result<Option<Record>> {
         match self {
-            Rows::Committed(newsroom) => newsroom.repository.record(loid),
-            Rows::Latest(latest) => latest.record(Table::Objects, loid),
+            AccessRows::Committed(newsroom) => newsroom.repository.record(loid),
+            AccessRows::Latest(latest) => latest.record(Table::Objects, loid),
         }
     }
 
@@ -73,12 +73,12 @@ impl Rows<'_> {
     /// Errors of the store.
     pub fn above(self, folder: Loid) -> Result<Option<Loid>> {
         let record = match self {
-            Rows::Committed(newsroom) => match newsroom.records.get(&newsroom.repository, folder)? {
+            AccessRows::Committed(newsroom) => match newsroom.records.get(&newsroom.repository, folder)? {
                 Some(cached) => return Ok(cached.record.folder()),
                 // A discarded folder and its contents are one entry of the recycle bin.
                 None => newsroom.repository.any_record(folder)?,
             },
-            Rows::Latest(latest) => {
+            AccessRows::Latest(latest) => {
                 if let Some(known) = latest.above.borrow().get(&folder) {
                     return Ok(*known);
                 }
@@ -99,10 +99,10 @@ impl Rows<'_> {
     /// `InvalidPath`; errors of the store.
     pub fn loid_of(self, path: &str) -> Result<Option<Loid>> {
         match self {
-            Rows::Committed(newsroom) => {
-                newsroom.repository.loid_of(&Source::Path(path.to_owned()), DatabaseId::main())
+            AccessRows::Committed(newsroom) => {
+                newsroom.repository.loid_of(&ObjectSource::Path(path.to_owned()), DatabaseId::main())
             }
-            Rows::Latest(latest) => latest.loid_of(path),
+            AccessRows::Latest(latest) => latest.loid_of(path),
         }
     }
 
@@ -112,9 +112,9 @@ impl Rows<'_> {
     /// # Errors
     /// `InvalidPath`; errors of the store.
     pub fn follow(self, path: &str) -> Result<(Loid, Vec<String>)> {
-        let (look, view): (&dyn Look, View) = match self {
-            Rows::Committed(newsroom) => (newsroom.repository.look(), View::Committed),
-            Rows::Latest(latest) => (latest.look, View::Latest),
+        let (look, view): (&dyn RowReader, ReadLevel) = match self {
+            AccessRows::Committed(newsroom) => (newsroom.repository.look(), ReadLevel::Committed),
+            AccessRows::Latest(latest) => (latest.look, ReadLevel::Latest),
         };
         let (mut at, mut missing) = (root(DatabaseId::main()), Vec::new());
         for name in check_path(path, PathLimits::WIDEST)? {
@@ -133,8 +133,8 @@ impl Rows<'_> {
     /// Errors of the store.
     pub fn home_path(self, user: &str) -> Result<Option<String>> {
         match self {
-            Rows::Committed(newsroom) => newsroom.home_of(user).map(Some),
-            Rows::Latest(latest) => Ok(latest.home.map(str::to_owned)),
+            AccessRows::Committed(newsroom) => newsroom.home_of(user).map(Some),
+            AccessRows::Latest(latest) => Ok(latest.home.map(str::to_owned)),
         }
     }
 
@@ -144,8 +144,8 @@ impl Rows<'_> {
     /// Errors of the store.
     pub fn home(self, user: &str) -> Result<Option<Loid>> {
         match self {
-            Rows::Committed(newsroom) => self.loid_of(&newsroom.home_of(user)?),
-            Rows::Latest(latest) => {
+            AccessRows::Committed(newsroom) => self.loid_of(&newsroom.home_of(user)?),
+            AccessRows::Latest(latest) => {
                 if let Some(found) = latest.home_found.get() {
                     return Ok(*found);
                 }
@@ -159,41 +159,41 @@ impl Rows<'_> {
 /// The decision on the objects for which one caller has a privilege, for commands. The caller and
 /// their grants are those at the begin of the call; the places of objects are read at the decision.
 #[derive(Debug)]
-pub(super) struct Deciding {
+pub(super) struct AccessDecision {
     privilege: Privilege,
-    caller: Option<Known>,
+    caller: Option<OwnedCaller>,
 }
 
 /// The data of [`Caller`] that a command owns.
 #[derive(Debug)]
-struct Known {
-    user: Text,
+struct OwnedCaller {
+    user: SharedText,
     rights: Rights,
     /// The path of a person's home; `None` for a key for a machine.
     home: Option<String>,
 }
 
-impl Deciding {
+impl AccessDecision {
     /// Captures the caller's data.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn of(access: Access<'_>, privilege: Privilege) -> Result<Deciding> {
+    pub fn of(access: Access<'_>, privilege: Privilege) -> Result<AccessDecision> {
         let known = |caller: Caller<'_>| {
             let home = if caller.person { access.rows.home_path(caller.user)? } else { None };
-            Ok(Known { user: caller.user.clone(), rights: caller.rights.clone(), home })
+            Ok(OwnedCaller { user: caller.user.clone(), rights: caller.rights.clone(), home })
         };
-        Ok(Deciding { privilege, caller: access.caller.map(known).transpose()? })
+        Ok(AccessDecision { privilege, caller: access.caller.map(known).transpose()? })
     }
 }
 
-impl Readable for Deciding {
-    fn over<'a>(&'a self, look: &'a dyn Look) -> Result<Decide<'a>> {
+impl ReadRights for AccessDecision {
+    fn over<'a>(&'a self, look: &'a dyn RowReader) -> Result<ReadDecision<'a>> {
         let known = self.caller.as_ref();
-        let latest = Latest::new(look, known.and_then(|known| known.home.as_deref()));
-        let caller = known.map(|Known { user, rights, home }| Caller { user, rights, person: home.is_some() });
+        let latest = LatestRows::new(look, known.and_then(|known| known.home.as_deref()));
+        let caller = known.map(|OwnedCaller { user, rights, home }| Caller { user, rights, person: home.is_some() });
         Ok(Box::new(move |object| {
-            let rows = Rows::Latest(&latest);
+            let rows = AccessRows::Latest(&latest);
             let Some(record) = rows.record(object)? else { return Ok(false) };
             Access { rows, caller, home: None }.may(self.privilege, &record)
         }))

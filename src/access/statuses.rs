@@ -7,8 +7,8 @@ use std::sync::Arc;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
-use stet_actors::store::Look;
-use stet_actors::workflow::{StatusChange, StatusRights};
+use stet_actors::store::RowReader;
+use stet_actors::workflow::{StatusRights, WorkflowStatusChange};
 
 use super::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
@@ -32,7 +32,7 @@ impl fmt::Debug for CallerStatuses {
 }
 
 impl StatusRights for CallerStatuses {
-    fn check(&self, change: &StatusChange, look: &dyn Look) -> Result<()> {
+    fn check(&self, change: &WorkflowStatusChange, look: &dyn RowReader) -> Result<()> {
         // A status is removed only together with the type, whose change has a privilege of its own.
         let Some(to) = &change.to else { return Ok(()) };
         let needed = self.newsroom.sysconfig.privileges_for(change.object.database, &change.type_name, to);
@@ -42,7 +42,7 @@ impl StatusRights for CallerStatuses {
 
     /// Checks the status of a new object. If no client command sets it, the right to create is
     /// enough.
-    fn check_new(&self, made: &StatusChange, look: &dyn Look) -> Result<()> {
+    fn check_new(&self, made: &WorkflowStatusChange, look: &dyn RowReader) -> Result<()> {
         let Some(status) = &made.to else { return Ok(()) };
         let needed = self.newsroom.sysconfig.privileges_for(made.container.database, &made.type_name, status);
         if needed.contains(&Privilege::Write) {
@@ -59,7 +59,7 @@ impl CallerStatuses {
     }
 
     /// Reports whether one of these privileges holds for an object, as the command finds it.
-    fn holds_one(&self, needed: &BTreeSet<Privilege>, object: Loid, look: &dyn Look) -> Result<bool> {
+    fn holds_one(&self, needed: &BTreeSet<Privilege>, object: Loid, look: &dyn RowReader) -> Result<bool> {
         for privilege in needed {
             let Some(decides) = self.access().decides(*privilege)? else { return Ok(true) };
             let mut may = decides.over(look)?;

@@ -2,7 +2,7 @@
 
 use stet_actors::folder::root;
 use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{Create, Discard, MoveObject, NewObject, Restore};
+use stet_actors::lifecycle::{CreateInFolder, DiscardObject, MoveObject, NewObject, RestoreObject};
 use stet_actors::object::{CreateMode, FamilyKind};
 
 use super::*;
@@ -11,7 +11,7 @@ use crate::http::testing::{House, by_editor};
 
 impl House {
     async fn made(&self, folder: Loid, object: NewObject) -> Loid {
-        let create = Create { folder, below: Vec::new(), object };
+        let create = CreateInFolder { folder, below: Vec::new(), object };
         self.repository.joint(create, by_editor()).await.expect("it is made").loid
     }
 
@@ -42,7 +42,7 @@ async fn commands_are_told_what_readers_are() {
         objects.push(house.story(folder).await);
     }
     let grant = |privilege, folder: Option<Loid>| Grant { privilege, folder: folder.map(|folder| folder.to_string()) };
-    let user: Text = "ada".into();
+    let user: SharedText = "ada".into();
     let all_rights = [
         vec![],
         vec![grant(Privilege::Read, Some(desk))],
@@ -54,7 +54,7 @@ async fn commands_are_told_what_readers_are() {
         let folder = |source: &str| Ok::<_, Error>(source.parse().ok());
         let rights = Rights::sum(&grants, folder).expect("grants add up");
         for person in [true, false] {
-            let rows = Rows::Committed(&house.app);
+            let rows = AccessRows::Committed(&house.app);
             let access = Access { rows, caller: Some(Caller { user: &user, rights: &rights, person }), home: None };
             let readable = access.readable().expect("the store reads").expect("it is not everything");
             let mut decide = readable.over(house.repository.look()).expect("the store reads");
@@ -83,7 +83,7 @@ async fn commands_are_told_what_readers_are() {
     assert_eq!(seen, 2 * (4 + 2) + 2 * 2);
     let everything = Rights::sum(&[grant(Privilege::Read, None)], |_| Ok::<_, Error>(None)).expect("grants add up");
     let caller = Some(Caller { user: &user, rights: &everything, person: true });
-    let access = Access { rows: Rows::Committed(&house.app), caller, home: None };
+    let access = Access { rows: AccessRows::Committed(&house.app), caller, home: None };
     assert!(access.readable().expect("the store reads").is_none(), "it costs nothing");
 }
 
@@ -94,16 +94,16 @@ async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
     let story = house.story(desk).await;
     let grants = [Grant { privilege: Privilege::Read, folder: Some(desk.to_string()) }];
     let rights = Rights::sum(&grants, |source: &str| Ok::<_, Error>(source.parse().ok())).expect("grants add up");
-    let user: Text = "ada".into();
+    let user: SharedText = "ada".into();
     let caller = Some(Caller { user: &user, rights: &rights, person: false });
     let readable =
-        Access { rows: Rows::Committed(&house.app), caller, home: None }.readable().expect("the store reads");
+        Access { rows: AccessRows::Committed(&house.app), caller, home: None }.readable().expect("the store reads");
     let readable = readable.expect("it is not everything");
     let sees = |object| readable.over(house.repository.look()).and_then(|mut decide| decide(object));
     assert_eq!(sees(story), Ok(true));
     house
         .repository
-        .joint(Discard { object: story, reach: stet_actors::object::Reach::All }, by_editor())
+        .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All }, by_editor())
         .await
         .expect("it is discarded");
     assert_eq!(sees(story), Ok(false));
@@ -118,7 +118,7 @@ async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
 async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
     let house = House::new().await;
     let top = root(DatabaseId::FIRST);
-    let user: Text = "ada".into();
+    let user: SharedText = "ada".into();
     let (mut dice, mut on_way, mut kept) = (Dice(11), 0, 0);
     let mut folders = vec![top];
     for number in 0..30 {
@@ -132,9 +132,9 @@ async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
         }
         let (object, other) = (folders[1 + dice.below(30)], folders[dice.below(31)]);
         let _may_be_refused = match dice.below(4) {
-            0 => house.repository.joint(Discard { object, reach: Reach::All }, by_editor()).await.map(drop),
+            0 => house.repository.joint(DiscardObject { object, reach: Reach::All }, by_editor()).await.map(drop),
             1 | 2 => {
-                let restore = Restore { object, folder: None, mode: CreateMode::AutoRename, reach: Reach::All };
+                let restore = RestoreObject { object, folder: None, mode: CreateMode::AutoRename, reach: Reach::All };
                 house.repository.joint(restore, by_editor()).await.map(drop)
             }
             _ => {
@@ -146,7 +146,7 @@ async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
         for rights in &callers {
             kept += usize::from(house.app.records.ways.kept(rights.identity()).is_ok());
             let caller = Some(Caller { user: &user, rights, person: false });
-            let access = Access { rows: Rows::Committed(&house.app), caller, home: None };
+            let access = Access { rows: AccessRows::Committed(&house.app), caller, home: None };
             for folder in &folders {
                 let found = access.is_on_way_to_grant(rights, *folder).expect("the store reads");
                 let walked = access.walks_to_grant(rights, *folder).expect("the store reads");

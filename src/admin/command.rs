@@ -8,18 +8,18 @@ use clap::{Args, Subcommand};
 
 use super::local;
 use super::operations::AdminRequest;
-use super::print::{self, Deed};
-use super::socket::{self, Outcome};
+use super::print::{self, AdminAction};
+use super::socket::{self, SocketReply};
 use super::views::{GroupUpdate, KeyRequest, Secret, UserChange};
 use crate::auth::Grant;
 use crate::auth::Privilege;
 use crate::config::Config;
 use crate::exit::{self, Exit, Failure};
-use crate::server::existing;
+use crate::server::existing_directory;
 
 /// The options that all commands have. They may precede or follow the subcommand.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct Common {
+pub struct AdminOptions {
     /// Configuration file, which must exist [default: ./config.toml, if it exists]
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
@@ -45,7 +45,7 @@ Examples:
 #[command(after_help = USER_EXAMPLES)]
 pub struct UserArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: AdminOptions,
     #[command(subcommand)]
     command: UserCommand,
 }
@@ -83,7 +83,7 @@ enum UserCommand {
         /// The user
         name: String,
         #[command(flatten)]
-        force: Force,
+        force: ForceOption,
     },
     /// Enable a user again
     Enable {
@@ -118,7 +118,7 @@ Examples:
 #[command(after_help = GROUP_EXAMPLES)]
 pub struct GroupArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: AdminOptions,
     #[command(subcommand)]
     command: GroupCommand,
 }
@@ -145,7 +145,7 @@ enum GroupCommand {
         #[arg(long, conflicts_with = "privileges")]
         no_privileges: bool,
         #[command(flatten)]
-        force: Force,
+        force: ForceOption,
     },
     /// Add users to a group
     Join {
@@ -163,14 +163,14 @@ enum GroupCommand {
         #[arg(required = true, value_name = "USER")]
         users: Vec<String>,
         #[command(flatten)]
-        force: Force,
+        force: ForceOption,
     },
     /// Remove a group; its members remain users
     Remove {
         /// Name of the group
         name: String,
         #[command(flatten)]
-        force: Force,
+        force: ForceOption,
     },
     /// List the groups
     List,
@@ -178,7 +178,7 @@ enum GroupCommand {
 
 /// The option of commands that may remove the last administrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
-struct Force {
+struct ForceOption {
     /// Do it even if nobody remains who may manage users and groups
     #[arg(long)]
     force: bool,
@@ -210,7 +210,7 @@ Examples:
 #[command(after_help = KEY_EXAMPLES)]
 pub struct KeyArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: AdminOptions,
     #[command(subcommand)]
     command: KeyCommand,
 }
@@ -251,7 +251,7 @@ Examples:
 #[command(after_help = SESSION_EXAMPLES)]
 pub struct SessionArgs {
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: AdminOptions,
     #[command(subcommand)]
     command: SessionCommand,
 }
@@ -283,7 +283,7 @@ fn grant(text: &str) -> Result<Grant, String> {
 }
 
 /// A request, and the format of its output.
-pub struct Job {
+pub struct AdminJob {
     request: AdminRequest,
     json: bool,
 }
@@ -293,7 +293,7 @@ impl UserArgs {
     ///
     /// # Errors
     /// [`Exit::Usage`] when no password is given.
-    pub fn job(self) -> Result<Job, Failure> {
+    pub fn job(self) -> Result<AdminJob, Failure> {
         let request = match self.command {
             UserCommand::Add { name, full_name, description, groups, home, no_password } => {
                 let password = if no_password { None } else { Some(password(&name)?) };
@@ -306,20 +306,20 @@ impl UserArgs {
                 let password = password(&name)?;
                 AdminRequest::UserPassword { name, password }
             }
-            UserCommand::Disable { name, force: Force { force } } => {
+            UserCommand::Disable { name, force: ForceOption { force } } => {
                 AdminRequest::UserDisabled { name, disabled: true, force }
             }
             UserCommand::Enable { name } => AdminRequest::UserDisabled { name, disabled: false, force: false },
             UserCommand::Unlock { name } => AdminRequest::UserUnlock { name },
             UserCommand::List => AdminRequest::UserList,
         };
-        Ok(Job { request, json: self.common.json })
+        Ok(AdminJob { request, json: self.common.json })
     }
 }
 
 impl GroupArgs {
     /// Returns the request.
-    pub fn job(self) -> Job {
+    pub fn job(self) -> AdminJob {
         let blank = GroupUpdate::default();
         let named = |privileges: Vec<Grant>| Some(privileges).filter(|privileges| !privileges.is_empty());
         let request = match self.command {
@@ -332,19 +332,19 @@ impl GroupArgs {
                 AdminRequest::GroupChange(GroupUpdate { name, description, privileges, force: force.force, ..blank })
             }
             GroupCommand::Join { name, users } => AdminRequest::GroupChange(GroupUpdate { name, join: users, ..blank }),
-            GroupCommand::Leave { name, users, force: Force { force } } => {
+            GroupCommand::Leave { name, users, force: ForceOption { force } } => {
                 AdminRequest::GroupChange(GroupUpdate { name, leave: users, force, ..blank })
             }
-            GroupCommand::Remove { name, force: Force { force } } => AdminRequest::GroupRemove { name, force },
+            GroupCommand::Remove { name, force: ForceOption { force } } => AdminRequest::GroupRemove { name, force },
             GroupCommand::List => AdminRequest::GroupList,
         };
-        Job { request, json: self.common.json }
+        AdminJob { request, json: self.common.json }
     }
 }
 
 impl KeyArgs {
     /// Returns the request.
-    pub fn job(self) -> Job {
+    pub fn job(self) -> AdminJob {
         let request = match self.command {
             KeyCommand::Add { name, user, privileges, days } => {
                 // A clock set before 1970 reads as 1970, here as in the server.
@@ -355,18 +355,18 @@ impl KeyArgs {
             KeyCommand::Revoke { name } => AdminRequest::KeyRevoke { name },
             KeyCommand::List => AdminRequest::KeyList,
         };
-        Job { request, json: self.common.json }
+        AdminJob { request, json: self.common.json }
     }
 }
 
 impl SessionArgs {
     /// Returns the request.
-    pub fn job(self) -> Job {
+    pub fn job(self) -> AdminJob {
         let request = match self.command {
             SessionCommand::List { user } => AdminRequest::SessionList { user },
             SessionCommand::End { id } => AdminRequest::SessionEnd { id },
         };
-        Job { request, json: self.common.json }
+        AdminJob { request, json: self.common.json }
     }
 }
 
@@ -399,8 +399,8 @@ fn password(user: &str) -> Result<Secret, Failure> {
 /// # Errors
 /// [`Exit::Data`] if there is no data directory or it may not be examined; [`Exit::Failed`] if the
 /// server does not answer.
-pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Option<Outcome>, Failure> {
-    let data = existing(config)?;
+pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Option<SocketReply>, Failure> {
+    let data = existing_directory(config)?;
     socket::ask(data, request).map_err(|error| {
         let exit = if error.kind() == std::io::ErrorKind::PermissionDenied { Exit::Data } else { Exit::Failed };
         Failure::new(exit, format!("{}: {error}", data.join(socket::NAME).display()))
@@ -412,11 +412,11 @@ pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Opti
 /// # Errors
 /// [`Exit::Data`] when neither socket nor data directory can be opened; [`Exit::Failed`] when the
 /// request was refused.
-pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
-    let (key, deed) = (job.request.made_key(), Deed::of(&job.request));
+pub async fn run(config: &Config, job: AdminJob) -> Result<(), Failure> {
+    let (key, deed) = (job.request.made_key(), AdminAction::of(&job.request));
     let asked = ask_server(config, &job.request)?;
     let served = asked.is_some();
-    let outcome: Outcome = match asked {
+    let outcome: SocketReply = match asked {
         Some(outcome) => outcome,
         None => local::carry_out(config, job.request).await?,
     };
@@ -427,7 +427,7 @@ pub async fn run(config: &Config, job: Job) -> Result<(), Failure> {
     let text = if job.json {
         serde_json::to_string(&done).map_err(|error| Failure::new(Exit::Failed, error))? + "\n"
     } else {
-        print::told(deed, &done, served)
+        print::describe_outcome(deed, &done, served)
     };
     let Some(key) = key else { return exit::print(&text) };
     // The token is not stored, so it can't be printed again.

@@ -16,5 +16,5 @@ pub(crate) mod socket;
 mod views;
 
 pub(crate) use self::local::carry_out;
-pub use self::operations::{Admin, AdminReply, AdminRequest, Done};
+pub use self::operations::{Admin, AdminOutcome, AdminReply, AdminRequest};
 pub use self::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};

@@ -4,15 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
-use stet_actors::receipt::Step;
+use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::Reader;
 
 use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
 use crate::audit::{AuditPage, TrailRequest};
-use crate::auth::{Attempts, Changing, Directory, GroupChange, GroupView, Name, NewKey, Sessions, User};
+use crate::auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
 use crate::limits::offload;
 use crate::newsroom::Newsroom;
 
@@ -106,7 +106,7 @@ impl AdminRequest {
 /// The outcome of a request: the reply, and its side effects.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Done {
+pub struct AdminOutcome {
     /// The requested or changed entries.
     #[serde(flatten)]
     pub reply: AdminReply,
@@ -152,13 +152,13 @@ pub struct Admin {
     /// Sessions and keys.
     pub sessions: Arc<Sessions>,
     /// The counts of failed logins; `None` while no server runs.
-    pub attempts: Option<Arc<Attempts>>,
+    pub attempts: Option<Arc<LoginLimiter>>,
     /// The source of the audit trail while a server runs.
     repository: Option<Reader>,
     /// The actor, for the audit trail.
-    pub who: Who,
+    pub who: CallerIdentity,
     /// The receipt step for a change of a group, if the call has an `Idempotency-Key`.
-    step: Option<Step>,
+    step: Option<ReceiptStep>,
     /// Whether the last administrator may be removed. Only [`Admin::carry_out`] sets it; calls over
     /// HTTP can't.
     forced: bool,
@@ -166,7 +166,7 @@ pub struct Admin {
 
 impl Admin {
     /// Creates the executor for a running server.
-    pub fn of(newsroom: &Newsroom, who: Who) -> Admin {
+    pub fn of(newsroom: &Newsroom, who: CallerIdentity) -> Admin {
         let (directory, sessions) = (newsroom.directory.clone(), newsroom.sessions.clone());
         let (attempts, repository) = (Some(newsroom.attempts.clone()), Some(newsroom.repository.clone()));
         Admin { directory, sessions, attempts, repository, who, step: None, forced: false }
@@ -174,13 +174,13 @@ impl Admin {
 
     /// Creates the executor for a command without a server.
     pub fn alone(directory: Arc<Directory>, sessions: Arc<Sessions>) -> Admin {
-        let who = Who::operator();
+        let who = CallerIdentity::operator();
         Admin { directory, sessions, attempts: None, repository: None, who, step: None, forced: false }
     }
 
     /// Sets the receipt step, so that a repeated call creates or changes its group only once.
     #[must_use]
-    pub fn under(self, step: Option<Step>) -> Admin {
+    pub fn under(self, step: Option<ReceiptStep>) -> Admin {
         Admin { step, ..self }
     }
 
@@ -188,12 +188,12 @@ impl Admin {
     ///
     /// # Errors
     /// Those of the operation; nothing is changed then.
-    pub async fn carry_out(&self, request: AdminRequest) -> Result<Done> {
+    pub async fn carry_out(&self, request: AdminRequest) -> Result<AdminOutcome> {
         let forced = request.is_forced();
         let (sessions_ended, keys_ended) = self.will_end(&request).await?;
         let reply = Admin { forced, ..self.clone() }.reply_to(request).await?;
         let no_administrator = forced && !self.directory.has_administrator().await?;
-        Ok(Done { reply, sessions_ended, keys_ended, no_administrator })
+        Ok(AdminOutcome { reply, sessions_ended, keys_ended, no_administrator })
     }
 
     /// Returns how many sessions and keys a request ends along with its change of a user; `None` if
@@ -336,7 +336,7 @@ impl Admin {
         self.user(name)
     }
 
-    fn changing(&self) -> Changing<'_> {
+    fn changing(&self) -> DirectoryEditor<'_> {
         let changing = self.directory.by(self.who.clone()).under(self.step.clone());
         if self.forced { changing.forced() } else { changing }
     }
@@ -344,7 +344,7 @@ impl Admin {
     /// Creates a group.
     ///
     /// # Errors
-    /// Those of [`Changing::create_group`].
+    /// Those of [`DirectoryEditor::create_group`].
     pub async fn add_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
         self.changing().create_group(name, change).await?;
         self.directory.group_view(name).await
@@ -353,7 +353,7 @@ impl Admin {
     /// Changes the given fields of a group.
     ///
     /// # Errors
-    /// Those of [`Changing::change_group`].
+    /// Those of [`DirectoryEditor::change_group`].
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
         self.changing().change_group(name, change).await?;
         self.directory.group_view(name).await

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 
-use super::operations::{AdminReply, AdminRequest, Done};
+use super::operations::{AdminOutcome, AdminReply, AdminRequest};
 use super::views::{KeyView, SessionView, UserView};
 use crate::auth::{Grant, GroupView};
 
 /// The kind of a request, which decides the text about its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum AdminAction {
     /// Lists entries.
     List,
     /// Creates a user.
@@ -37,42 +37,51 @@ pub(super) enum Deed {
     EndSession,
 }
 
-impl Deed {
-    pub(super) fn of(request: &AdminRequest) -> Deed {
+impl AdminAction {
+    pub(super) fn of(request: &AdminRequest) -> AdminAction {
         match request {
-            AdminRequest::UserAdd(_) => Deed::AddUser,
-            AdminRequest::UserPassword { .. } => Deed::SetPassword,
-            AdminRequest::UserDisabled { disabled: true, .. } => Deed::Disable,
-            AdminRequest::UserDisabled { disabled: false, .. } => Deed::Enable,
-            AdminRequest::UserUnlock { .. } => Deed::Unlock,
-            AdminRequest::GroupAdd(_) => Deed::AddGroup,
-            AdminRequest::GroupChange(_) => Deed::ChangeGroup,
-            AdminRequest::GroupRemove { .. } => Deed::RemoveGroup,
-            AdminRequest::KeyAdd(_) => Deed::AddKey,
-            AdminRequest::KeyRevoke { .. } => Deed::RevokeKey,
-            AdminRequest::SessionEnd { .. } => Deed::EndSession,
+            AdminRequest::UserAdd(_) => AdminAction::AddUser,
+            AdminRequest::UserPassword { .. } => AdminAction::SetPassword,
+            AdminRequest::UserDisabled { disabled: true, .. } => AdminAction::Disable,
+            AdminRequest::UserDisabled { disabled: false, .. } => AdminAction::Enable,
+            AdminRequest::UserUnlock { .. } => AdminAction::Unlock,
+            AdminRequest::GroupAdd(_) => AdminAction::AddGroup,
+            AdminRequest::GroupChange(_) => AdminAction::ChangeGroup,
+            AdminRequest::GroupRemove { .. } => AdminAction::RemoveGroup,
+            AdminRequest::KeyAdd(_) => AdminAction::AddKey,
+            AdminRequest::KeyRevoke { .. } => AdminAction::RevokeKey,
+            AdminRequest::SessionEnd { .. } => AdminAction::EndSession,
             AdminRequest::UserList
             | AdminRequest::GroupList
             | AdminRequest::KeyList
             | AdminRequest::SessionList { .. }
-            | AdminRequest::Audit(_) => Deed::List,
+            | AdminRequest::Audit(_) => AdminAction::List,
         }
     }
 }
 
 /// Formats the outcome: sentences, and a table of the affected entries if it shows more. `served`
 /// is true if a running server carried out the request.
-pub(super) fn told(deed: Deed, done: &Done, served: bool) -> String {
+pub(super) fn describe_outcome(deed: AdminAction, done: &AdminOutcome, served: bool) -> String {
     let mut told = match &done.reply {
         AdminReply::Users(users) => users.first().and_then(|user| told_of_user(deed, user, done, served)),
         AdminReply::Groups(groups) => groups.first().and_then(|group| told_of_group(deed, group)),
-        AdminReply::Keys(keys) => keys.first().filter(|_| deed == Deed::RevokeKey).map(revoked),
-        AdminReply::Sessions(sessions) => sessions.first().filter(|_| deed == Deed::EndSession).map(ended),
+        AdminReply::Keys(keys) => keys.first().filter(|_| deed == AdminAction::RevokeKey).map(describe_revoked_key),
+        AdminReply::Sessions(sessions) => {
+            sessions.first().filter(|_| deed == AdminAction::EndSession).map(describe_ended_session)
+        }
         AdminReply::NewKey { .. } | AdminReply::Audit(_) => None,
     }
     .map(|told| told.replace(|c: char| c.is_control() && c != '\n', "?") + "\n")
     .unwrap_or_default();
-    if matches!(deed, Deed::List | Deed::AddUser | Deed::AddGroup | Deed::ChangeGroup | Deed::AddKey) {
+    if matches!(
+        deed,
+        AdminAction::List
+            | AdminAction::AddUser
+            | AdminAction::AddGroup
+            | AdminAction::ChangeGroup
+            | AdminAction::AddKey
+    ) {
         told += &table(&done.reply);
     }
     if done.no_administrator {
@@ -81,56 +90,56 @@ pub(super) fn told(deed: Deed, done: &Done, served: bool) -> String {
     told
 }
 
-fn told_of_user(deed: Deed, user: &UserView, done: &Done, served: bool) -> Option<String> {
+fn told_of_user(deed: AdminAction, user: &UserView, done: &AdminOutcome, served: bool) -> Option<String> {
     let name = &user.name;
     let sessions = || count(done.sessions_ended.unwrap_or_default(), "session");
     let has_password = user.password_changed.is_some();
     Some(match deed {
-        Deed::AddUser if has_password => format!("The user `{name}` is made."),
+        AdminAction::AddUser if has_password => format!("The user `{name}` is made."),
         // The user may still log in by single sign-on.
-        Deed::AddUser => format!("The user `{name}` is made, and has no password: see `stet user passwd`."),
-        Deed::SetPassword => {
+        AdminAction::AddUser => format!("The user `{name}` is made, and has no password: see `stet user passwd`."),
+        AdminAction::SetPassword => {
             let but = if user.disabled { " The user is disabled all the same: see `stet user enable`." } else { "" };
             format!("The password of `{name}` is set, which has ended {}. Keys stay in force.{but}", sessions())
         }
-        Deed::Disable => {
+        AdminAction::Disable => {
             let keys = count(done.keys_ended.unwrap_or_default(), "key");
             format!(
                 "The user `{name}` is disabled, and can't log in, which has ended {} and {keys} for good.",
                 sessions()
             )
         }
-        Deed::Enable if has_password => {
+        AdminAction::Enable if has_password => {
             format!("The user `{name}` is enabled, and can log in. Sessions and keys from before stay ended.")
         }
-        Deed::Enable => format!("The user `{name}` is enabled, but has no password: see `stet user passwd`."),
-        Deed::Unlock if served => format!("Failed logins of `{name}` are forgotten."),
-        Deed::Unlock => {
+        AdminAction::Enable => format!("The user `{name}` is enabled, but has no password: see `stet user passwd`."),
+        AdminAction::Unlock if served => format!("Failed logins of `{name}` are forgotten."),
+        AdminAction::Unlock => {
             format!("No server runs here, and only a running one counts failed logins: nothing keeps `{name}` out.")
         }
         _ => return None,
     })
 }
 
-fn told_of_group(deed: Deed, group: &GroupView) -> Option<String> {
+fn told_of_group(deed: AdminAction, group: &GroupView) -> Option<String> {
     let name = &group.group_name;
     Some(match deed {
-        Deed::AddGroup => format!("The group `{name}` is made."),
-        Deed::ChangeGroup => format!("The group `{name}` is now:"),
-        Deed::RemoveGroup => {
+        AdminAction::AddGroup => format!("The group `{name}` is made."),
+        AdminAction::ChangeGroup => format!("The group `{name}` is now:"),
+        AdminAction::RemoveGroup => {
             format!("The group `{name}` is removed. In it until now: {}.", count(group.members.len(), "user"))
         }
         _ => return None,
     })
 }
 
-fn revoked(key: &KeyView) -> String {
+fn describe_revoked_key(key: &KeyView) -> String {
     let used =
         if key.used { format!("It was last used at {}", time(key.last_used)) } else { "It was never used".to_owned() };
     format!("The key `{}` of `{}` is revoked: no call with it is taken any more. {used}.", key.name, key.user)
 }
 
-fn ended(session: &SessionView) -> String {
+fn describe_ended_session(session: &SessionView) -> String {
     format!("The session `{}` of `{}` is ended: its token is worth nothing any more.", session.id, session.user)
 }
 
@@ -138,7 +147,7 @@ fn ended(session: &SessionView) -> String {
 fn count(number: usize, what: &str) -> String {
     match number {
         0 => format!("no {what}"),
-        more => counted(more, what),
+        more => count_with_noun(more, what),
     }
 }
 

@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 
-use super::operations::{Admin, AdminRequest, Done};
+use super::operations::{Admin, AdminOutcome, AdminRequest};
 use crate::auth::leaves_no_administrator;
 
 /// The socket's name in the data directory.
@@ -40,7 +40,7 @@ const MAX_PATH: usize = 100;
 
 /// An error as it is sent to the command.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct AdminRefusal {
     /// The code, without a prefix.
     pub code: String,
     /// A sentence.
@@ -51,15 +51,15 @@ pub struct Refusal {
     pub can_be_forced: bool,
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Refusal {
+impl From<Error> for AdminRefusal {
+    fn from(error: Error) -> AdminRefusal {
         let can_be_forced = leaves_no_administrator(&error);
-        Refusal { code: error.code.name().to_owned(), message: error.message, can_be_forced }
+        AdminRefusal { code: error.code.name().to_owned(), message: error.message, can_be_forced }
     }
 }
 
 /// The reply on the socket.
-pub type Outcome = Result<Done, Refusal>;
+pub type SocketReply = Result<AdminOutcome, AdminRefusal>;
 
 /// The open socket; it is closed and removed when dropped.
 pub struct AdminSocket {
@@ -74,7 +74,7 @@ impl AdminSocket {
     /// # Errors
     /// Errors of the file system.
     pub fn open(data: &Path, admin: Admin) -> io::Result<AdminSocket> {
-        let reach = Reach::of(data)?;
+        let reach = SocketDirectory::of(data)?;
         let private = tempfile::Builder::new().prefix(".admin-").tempdir_in(&reach.path)?;
         let made = private.path().join(NAME);
         let listener = StdListener::bind(&made)?;
@@ -96,17 +96,17 @@ impl Drop for AdminSocket {
 }
 
 /// A directory under a path that is short enough for a socket in it.
-struct Reach {
+struct SocketDirectory {
     path: PathBuf,
     /// The open directory to which the path refers, if it is not the directory's own path.
     _open: Option<File>,
 }
 
-impl Reach {
-    fn of(data: &Path) -> io::Result<Reach> {
+impl SocketDirectory {
+    fn of(data: &Path) -> io::Result<SocketDirectory> {
         // Leaves room for the names of the private directory and the socket.
         if data.as_os_str().as_bytes().len() + 32 <= MAX_PATH {
-            return Ok(Reach { path: data.to_owned(), _open: None });
+            return Ok(SocketDirectory { path: data.to_owned(), _open: None });
         }
         let open = File::open(data)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
@@ -115,7 +115,7 @@ impl Reach {
             let message = format!("the path {} is too long for a socket in it", data.display());
             return Err(io::Error::new(ErrorKind::InvalidInput, message));
         }
-        Ok(Reach { path, _open: Some(open) })
+        Ok(SocketDirectory { path, _open: Some(open) })
     }
 }
 
@@ -144,10 +144,10 @@ async fn answer(stream: UnixStream, admin: Admin) {
     }
     // The error is not reported in full, because it may quote a password.
     let mut key = None;
-    let outcome: Outcome = match serde_json::from_slice::<AdminRequest>(&line) {
+    let outcome: SocketReply = match serde_json::from_slice::<AdminRequest>(&line) {
         Ok(request) => {
             key = request.made_key();
-            admin.carry_out(request).await.map_err(Refusal::from)
+            admin.carry_out(request).await.map_err(AdminRefusal::from)
         }
         Err(_) => Err(Error::new(Code::InvalidBody, "The request can't be understood: is it another stet's?").into()),
     };
@@ -170,18 +170,18 @@ async fn answer(stream: UnixStream, admin: Admin) {
 /// # Errors
 /// No server listens, or the socket may not be opened.
 pub fn connect(data: &Path) -> io::Result<StdStream> {
-    Reach::of(data).and_then(|reach| StdStream::connect(reach.path.join(NAME)))
+    SocketDirectory::of(data).and_then(|reach| StdStream::connect(reach.path.join(NAME)))
 }
 
 /// Sends a request to the server that has a data directory open; `None` if no server listens.
 ///
 /// # Errors
 /// The socket may not be opened, or the server went away before it answered, or does not answer.
-pub fn ask(data: &Path, request: &AdminRequest) -> io::Result<Option<Outcome>> {
+pub fn ask(data: &Path, request: &AdminRequest) -> io::Result<Option<SocketReply>> {
     ask_within(PATIENCE, data, request)
 }
 
-fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Result<Option<Outcome>> {
+fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Result<Option<SocketReply>> {
     let mut stream = match connect(data) {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
@@ -200,7 +200,7 @@ fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Re
     asked.map_err(|error| match error.kind() {
         // The kind of error on a timeout depends on the system.
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            let patience = counted(patience.as_secs(), "second");
+            let patience = count_with_noun(patience.as_secs(), "second");
             let message = format!(
                 "the server has not answered for {patience}; whether it was done, or will be, is not known: look before you try again"
             );

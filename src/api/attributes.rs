@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_xml::Limits;
 
 use crate::http::app::App;
@@ -18,9 +18,9 @@ use crate::limits::offload;
 /// large. So it is parsed under a work permit, and only the text to be stored is kept.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub struct Given(Box<RawValue>);
+pub struct AttributeInput(Box<RawValue>);
 
-impl Given {
+impl AttributeInput {
     /// Bytes of the text.
     pub fn bytes(&self) -> usize {
         self.0.get().len()
@@ -32,14 +32,14 @@ impl Given {
     /// A sentence about the fault.
     pub fn value(&self) -> Result<Value, String> {
         serde_json::from_str(&with_numbers_as_texts(self.0.get())).map_err(|error| {
-            let why = wording::of_json(&error);
+            let why = wording::describe_json_error(&error);
             format!("It can't be read: {why}.")
         })
     }
 }
 
 /// In the schema it may be any value.
-impl JsonSchema for Given {
+impl JsonSchema for AttributeInput {
     fn inline_schema() -> bool {
         Value::inline_schema()
     }
@@ -63,13 +63,21 @@ impl App {
     ///
     /// # Errors
     /// `InvalidAttributes` naming the field.
-    pub async fn attribute_text(&self, field: &'static str, given: Option<Given>) -> Result<Option<Text>> {
+    pub async fn attribute_text(
+        &self,
+        field: &'static str,
+        given: Option<AttributeInput>,
+    ) -> Result<Option<SharedText>> {
         self.text_with_root(field, given).await.map(|found| found.map(|(text, _)| text))
     }
 
     /// Returns the text and its root element. Megabytes of text take long, and the work can't be
     /// interrupted.
-    async fn text_with_root(&self, field: &'static str, given: Option<Given>) -> Result<Option<(Text, String)>> {
+    async fn text_with_root(
+        &self,
+        field: &'static str,
+        given: Option<AttributeInput>,
+    ) -> Result<Option<(SharedText, String)>> {
         let Some(given) = given else { return Ok(None) };
         let limits = self.attribute_limits();
         offload::offload_if_large(given.bytes(), move || text_of(field, &given, &limits)).await?
@@ -80,7 +88,12 @@ impl App {
     ///
     /// # Errors
     /// `InvalidAttributes` naming the field.
-    pub async fn rooted_text(&self, field: &'static str, given: Option<Given>, root: &str) -> Result<Option<Text>> {
+    pub async fn rooted_text(
+        &self,
+        field: &'static str,
+        given: Option<AttributeInput>,
+        root: &str,
+    ) -> Result<Option<SharedText>> {
         let Some((text, found)) = self.text_with_root(field, given).await? else { return Ok(None) };
         if found == root {
             return Ok(Some(text));
@@ -96,7 +109,7 @@ fn untakable(field: &str, why: impl std::fmt::Display) -> Error {
 }
 
 /// Computes [`App::attribute_text`] with the root element.
-fn text_of(field: &str, given: &Given, limits: &Limits) -> Result<Option<(Text, String)>> {
+fn text_of(field: &str, given: &AttributeInput, limits: &Limits) -> Result<Option<(SharedText, String)>> {
     match given.value().map_err(|why| untakable(field, why))? {
         Value::Null => Ok(None),
         // Objects without attributes are shown so.
@@ -154,7 +167,7 @@ fn with_numbers_as_texts(json: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 /// `InvalidAttributes` naming the field.
-pub(super) fn written(field: &str, json: &Value, limits: &Limits) -> Result<(Text, String)> {
+pub(super) fn written(field: &str, json: &Value, limits: &Limits) -> Result<(SharedText, String)> {
     let text = stet_xml::from_json(json, limits).map_err(|error| untakable(field, error))?;
     // A stored text must be readable within the same limits.
     let root = stet_xml::check(&text, limits).map_err(|error| untakable(field, error))?;
@@ -171,8 +184,9 @@ mod tests {
     fn a_number_is_its_text_to_the_digit() {
         let given = r#"{"m":{"@a":-0,"b":[1.10,1E5,12345678901234567890123,-1.5e-7],"c":"1 \" 2","d":3,"e":"\\","f":[4,true,null]}}"#;
         let json = RawValue::from_string(given.to_owned()).expect("it is JSON");
-        let (text, root) =
-            text_of("attributes", &Given(json), &Limits::default()).expect("it is taken").expect("it is there");
+        let (text, root) = text_of("attributes", &AttributeInput(json), &Limits::default())
+            .expect("it is taken")
+            .expect("it is there");
         let wanted = concat!(
             r#"<m a="-0"><b>1.10</b><b>1E5</b><b>12345678901234567890123</b><b>-1.5e-7</b>"#,
             r#"<c>1 " 2</c><d>3</d><e>\</e><f>4</f><f>true</f><f/></m>"#

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::file_name;
 
 use super::records::path_if_shown;
@@ -86,7 +86,7 @@ async fn record_at(
     database: DatabaseId,
     display: &Display,
 ) -> Result<Option<ObjectRecord>> {
-    let cached = match app.resolve(&Source::Path(path.to_owned()), database) {
+    let cached = match app.resolve(&ObjectSource::Path(path.to_owned()), database) {
         Ok(cached) => cached,
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::InvalidPath) => return Ok(None),
         Err(error) => return Err(error),

@@ -3,22 +3,24 @@
 use std::fmt::Display;
 
 use futures_util::future::LocalBoxFuture;
-use stet_actors::amend::Amending;
+use stet_actors::amend::AmendmentAttempt;
 use stet_actors::error::{Error, Result};
 use stet_actors::folder::{child, root};
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::lifecycle::{Create, CreateBeside, Created, CreatedBeside, NewObject, Outcome};
-use stet_actors::object::{CreateMode, FamilyKind, Reach, Text, check_path};
-use stet_actors::runtime::{Jointly, store_failure};
-use stet_actors::store::View;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::lifecycle::{
+    CreateInFolder, CreateObjectPair, CreateOutcome, CreateResult, NewObject, ObjectPairResult,
+};
+use stet_actors::object::{CreateMode, FamilyKind, Reach, SharedText, check_path};
+use stet_actors::runtime::{JointResult, store_failure};
+use stet_actors::store::ReadLevel;
 
 use super::folder::check_place;
-use super::object::{Attempts, ProductInfo};
+use super::object::{AmendAttempts, ProductInfo};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::warnings::Warning;
-use crate::sysconfig::Wanted;
+use crate::sysconfig::DestinationQuery;
 
 /// The place for a new object.
 pub struct Destination {
@@ -42,7 +44,7 @@ impl Destination {
     ///
     /// # Errors
     /// Those of [`Call::change_all`].
-    pub fn make(self, call: &Call, object: NewObject) -> LocalBoxFuture<'_, Result<Jointly<Created>>> {
+    pub fn make(self, call: &Call, object: NewObject) -> LocalBoxFuture<'_, Result<JointResult<CreateResult>>> {
         // Boxed, so that no handler contains this large future.
         Box::pin(async move {
             let wanted = object.status.clone();
@@ -61,25 +63,25 @@ impl Destination {
         call: &Call,
         mut object: NewObject,
         mut beside: NewObject,
-    ) -> LocalBoxFuture<'_, Result<Jointly<CreatedBeside>>> {
+    ) -> LocalBoxFuture<'_, Result<JointResult<ObjectPairResult>>> {
         (object.reach, beside.reach) = (self.reach, self.reach);
-        let main = Create { folder: self.folder, below: self.below, object };
-        Box::pin(call.change_all(CreateBeside { main, beside }))
+        let main = CreateInFolder { folder: self.folder, below: self.below, object };
+        Box::pin(call.change_all(CreateObjectPair { main, beside }))
     }
 
-    async fn made(self, call: &Call, mut object: NewObject) -> Result<Jointly<Created>> {
+    async fn made(self, call: &Call, mut object: NewObject) -> Result<JointResult<CreateResult>> {
         object.reach = self.reach;
         if self.is_home && object.mode == CreateMode::AutoRename {
             object.mode = CreateMode::Exception;
         }
         let amending = object.amending.take();
-        let create = Create { folder: self.folder, below: self.below, object };
-        let Some(Amending { amend, .. }) = amending else { return call.change_all(create).await };
-        let mut attempts = Attempts::to(amend);
+        let create = CreateInFolder { folder: self.folder, below: self.below, object };
+        let Some(AmendmentAttempt { amend, .. }) = amending else { return call.change_all(create).await };
+        let mut attempts = AmendAttempts::to(amend);
         loop {
             let object = NewObject { amending: Some(attempts.next()), ..create.object.clone() };
-            let made = call.change_all(Create { object, ..create.clone() }).await?;
-            if made.reply.outcome != Outcome::Postponed {
+            let made = call.change_all(CreateInFolder { object, ..create.clone() }).await?;
+            if made.reply.outcome != CreateOutcome::Postponed {
                 return Ok(made);
             }
             attempts.go_ahead(&call.app, made.reply.loid).await?;
@@ -89,7 +91,7 @@ impl Destination {
 
 /// Warns that the named status was not applied, because the object existed already and stays
 /// unchanged: a folder, or a user's own drawer.
-fn warn_of_status(call: &Call, wanted: Option<&Text>, made: &Jointly<Created>) {
+fn warn_of_status(call: &Call, wanted: Option<&SharedText>, made: &JointResult<CreateResult>) {
     let Some((wanted, left)) = wanted.zip(made.left.as_ref()) else { return };
     let record = &left.object().record;
     if record.status.as_ref() != Some(wanted) {
@@ -105,12 +107,12 @@ impl App {
     ///
     /// # Errors
     /// `ObjectNotFound`, `PermissionDenied`, `InvalidType`, `InvalidPath`.
-    pub fn destination(&self, call: &Call, folder: Option<Source>, database: DatabaseId) -> Result<Destination> {
+    pub fn destination(&self, call: &Call, folder: Option<ObjectSource>, database: DatabaseId) -> Result<Destination> {
         let source = match folder {
             Some(source) => source,
-            None => Source::Path(self.home_of(call.caller()?.user())?),
+            None => ObjectSource::Path(self.home_of(call.caller()?.user())?),
         };
-        let Source::Path(path) = &source else {
+        let ObjectSource::Path(path) = &source else {
             let record = call.find_for(Privilege::Create, &source, database)?;
             check_place(&record, &source.to_string())?;
             return Destination::at(call, record.loid, Vec::new(), &source);
@@ -126,17 +128,18 @@ impl App {
     pub(in crate::api) fn destination_of_folder(
         &self,
         call: &Call,
-        above: Option<Source>,
+        above: Option<ObjectSource>,
         name: &str,
         database: DatabaseId,
     ) -> Result<Destination> {
-        let Some(Source::Path(path)) = &above else { return self.destination(call, above, database) };
+        let Some(ObjectSource::Path(path)) = &above else { return self.destination(call, above, database) };
         let place = self.destination_of_path(call, path, database);
         if place.is_ok() {
             return place;
         }
         let (at, below) = self.follow(call, path, database)?;
-        let there = if below.is_empty() { child(self.repository.look(), View::Committed, at, name) } else { Ok(None) };
+        let there =
+            if below.is_empty() { child(self.repository.look(), ReadLevel::Committed, at, name) } else { Ok(None) };
         let is_home = match there.map_err(|error| store_failure(&error))? {
             Some(there) => call.access().is_home(there)?,
             None => call.access().may_make_home(at, &[&below[..], &[name.to_owned()]].concat())?,
@@ -148,8 +151,12 @@ impl App {
     ///
     /// # Errors
     /// Errors of the store.
-    pub(in crate::api) fn database_of(&self, folder: Option<&Source>, database: DatabaseId) -> Result<DatabaseId> {
-        let Some(named @ (Source::Loid(_) | Source::Uuid(_))) = folder else { return Ok(database) };
+    pub(in crate::api) fn database_of(
+        &self,
+        folder: Option<&ObjectSource>,
+        database: DatabaseId,
+    ) -> Result<DatabaseId> {
+        let Some(named @ (ObjectSource::Loid(_) | ObjectSource::Uuid(_))) = folder else { return Ok(database) };
         // A missing folder is refused when it is resolved.
         Ok(self.repository.loid_of(named, database)?.map_or(database, |folder| folder.database))
     }
@@ -162,22 +169,22 @@ impl App {
     pub(in crate::api) fn destination_of(
         &self,
         call: &Call,
-        folder: Option<Source>,
+        folder: Option<ObjectSource>,
         database: DatabaseId,
         object: &NewObject,
         said: &ProductInfo<'_>,
     ) -> Result<Destination> {
         let of_site = || {
-            let wanted = Wanted {
+            let wanted = DestinationQuery {
                 content: &object.type_name,
                 work_folder: object.work_folder.as_deref()?,
                 issue_date: object.issue_date.as_ref().or(said.issue_date).map(|date| &**date.text()),
                 product: said.product.filter(|product| !product.is_empty()),
                 edition: said.edition,
                 team: said.team,
-                ..Wanted::default()
+                ..DestinationQuery::default()
             };
-            self.sysconfig.site(database).base_folder(&wanted).map(Source::Path)
+            self.sysconfig.site(database).base_folder(&wanted).map(ObjectSource::Path)
         };
         self.destination(call, folder.or_else(of_site), database)
     }
@@ -195,7 +202,7 @@ impl App {
         let mut names = check_path(path, self.repository.path_limits())?;
         let mut at = root(database);
         while let Some(name) = names.next() {
-            let found = child(self.repository.look(), View::Committed, at, name);
+            let found = child(self.repository.look(), ReadLevel::Committed, at, name);
             let Some(next) = found.map_err(|error| store_failure(&error))? else {
                 return Ok((at, std::iter::once(name).chain(names).map(str::to_owned).collect()));
             };

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::Record;
 
 use super::object::latest_of;
@@ -20,7 +20,7 @@ use crate::limits::offload::Offload;
 const LOOKED_AT: u64 = 64 << 10;
 
 /// A DOCTYPE with the DTD in it.
-pub(super) struct Shown {
+pub(super) struct DoctypeReplacement {
     /// The byte range of the document's DOCTYPE.
     pub place: Range<u64>,
     /// The present text at that place.
@@ -53,13 +53,17 @@ fn text_of(head: &[u8]) -> &str {
 ///
 /// # Errors
 /// Errors of disk and store.
-pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentReader) -> Result<Option<Shown>> {
+pub(super) async fn inserted_doctype(
+    call: &Call,
+    database: DatabaseId,
+    document: &ContentReader,
+) -> Result<Option<DoctypeReplacement>> {
     if !call.query.boolean("showDtd") {
         return Ok(None);
     }
     let head = document.clone().range(0, LOOKED_AT).read_all().await?;
     let Some(found) = stet_xml::doctype_of(text_of(&head)) else { return Ok(None) };
-    let Ok(source) = found.system.parse::<Source>() else { return Ok(None) };
+    let Ok(source) = found.system.parse::<ObjectSource>() else { return Ok(None) };
     let record = match call.find_configured(&source, database) {
         Ok(record) => record,
         Err(error) if error.code == Code::RepositoryError => return Err(error),
@@ -73,7 +77,7 @@ pub(super) async fn of(call: &Call, database: DatabaseId, document: &ContentRead
     let shown = move || {
         let (found, dtd_text) = (stet_xml::doctype_of(text_of(&head))?, std::str::from_utf8(&dtd).ok()?);
         let place = found.place.start as u64..found.place.end as u64;
-        found.with(dtd_text).map(|doctype| Shown { place, doctype, sha256: Sha256::digest(&dtd).into() })
+        found.with(dtd_text).map(|doctype| DoctypeReplacement { place, doctype, sha256: Sha256::digest(&dtd).into() })
     };
     place.work(shown).await
 }
@@ -97,7 +101,7 @@ mod tests {
             house.create(object).await
         };
         let loid = put(&[b'x'; MOST]).await;
-        let record = house.app.repository.resolve(&Source::Loid(loid), DatabaseId::FIRST).expect("it is there");
+        let record = house.app.repository.resolve(&ObjectSource::Loid(loid), DatabaseId::FIRST).expect("it is there");
         let bytes = within(&house.app, &record, MOST as u64).await.expect("the disk is well");
         assert_eq!(bytes.map(|reader| reader.remaining()), Some(MOST as u64));
         assert_eq!(put(&[b'x'; MOST + 1]).await, loid);

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, Source};
+use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::object::Correlate;
 
 use super::object::latest_of;
 use crate::http::call::Call;
 use crate::limits::offload::Offload;
 use crate::limits::yielding::YieldTimer;
-use crate::records::Cached;
+use crate::records::CachedRecord;
 
 /// Attributes by which contents refer to objects.
 const NAMES: [&str; 5] = ["href", "fileref", "source", "uuid", "loid"];
@@ -28,13 +28,13 @@ const MOST_NAMES: usize = 10_000;
 ///
 /// # Errors
 /// `TooLarge` if there are more than [`MOST_LINKED`]; errors of disk and store.
-pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Loid>> {
+pub async fn linked_objects(call: &Call, object: &CachedRecord) -> Result<Vec<Loid>> {
     let (app, mut way) = (&call.app, YieldTimer::new());
     let (mut found, mut known) = (Vec::new(), BTreeSet::from([object.loid]));
     for Correlate { other, .. } in app.repository.correlates(object.loid)? {
         way.yield_if_due().await;
         // Items of topics have no records of their own, and are no stories.
-        add(call, &Source::Loid(other), object, &mut found, &mut known)?;
+        add(call, &ObjectSource::Loid(other), object, &mut found, &mut known)?;
     }
     let named = named(call, object).await?;
     if named.len() > MOST_NAMES {
@@ -44,7 +44,7 @@ pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Loid>> {
     }
     for text in named {
         way.yield_if_due().await;
-        if let Ok(source) = Source::parse("href", &text) {
+        if let Ok(source) = ObjectSource::parse("href", &text) {
             add(call, &source, object, &mut found, &mut known)?;
         }
         if found.len() > MOST_LINKED {
@@ -55,7 +55,13 @@ pub async fn linked(call: &Call, object: &Cached) -> Result<Vec<Loid>> {
     Ok(found)
 }
 
-fn add(call: &Call, source: &Source, from: &Cached, found: &mut Vec<Loid>, known: &mut BTreeSet<Loid>) -> Result<()> {
+fn add(
+    call: &Call,
+    source: &ObjectSource,
+    from: &CachedRecord,
+    found: &mut Vec<Loid>,
+    known: &mut BTreeSet<Loid>,
+) -> Result<()> {
     match call.find(source, from.loid.database) {
         Ok(record) => {
             if known.insert(record.loid) {
@@ -70,7 +76,7 @@ fn add(call: &Call, source: &Source, from: &Cached, found: &mut Vec<Loid>, known
 }
 
 /// Returns the texts by which an object's content may refer to other objects.
-async fn named(call: &Call, object: &Cached) -> Result<Vec<String>> {
+async fn named(call: &Call, object: &CachedRecord) -> Result<Vec<String>> {
     let limits = call.app.xml_limits();
     let size = object.content.as_ref().map_or(0, |content| content.size);
     if size == 0 || size > limits.max_bytes as u64 {

@@ -7,26 +7,26 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use stet_actors::error::{Error, MAX_SOURCE_BYTES, Result, shortened};
-use stet_actors::expect::Tag;
+use stet_actors::error::{Error, MAX_SOURCE_BYTES, Result, shorten_text};
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::object::{Object, Record};
-use stet_actors::receipt::Once;
-use stet_actors::runtime::Left;
+use stet_actors::receipt::IdempotentCall;
+use stet_actors::runtime::ResultingObject;
 
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::reply::{Enveloped, Json};
-use crate::json::{Listed, Ready};
+use crate::http::reply::{EnvelopedReply, Json};
+use crate::json::{ReadyJson, ReplyList};
 use crate::limits::offload::Offload;
 use crate::limits::set_changed;
 use crate::records::Display;
-use crate::records::{Basis, Cached, Groups, ObjectRecord, is_large, render};
+use crate::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large, render};
 
 /// Returns an object's record, if it is not in the recycle bin and the caller may read it.
-pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<Cached>>> {
+pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<CachedRecord>>> {
     let Some(cached) = call.app.records.get(&call.app.repository, object)? else { return Ok(None) };
     Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
 }
@@ -35,9 +35,9 @@ pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<Cached>>> {
 #[derive(Serialize, JsonSchema)]
 pub struct BulkReply<T> {
     /// Results in the order of the request.
-    pub items: Listed<T>,
+    pub items: ReplyList<T>,
     /// One error for each source that failed, in the order of the request.
-    pub errors: Listed<BulkError>,
+    pub errors: ReplyList<BulkError>,
 }
 
 /// A source of a bulk call that failed.
@@ -56,25 +56,25 @@ pub struct BulkError {
 
 /// The failures of one bulk call.
 #[derive(Clone)]
-pub struct Failures {
+pub struct BulkFailures {
     app: Arc<App>,
-    once: Option<Arc<Once>>,
+    once: Option<Arc<IdempotentCall>>,
 }
 
-impl Failures {
+impl BulkFailures {
     /// Returns the failures of a call whose body has been read.
-    pub fn of(call: &Call) -> Failures {
-        Failures { app: call.app.clone(), once: call.once() }
+    pub fn of(call: &Call) -> BulkFailures {
+        BulkFailures { app: call.app.clone(), once: call.once() }
     }
 
     /// Describes the failure of a source. Depending on the error, the reply is then not kept for
-    /// retries ([`Once::note_failure`]).
+    /// retries ([`IdempotentCall::note_failure`]).
     pub fn describe(&self, source: &str, error: Error) -> BulkError {
         if let Some(once) = &self.once {
             once.note_failure(error.code);
         }
         let code = format!("{}{}", self.app.config.compat.code_prefix, error.code.name());
-        let source = shortened(source.to_owned(), MAX_SOURCE_BYTES);
+        let source = shorten_text(source.to_owned(), MAX_SOURCE_BYTES);
         BulkError { source, code, message: error.message, details: error.details }
     }
 }
@@ -98,8 +98,8 @@ pub struct BulkParts<T> {
 
 /// A bulk reply that is being built. Both lists have the order of the request, in whichever order
 /// the sources are processed.
-pub struct Bulk<'c, T> {
-    failures: Failures,
+pub struct BulkBuilder<'c, T> {
+    failures: BulkFailures,
     sources: &'c [String],
     items: Vec<(usize, T)>,
     errors: Vec<(usize, BulkError)>,
@@ -107,10 +107,10 @@ pub struct Bulk<'c, T> {
     bytes: usize,
 }
 
-impl<'c, T> Bulk<'c, T> {
+impl<'c, T> BulkBuilder<'c, T> {
     /// Begins the reply to a call with these sources.
-    pub fn of(call: &Call, sources: &'c [String]) -> Bulk<'c, T> {
-        Bulk { failures: Failures::of(call), sources, items: Vec::new(), errors: Vec::new(), bytes: 0 }
+    pub fn of(call: &Call, sources: &'c [String]) -> BulkBuilder<'c, T> {
+        BulkBuilder { failures: BulkFailures::of(call), sources, items: Vec::new(), errors: Vec::new(), bytes: 0 }
     }
 
     /// Records the outcome for the source at that place in the request.
@@ -139,7 +139,7 @@ impl<'c, T> Bulk<'c, T> {
         let (bytes, place) = (self.bytes, Offload::for_bytes(self.bytes as u64).await?);
         let BulkParts { items, errors } = self.parts();
         let reply = BulkReply { items: items.into(), errors: errors.into() };
-        place.work(move || Enveloped::of(&reply, bytes)).await?.map(Json::from)
+        place.work(move || EnvelopedReply::of(&reply, bytes)).await?.map(Json::from)
     }
 
     /// Returns both lists in the order of the request.
@@ -157,7 +157,7 @@ impl<'c, T> Bulk<'c, T> {
 ///
 /// # Errors
 /// Errors of the store.
-pub async fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+pub async fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result<Option<ReadyJson<ObjectRecord>>> {
     Ok(record_after(call, loid, None, display).await?.map(|(_, record)| record))
 }
 
@@ -170,9 +170,9 @@ pub async fn any_record_of(call: &Call, loid: Loid, display: &Display) -> Result
 pub async fn record_after(
     call: &Call,
     loid: Loid,
-    left: Option<&Left>,
+    left: Option<&ResultingObject>,
     display: &Display,
-) -> Result<Option<(Tag, Ready<ObjectRecord>)>> {
+) -> Result<Option<(RevisionTag, ReadyJson<ObjectRecord>)>> {
     match left_of(call, loid, left)? {
         Some(left) => left.shown(call, display).await.map(Some),
         None => Ok(None),
@@ -182,7 +182,7 @@ pub async fn record_after(
 /// An object as a change has left it, if the caller may read it.
 pub enum LeftRecord {
     /// The present record, whose rendering may be cached.
-    AsItIs(Arc<Cached>),
+    AsItIs(Arc<CachedRecord>),
     /// The record after the change. The object was changed since, or lies in the recycle bin.
     AsItWas(Object),
 }
@@ -192,7 +192,7 @@ pub enum LeftRecord {
 ///
 /// # Errors
 /// Errors of the store.
-pub fn left_of(call: &Call, loid: Loid, left: Option<&Left>) -> Result<Option<LeftRecord>> {
+pub fn left_of(call: &Call, loid: Loid, left: Option<&ResultingObject>) -> Result<Option<LeftRecord>> {
     let (app, access) = (&call.app, call.access());
     if let Some(cached) = app.records.get(&app.repository, loid)? {
         if !access.may(Privilege::Read, &cached)? {
@@ -219,10 +219,10 @@ pub fn left_of(call: &Call, loid: Loid, left: Option<&Left>) -> Result<Option<Le
 
 impl LeftRecord {
     /// Returns the state of the object.
-    pub fn state(&self) -> Tag {
+    pub fn state(&self) -> RevisionTag {
         match self {
-            LeftRecord::AsItIs(cached) => Tag::of(cached),
-            LeftRecord::AsItWas(object) => Tag::of(&object.record),
+            LeftRecord::AsItIs(cached) => RevisionTag::of(cached),
+            LeftRecord::AsItWas(object) => RevisionTag::of(&object.record),
         }
     }
 
@@ -230,7 +230,7 @@ impl LeftRecord {
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn shown(&self, call: &Call, display: &Display) -> Result<(Tag, Ready<ObjectRecord>)> {
+    pub async fn shown(&self, call: &Call, display: &Display) -> Result<(RevisionTag, ReadyJson<ObjectRecord>)> {
         let shown = match self {
             LeftRecord::AsItIs(cached) => record_of(&call.app, cached, display).await?,
             LeftRecord::AsItWas(Object { record, attributes }) => {
@@ -249,16 +249,21 @@ impl LeftRecord {
 ///
 /// # Errors
 /// Errors of the store.
-pub async fn record_of(app: &App, cached: &Cached, display: &Display) -> Result<Ready<ObjectRecord>> {
+pub async fn record_of(app: &App, cached: &CachedRecord, display: &Display) -> Result<ReadyJson<ObjectRecord>> {
     let path = path_if_shown(app, cached, display)?;
-    shown(app, cached, display, path.as_deref()).await
+    record_with_path(app, cached, display, path.as_deref()).await
 }
 
 /// Returns a record with that path, rendered once per change.
 ///
 /// # Errors
 /// Errors of the store.
-pub async fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<Ready<ObjectRecord>> {
+pub async fn record_with_path(
+    app: &App,
+    cached: &CachedRecord,
+    display: &Display,
+    path: Option<&str>,
+) -> Result<ReadyJson<ObjectRecord>> {
     let basis = Basis::now(app);
     if let Some(shown) = app.records.shown(cached, display, path, basis) {
         return Ok(shown);
@@ -268,7 +273,7 @@ pub async fn shown(app: &App, cached: &Cached, display: &Display, path: Option<&
     Ok(shown)
 }
 
-async fn rendered(app: &App, cached: &Cached, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
+async fn rendered(app: &App, cached: &CachedRecord, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
     let path = path.map(str::to_owned);
     if !cached.is_outline() {
         let groups = app.records.groups(cached, display).await?;
@@ -325,7 +330,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::http::listing::Never;
+    use crate::http::listing::NoItem;
     use crate::http::testing::House;
 
     #[actix_web::test]
@@ -334,7 +339,7 @@ mod tests {
         let call = house.call_of("objects-discard");
         for (count, at_once) in [(3, true), (2_000, false)] {
             let sources: Vec<String> = (0..count).map(|number| format!("/{}{number}", "x".repeat(400))).collect();
-            let mut bulk = Bulk::<Never>::of(&call, &sources);
+            let mut bulk = BulkBuilder::<NoItem>::of(&call, &sources);
             for (place, source) in sources.iter().enumerate().rev() {
                 bulk.note(place, Err(Error::not_found(source)));
             }

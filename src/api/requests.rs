@@ -10,11 +10,11 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::CreateMode;
 
 use crate::http::app::App;
-use crate::http::body::{Object, entries_allowed};
+use crate::http::body::{JsonObject, entries_allowed};
 use crate::http::call::Call;
 
 /// Sources as a client lists them, each once, in the order of their first occurrence.
@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for SourceList {
                 let most = entries_allowed();
                 let (mut texts, mut listed) = (Vec::new(), 0);
                 while listed < most
-                    && let Some(Text(text)) = list.next_element()?
+                    && let Some(SourceText(text)) = list.next_element()?
                 {
                     texts.push(text);
                     listed += 1;
@@ -65,9 +65,9 @@ impl<'de> Deserialize<'de> for SourceList {
 }
 
 /// A source. Shortcut ids may be numbers.
-struct Text(String);
+struct SourceText(String);
 
-impl<'de> Deserialize<'de> for Text {
+impl<'de> Deserialize<'de> for SourceText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged, expecting = "a source must be a text, or the number of a shortcut")]
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Text {
             Text(String),
             Number(u64),
         }
-        Ok(Text(match Either::deserialize(deserializer)? {
+        Ok(SourceText(match Either::deserialize(deserializer)? {
             Either::Text(text) => text,
             Either::Number(number) => number.to_string(),
         }))
@@ -136,7 +136,7 @@ pub struct ObjectListRequest {
 
 /// The sources of a bulk call, read and checked.
 #[derive(Debug)]
-pub struct Sources {
+pub struct BulkSources {
     /// The sources as the client gave them, each once, in the order of their first occurrence.
     pub given: Vec<String>,
     /// The database in which paths are looked up, and loids that name no database.
@@ -228,10 +228,10 @@ impl ObjectListRequest {
     ///
     /// # Errors
     /// `InvalidBody`, `TooLarge`, `DatabaseNotFound`.
-    pub async fn of(call: &Call) -> Result<Sources> {
+    pub async fn of(call: &Call) -> Result<BulkSources> {
         let request: ObjectListRequest = call.any_json().await?;
         let given = request.sources.read(&call.app)?;
-        Ok(Sources { given, database: database_named(call, request.database_id.as_ref())? })
+        Ok(BulkSources { given, database: database_named(call, request.database_id.as_ref())? })
     }
 }
 
@@ -271,8 +271,11 @@ pub struct CreateOptions {
 
 impl CreateOptions {
     /// Returns the mode; that of the options takes precedence.
-    pub fn mode(inner: Option<&Object<CreateOptions>>, outer: Option<WireCreateMode>) -> CreateMode {
-        inner.and_then(|Object(options)| options.create_mode).or(outer).map_or(CreateMode::Exception, CreateMode::from)
+    pub fn mode(inner: Option<&JsonObject<CreateOptions>>, outer: Option<WireCreateMode>) -> CreateMode {
+        inner
+            .and_then(|JsonObject(options)| options.create_mode)
+            .or(outer)
+            .map_or(CreateMode::Exception, CreateMode::from)
     }
 }
 
@@ -317,9 +320,9 @@ pub fn database_named(call: &Call, in_body: Option<&DatabaseRef>) -> Result<Data
 ///
 /// # Errors
 /// `InvalidPath` naming the field.
-pub fn folder_source(folder: Option<&str>, folder_path: Option<&str>) -> Result<Option<Source>> {
+pub fn folder_source(folder: Option<&str>, folder_path: Option<&str>) -> Result<Option<ObjectSource>> {
     let parse = |field: &str, text: &str| {
-        text.parse::<Source>().map_err(|_| {
+        text.parse::<ObjectSource>().map_err(|_| {
             let message = format!("`{field}` must be a loid, a uuid or an absolute path, but is `{text}`.");
             Error::new(Code::InvalidPath, message).with_source(text)
         })

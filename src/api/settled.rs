@@ -28,21 +28,21 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// The reason why a reply could not be built.
 #[derive(Debug)]
-pub(crate) enum Unsettled {
+pub(crate) enum UnsettledReply {
     /// A part has changed since the view was published.
     Changed,
     /// A permanent failure.
     Failed(Error),
 }
 
-impl From<Error> for Unsettled {
-    fn from(error: Error) -> Unsettled {
-        Unsettled::Failed(error)
+impl From<Error> for UnsettledReply {
+    fn from(error: Error) -> UnsettledReply {
+        UnsettledReply::Failed(error)
     }
 }
 
 /// A container in the state of a view, with the caller's rights in it.
-pub(crate) trait Opened: Sized {
+pub(crate) trait OpenContainer: Sized {
     /// The family of the container.
     type Family: Family;
 
@@ -63,19 +63,19 @@ pub(crate) trait Opened: Sized {
 /// change of the part must raise its `revision`.
 ///
 /// # Errors
-/// [`Unsettled::Changed`] if the part's row has changed; errors of `read` and the store.
-pub(crate) fn beside<R: Row, T>(
+/// [`UnsettledReply::Changed`] if the part's row has changed; errors of `read` and the store.
+pub(crate) fn read_beside<R: Row, T>(
     repository: &Reader,
     part: &R,
     revision: impl Fn(&R) -> u64,
     read: impl FnOnce() -> Result<T>,
-) -> Result<T, Unsettled> {
+) -> Result<T, UnsettledReply> {
     let read = read();
     let place = part.place();
     let there: Option<R> = repository.row(place.table, &place.key)?;
     // The row was that of the view, or a newer one, when `read` began.
     if there.is_none_or(|there| revision(&there) != revision(part)) {
-        return Err(Unsettled::Changed);
+        return Err(UnsettledReply::Changed);
     }
     Ok(read?)
 }
@@ -86,18 +86,18 @@ pub(crate) fn beside<R: Row, T>(
 /// # Errors
 /// Errors of `make`; `Overloaded` if the container changes all the time; `ObjectNotFound` if it no
 /// longer exists.
-pub(crate) async fn settled<O: Opened, T>(
+pub(crate) async fn build_settled<O: OpenContainer, T>(
     call: &Call,
     mut open: O,
-    make: impl AsyncFn(&O) -> Result<T, Unsettled>,
+    make: impl AsyncFn(&O) -> Result<T, UnsettledReply>,
 ) -> Result<T> {
     let loid = open.view().state.object().record.loid;
     let again = async || O::of(call, call.view_of::<O::Family>(loid).await?);
     for _ in 0..TRIES {
         match make(&open).await {
             Ok(made) => return Ok(made),
-            Err(Unsettled::Failed(error)) => return Err(error),
-            Err(Unsettled::Changed) => {}
+            Err(UnsettledReply::Failed(error)) => return Err(error),
+            Err(UnsettledReply::Changed) => {}
         }
         let before = open.view().revision();
         open = again().await?;
@@ -115,7 +115,7 @@ pub(crate) async fn settled<O: Opened, T>(
 ///
 /// # Errors
 /// Errors of `find` and `change`.
-pub(crate) async fn placed<P: PartialEq + Clone, T>(
+pub(crate) async fn change_in_place<P: PartialEq + Clone, T>(
     find: impl AsyncFn() -> Result<P>,
     change: impl AsyncFn(P) -> Result<T>,
 ) -> Result<T> {
@@ -148,7 +148,7 @@ mod tests {
     use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
     use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{Change, ChangeSet, Key, Store, Table, encode_value};
+    use stet_actors::store::{ChangeSet, RowChange, RowPlace, Store, Table, encode_value};
 
     use super::*;
 
@@ -157,8 +157,8 @@ mod tests {
     struct Part(u64);
 
     impl Row for Part {
-        fn place(&self) -> Key {
-            Key { table: Table::Parts, key: Bytes::from_static(b"part") }
+        fn place(&self) -> RowPlace {
+            RowPlace { table: Table::Parts, key: Bytes::from_static(b"part") }
         }
     }
 
@@ -168,13 +168,13 @@ mod tests {
         let started = Repository::start(store.clone(), Arc::new(SystemClock), RuntimeOptions::default()).await;
         let repository = started.expect("a repository starts");
         let put = |part: Option<Part>| {
-            let Key { table, key } = Part(0).place();
+            let RowPlace { table, key } = Part(0).place();
             let mut set = ChangeSet::fence(store.epoch(), |_| ());
-            set.changes.push(Change { table, key, value: part.map(|part| encode_value(Part::FORMAT, &part)) });
+            set.changes.push(RowChange { table, key, value: part.map(|part| encode_value(Part::FORMAT, &part)) });
             store.submit(set).expect("it is taken");
         };
         let shown_of = |revision, read: &dyn Fn() -> Result<&'static str>| {
-            beside(&repository, &Part(revision), |part| part.0, read)
+            read_beside(&repository, &Part(revision), |part| part.0, read)
         };
         put(Some(Part(5)));
         let shown = shown_of(5, &|| Ok("as it was"));
@@ -187,15 +187,15 @@ mod tests {
                 Ok("another")
             };
             let shown = shown_of(5, &read);
-            assert!(matches!(shown, Err(Unsettled::Changed)), "{shown:?}");
+            assert!(matches!(shown, Err(UnsettledReply::Changed)), "{shown:?}");
         }
         // Rows are visible before the view.
         put(Some(Part(6)));
         let shown = shown_of(5, &|| Ok("another"));
-        assert!(matches!(shown, Err(Unsettled::Changed)), "{shown:?}");
+        assert!(matches!(shown, Err(UnsettledReply::Changed)), "{shown:?}");
         // A read that fails because the part was removed is no failure.
         put(None);
         let shown = shown_of(5, &|| Err(Error::internal()));
-        assert!(matches!(shown, Err(Unsettled::Changed)), "{shown:?}");
+        assert!(matches!(shown, Err(UnsettledReply::Changed)), "{shown:?}");
     }
 }

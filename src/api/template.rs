@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
-use stet_actors::object::{NewContent, Stored, Version};
-use stet_actors::store::Key;
+use stet_actors::id::{DatabaseId, ObjectSource};
+use stet_actors::object::{ContentLocation, NewContent, Version};
+use stet_actors::store::RowPlace;
 
 use super::object::version_named;
-use crate::content::download::{Found, opened};
+use crate::content::download::{LocatedContent, open_consistently};
 use crate::http::call::Call;
-use crate::records::Cached;
+use crate::records::CachedRecord;
 
 /// A template that the caller may read.
 pub struct Template {
     /// The record and attributes of the template.
-    pub record: Arc<Cached>,
+    pub record: Arc<CachedRecord>,
     /// The template's content, or that of the version that is named.
     pub content: NewContent,
 }
@@ -26,7 +26,7 @@ impl Template {
     /// # Errors
     /// `TemplateNotFound`, also if the caller may not read it; `InvalidType` for one without
     /// content; errors of disk and store.
-    pub async fn find(call: &Call, source: &Source, database: DatabaseId) -> Result<Template> {
+    pub async fn find(call: &Call, source: &ObjectSource, database: DatabaseId) -> Result<Template> {
         let not_found = || {
             let message = format!("There is no template `{source}`.");
             Error::new(Code::TemplateNotFound, message).with_source(source)
@@ -48,24 +48,26 @@ impl Template {
 /// Returns the content of a version, with its bytes if they are small; `None` if it no longer
 /// exists. Both are read from the tables, because the template's record was read before and may
 /// belong to a replaced content.
-async fn content_of(call: &Call, version: Key, template: &Source) -> Result<Option<NewContent>> {
+async fn content_of(call: &Call, version: RowPlace, template: &ObjectSource) -> Result<Option<NewContent>> {
     let (app, repository) = (&call.app, &call.app.repository);
-    let found = || -> Result<Found> {
+    let found = || -> Result<LocatedContent> {
         let version: Option<Version> = repository.row(version.table, &version.key)?;
         Ok(version.ok_or_else(|| Error::not_found(template))?.into())
     };
-    let (found, reader) = match opened(repository, &app.content, template, found).await {
+    let (found, reader) = match open_consistently(repository, &app.content, template, found).await {
         Ok(opened) => opened,
         Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     Ok(match found.content.stored {
         // Pinned, because the template may be destroyed before the new object refers to the file.
-        Stored::File => app.content.pin(&found.content).map(|pin| NewContent {
+        ContentLocation::File => app.content.pin(&found.content).map(|pin| NewContent {
             content: found.content,
             small: None,
             pin: Some(pin),
         }),
-        Stored::Row => Some(NewContent { content: found.content, small: Some(reader.read_all().await?), pin: None }),
+        ContentLocation::Row => {
+            Some(NewContent { content: found.content, small: Some(reader.read_all().await?), pin: None })
+        }
     })
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
-use stet_actors::object::{MAX_TITLE_BYTES, Object, Text};
+use stet_actors::object::{MAX_TITLE_BYTES, Object, SharedText};
 use stet_xml::edit::{Path, first_texts};
 use stet_xml::first_text_of;
 
@@ -22,8 +22,8 @@ impl App {
     ///
     /// # Errors
     /// `Overloaded`.
-    pub async fn liveblog_title(&self, object: &Object) -> Result<Text> {
-        let none = || Text::from("");
+    pub async fn liveblog_title(&self, object: &Object) -> Result<SharedText> {
+        let none = || SharedText::from("");
         let Some(text) = object.attributes.system_attributes.clone() else { return Ok(none()) };
         let limits = self.attribute_limits();
         let read = move || first_texts(&text, [&*TITLE], &limits).ok().and_then(|[title]| title);
@@ -37,7 +37,7 @@ impl App {
     ///
     /// # Errors
     /// `Overloaded`.
-    pub async fn shown_title(&self, object: &Object, own: &str) -> Result<Text> {
+    pub async fn shown_title(&self, object: &Object, own: &str) -> Result<SharedText> {
         if !own.trim().is_empty() {
             return Ok(own.into());
         }
@@ -45,7 +45,7 @@ impl App {
         Ok(headline.unwrap_or_else(|| object.record.name.clone()))
     }
 
-    async fn headline(&self, object: &Object) -> Result<Option<Text>> {
+    async fn headline(&self, object: &Object) -> Result<Option<SharedText>> {
         let Some(text) = object.attributes.attributes.clone() else { return Ok(None) };
         let record = &object.record;
         let content = self.sysconfig.site_content(record.loid.database);

@@ -17,51 +17,51 @@ use crate::http::call::Call;
 use crate::http::dates;
 use crate::http::etag::ETag;
 use crate::http::query::parameters;
-use crate::http::range::{self, Wanted, date_of};
+use crate::http::range::{self, RequestedRange, date_of};
 use crate::http::reply::{BodyStream, Reply};
 
 /// A piece of the bytes that are sent.
-pub struct Part {
+pub struct BodyPiece {
     size: u64,
     /// Bytes that stay in memory until the piece is sent.
     held: u64,
     stream: Box<dyn FnOnce(u64, u64) -> BodyStream>,
 }
 
-impl Part {
+impl BodyPiece {
     /// Creates a piece of `size` bytes. `stream` returns a number of bytes from an offset; it is
     /// only called for bytes within the piece.
-    pub fn new(size: u64, stream: impl FnOnce(u64, u64) -> BodyStream + 'static) -> Part {
-        Part { size, held: 0, stream: Box::new(stream) }
+    pub fn new(size: u64, stream: impl FnOnce(u64, u64) -> BodyStream + 'static) -> BodyPiece {
+        BodyPiece { size, held: 0, stream: Box::new(stream) }
     }
 
     /// Creates a piece of the remaining bytes of a reader.
-    pub fn read(reader: ContentReader) -> Part {
-        Part::new(reader.remaining(), |first, len| streamed(reader.range(first, len)))
+    pub fn read(reader: ContentReader) -> BodyPiece {
+        BodyPiece::new(reader.remaining(), |first, len| stream_reader(reader.range(first, len)))
     }
 
     /// Creates a piece of a text.
-    pub fn text(text: impl Into<Bytes>) -> Part {
+    pub fn text(text: impl Into<Bytes>) -> BodyPiece {
         let text = text.into();
-        Part { held: text.len() as u64, ..Part::read(ContentReader::of(text)) }
+        BodyPiece { held: text.len() as u64, ..BodyPiece::read(ContentReader::of(text)) }
     }
 }
 
 /// Returns a stored content with ranges of its bytes replaced by other pieces. The ranges are in
 /// order and don't overlap.
-pub fn with_replaced(reader: &ContentReader, replaced: Vec<(Range<u64>, Vec<Part>)>) -> Vec<Part> {
+pub fn with_replaced(reader: &ContentReader, replaced: Vec<(Range<u64>, Vec<BodyPiece>)>) -> Vec<BodyPiece> {
     let (mut parts, mut at) = (Vec::new(), 0);
     for (place, new) in replaced {
-        parts.push(Part::read(reader.clone().range(at, place.start - at)));
+        parts.push(BodyPiece::read(reader.clone().range(at, place.start - at)));
         parts.extend(new);
         at = place.end;
     }
-    parts.push(Part::read(reader.clone().range(at, u64::MAX)));
+    parts.push(BodyPiece::read(reader.clone().range(at, u64::MAX)));
     parts
 }
 
 /// Streams `len` bytes of all pieces together, from offset `first` on.
-fn stream_of(parts: Vec<Part>, first: u64, len: u64) -> BodyStream {
+fn stream_of(parts: Vec<BodyPiece>, first: u64, len: u64) -> BodyStream {
     let (mut begin, end) = (0, first + len);
     let mut streams = Vec::new();
     for part in parts {
@@ -76,20 +76,20 @@ fn stream_of(parts: Vec<Part>, first: u64, len: u64) -> BodyStream {
 }
 
 /// Bytes to be served, whatever their source.
-pub struct Whole {
+pub struct ByteReply {
     /// The object that the bytes belong to; the container, if they belong to a part.
     pub of: Loid,
     /// Media type of the bytes.
     pub media_type: String,
     /// The pieces of the bytes, before `maxSize` is applied.
-    pub parts: Vec<Part>,
+    pub parts: Vec<BodyPiece>,
     /// The tag of the bytes, `maxSize` included.
     pub tag: ETag,
     /// The value of `Last-Modified` in epoch seconds, if known.
     pub modified: Option<u64>,
 }
 
-impl Whole {
+impl ByteReply {
     /// Returns the reply to a call for all bytes or a range (RFC 9110, 14). `source` is the object
     /// as the caller named it, `name` the file name for browsers.
     ///
@@ -97,25 +97,27 @@ impl Whole {
     /// `PreconditionFailed` by `If-Unmodified-Since`; `RangeNotSatisfiable`; `InvalidParameter` for
     /// `maxSize`.
     pub fn reply(self, call: &Call, source: &str, name: &str) -> Result<Reply> {
-        let Whole { of, media_type, parts, tag, modified } = self;
-        let size = parts.iter().map(|part| part.size).sum::<u64>().min(most(call)?);
+        let ByteReply { of, media_type, parts, tag, modified } = self;
+        let size = parts.iter().map(|part| part.size).sum::<u64>().min(max_reply_bytes(call)?);
         let held = parts.iter().map(|part| part.held).sum();
         dates::check_unmodified(call.headers(), modified)?;
         let unchanged = tag.is_known(call.headers()) || dates::is_known(call.headers(), modified);
         let wanted = match *call.http.method() {
-            Method::GET if !unchanged => range::wanted(call.headers(), size, &tag, modified),
-            _ => Wanted::Whole,
+            Method::GET if !unchanged => range::requested_range(call.headers(), size, &tag, modified),
+            _ => RequestedRange::Whole,
         };
         let reply = match wanted {
-            Wanted::Whole => Reply::stream(media_type, size, while_readable(call, of, stream_of(parts, 0, size), size)),
-            Wanted::Part { first, last } => {
+            RequestedRange::Whole => {
+                Reply::stream(media_type, size, while_readable(call, of, stream_of(parts, 0, size), size))
+            }
+            RequestedRange::Part { first, last } => {
                 let len = last - first + 1;
                 // Digits and punctuation, which any header value may contain.
                 let range =
                     HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
                 Reply::part(media_type, len, while_readable(call, of, stream_of(parts, first, len), len), range)
             }
-            Wanted::Nothing => {
+            RequestedRange::Nothing => {
                 let message = format!("No byte lies in the range: there are {size}.");
                 let error = Error::new(Code::RangeNotSatisfiable, message);
                 return Err(error.with_source(source).with_detail("size", size));
@@ -161,7 +163,7 @@ pub fn known_time(call: &Call, at: u64) -> Option<u64> {
 /// Returns the number of bytes that `maxSize` permits; it counts megabytes of 1,000,000 bytes
 /// (docs/api/content.md, "Reading content"). Calls without such a parameter, as for the files of a
 /// post, have no limit.
-fn most(call: &Call) -> Result<u64> {
+fn max_reply_bytes(call: &Call) -> Result<u64> {
     if !parameters(call.route).any(|parameter| parameter.name == "maxSize") {
         return Ok(u64::MAX);
     }
@@ -186,7 +188,7 @@ pub(super) fn disposition(name: &str) -> Option<HeaderValue> {
 
 /// Returns a reader as the body of a response. A failure midway aborts the connection, so that the
 /// client notices that the body is incomplete.
-pub fn streamed(reader: ContentReader) -> BodyStream {
+pub fn stream_reader(reader: ContentReader) -> BodyStream {
     Box::pin(futures_util::stream::try_unfold(reader, |mut reader| async {
         let chunk = reader.next_chunk().await.map_err(ErrorInternalServerError)?;
         Ok(chunk.map(|chunk| (chunk, reader)))

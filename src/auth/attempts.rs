@@ -10,7 +10,7 @@
 //! anybody exhaust them. So they do not apply where the user is *known*: at an address from which
 //! they have logged in since the server started, or have an older session. There the second budget
 //! alone applies; if it is switched off, the first does. A user who is locked out at a new address
-//! can be admitted by an operator ([`Attempts::forgive`]).
+//! can be admitted by an operator ([`LoginLimiter::forgive`]).
 //!
 //! A budget may be empty although nothing has failed, because attempts in progress have taken it.
 //! The next caller waits until one of them ends, and checks again. A caller is refused only if a
@@ -27,11 +27,11 @@ use std::sync::Arc;
 use foldhash::{HashMap, HashSet};
 use parking_lot::Mutex;
 use stet_actors::clock::Clock;
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 use tokio::sync::Notify;
 
-use crate::limits::{MOST_QUOTAS, Quota, Quotas, Standing, counted_as};
+use crate::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
 
 /// The limits for failed logins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,56 +48,56 @@ pub struct AttemptOptions {
 }
 
 /// The rate limiter for failed logins.
-pub struct Attempts {
-    users: Option<Limited<At>>,
-    anywhere: Option<Limited<u64>>,
-    addresses: Option<Limited<IpAddr>>,
+pub struct LoginLimiter {
+    users: Option<AttemptQuotas<UserAtAddress>>,
+    anywhere: Option<AttemptQuotas<u64>>,
+    addresses: Option<AttemptQuotas<IpAddr>>,
     /// The addresses at which users are known.
-    known: Mutex<Known>,
+    known: Mutex<KnownAddresses>,
     names: RandomState,
 }
 
 /// A user name, as its hash, at an address.
-type At = (u64, IpAddr);
+type UserAtAddress = (u64, IpAddr);
 
 /// The addresses from which users have logged in, in two generations. Beyond [`MOST_QUOTAS`] the
 /// oldest are dropped.
 #[derive(Default)]
-struct Known {
-    young: HashSet<At>,
-    old: HashSet<At>,
+struct KnownAddresses {
+    young: HashSet<UserAtAddress>,
+    old: HashSet<UserAtAddress>,
 }
 
-impl Known {
-    fn add(&mut self, at: At) {
+impl KnownAddresses {
+    fn add(&mut self, at: UserAtAddress) {
         if self.young.len() >= MOST_QUOTAS / 2 && !self.young.contains(&at) {
             self.old = mem::take(&mut self.young);
         }
         self.young.insert(at);
     }
 
-    fn has(&self, at: &At) -> bool {
+    fn has(&self, at: &UserAtAddress) -> bool {
         self.young.contains(at) || self.old.contains(at)
     }
 }
 
 /// A login that was admitted to the password check. It counts as failed when it is dropped.
 #[must_use]
-pub struct Attempt<'a> {
-    of: &'a Attempts,
+pub struct LoginAttempt<'a> {
+    of: &'a LoginLimiter,
     /// The user name and address; `None` for a login whose user is not known before the check.
-    at: Option<At>,
-    user: Option<Hold<'a, At>>,
+    at: Option<UserAtAddress>,
+    user: Option<AttemptUnit<'a, UserAtAddress>>,
     /// `None` if the user is known at the address, as the next.
-    anywhere: Option<Hold<'a, u64>>,
-    address: Option<Hold<'a, IpAddr>>,
+    anywhere: Option<AttemptUnit<'a, u64>>,
+    address: Option<AttemptUnit<'a, IpAddr>>,
     /// The outcome that is counted on drop.
-    outcome: Outcome,
+    outcome: LoginOutcome,
 }
 
 /// The outcome of a login; the label `outcome` of `stet_logins_total`.
 #[derive(Debug, Clone, Copy)]
-enum Outcome {
+enum LoginOutcome {
     Succeeded,
     Failed,
     /// Too many logins have failed.
@@ -108,37 +108,37 @@ enum Outcome {
 
 /// The kind of credential; the label `by`.
 #[derive(Debug, Clone, Copy)]
-enum By {
+enum CredentialKind {
     Password,
     Ticket,
 }
 
-impl Outcome {
-    fn count(self, by: By) {
+impl LoginOutcome {
+    fn count(self, by: CredentialKind) {
         let by = match by {
-            By::Password => "password",
-            By::Ticket => "ticket",
+            CredentialKind::Password => "password",
+            CredentialKind::Ticket => "ticket",
         };
         let outcome = match self {
-            Outcome::Succeeded => "succeeded",
-            Outcome::Failed => "failed",
-            Outcome::Refused => "refused",
-            Outcome::Withdrawn => "withdrawn",
+            LoginOutcome::Succeeded => "succeeded",
+            LoginOutcome::Failed => "failed",
+            LoginOutcome::Refused => "refused",
+            LoginOutcome::Withdrawn => "withdrawn",
         };
         metrics::counter!("stet_logins_total", "by" => by, "outcome" => outcome).increment(1);
     }
 }
 
 /// Quotas with the attempts in progress that have taken from them.
-struct Limited<K: Hash + Eq + Copy> {
+struct AttemptQuotas<K: Hash + Eq + Copy> {
     budgets: Quotas<K>,
     /// Only keys with attempts in progress, so there are at most as many as concurrent calls.
-    under_way: Mutex<HashMap<K, UnderWay>>,
+    under_way: Mutex<HashMap<K, PendingAttempts>>,
 }
 
 /// The attempts in progress of one name, or from one address.
 #[derive(Default)]
-struct UnderWay {
+struct PendingAttempts {
     count: usize,
     /// Notified whenever one of them ends.
     ended: Arc<Notify>,
@@ -146,26 +146,26 @@ struct UnderWay {
 
 /// One unit that an attempt has taken from a budget. When it is dropped, the attempt is no longer
 /// in progress, and the unit stays taken.
-struct Hold<'a, K: Hash + Eq + Copy> {
-    of: &'a Limited<K>,
+struct AttemptUnit<'a, K: Hash + Eq + Copy> {
+    of: &'a AttemptQuotas<K>,
     key: K,
 }
 
-impl<K: Hash + Eq + Copy> Limited<K> {
-    fn new(quota: Quota) -> Limited<K> {
-        Limited { budgets: Quotas::new(quota, MOST_QUOTAS), under_way: Mutex::default() }
+impl<K: Hash + Eq + Copy> AttemptQuotas<K> {
+    fn new(quota: Quota) -> AttemptQuotas<K> {
+        AttemptQuotas { budgets: Quotas::new(quota, MOST_QUOTAS), under_way: Mutex::default() }
     }
 
     /// Takes one unit, waiting as long as attempts in progress may return one. Returns the state of
     /// the budget if it is empty.
-    async fn take(&self, key: K, clock: &dyn Clock) -> std::result::Result<Hold<'_, K>, Standing> {
+    async fn take(&self, key: K, clock: &dyn Clock) -> std::result::Result<AttemptUnit<'_, K>, QuotaBalance> {
         loop {
             let ended = {
                 let mut under_way = self.under_way.lock();
                 let (taken, standing) = self.budgets.take(key, clock.steady_ms());
                 if taken {
                     under_way.entry(key).or_default().count += 1;
-                    return Ok(Hold { of: self, key });
+                    return Ok(AttemptUnit { of: self, key });
                 }
                 let Some(others) = under_way.get(&key) else { return Err(standing) };
                 // Created before the lock is released, so that no later end is missed.
@@ -176,7 +176,7 @@ impl<K: Hash + Eq + Copy> Limited<K> {
     }
 }
 
-impl<K: Hash + Eq + Copy> Drop for Hold<'_, K> {
+impl<K: Hash + Eq + Copy> Drop for AttemptUnit<'_, K> {
     fn drop(&mut self) {
         let mut under_way = self.of.under_way.lock();
         let Some(attempts) = under_way.get_mut(&self.key) else { return };
@@ -188,14 +188,14 @@ impl<K: Hash + Eq + Copy> Drop for Hold<'_, K> {
     }
 }
 
-impl Attempts {
+impl LoginLimiter {
     /// Creates a limiter without failures.
-    pub fn new(options: AttemptOptions) -> Attempts {
+    pub fn new(options: AttemptOptions) -> LoginLimiter {
         let quota = |limit: u32| (limit > 0).then(|| Quota::new(limit, options.window_seconds));
-        Attempts {
-            users: quota(options.per_user).map(Limited::new),
-            anywhere: quota(options.per_user_anywhere).map(Limited::new),
-            addresses: quota(options.per_address).map(Limited::new),
+        LoginLimiter {
+            users: quota(options.per_user).map(AttemptQuotas::new),
+            anywhere: quota(options.per_user_anywhere).map(AttemptQuotas::new),
+            addresses: quota(options.per_address).map(AttemptQuotas::new),
             known: Mutex::default(),
             names: RandomState::new(),
         }
@@ -206,11 +206,11 @@ impl Attempts {
     /// # Errors
     /// `TooManyRequests`, even with the right password: a different answer would allow further
     /// guessing.
-    pub async fn begin(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
-        self.of_user(user, address, clock).await.inspect_err(|_| Outcome::Refused.count(By::Password))
+    pub async fn begin(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<LoginAttempt<'_>> {
+        self.of_user(user, address, clock).await.inspect_err(|_| LoginOutcome::Refused.count(CredentialKind::Password))
     }
 
-    async fn of_user(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
+    async fn of_user(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<LoginAttempt<'_>> {
         let at @ (name, counted) = (self.names.hash_one(user), counted_as(address));
         let is_known = self.known.lock().has(&at);
         // The address first: a blocked address must not exhaust the budgets of names. All attempts
@@ -220,7 +220,7 @@ impl Attempts {
         let user = match &self.users {
             Some(users) => {
                 let taken = users.take(at, clock).await;
-                Some(taken.map_err(|standing| refusal(standing, counted, "for this user from this address"))?)
+                Some(taken.map_err(|standing| login_refusal(standing, counted, "for this user from this address"))?)
             }
             None => None,
         };
@@ -237,12 +237,12 @@ impl Attempts {
                     if let Some(address) = &address {
                         address.of.budgets.give_back(&address.key);
                     }
-                    refusal(standing, counted, "for this user")
+                    login_refusal(standing, counted, "for this user")
                 })?)
             }
             _ => None,
         };
-        Ok(Attempt { of: self, at: Some(at), user, anywhere, address, outcome: Outcome::Failed })
+        Ok(LoginAttempt { of: self, at: Some(at), user, anywhere, address, outcome: LoginOutcome::Failed })
     }
 
     /// Records that a user is known at an address, because of a session from there.
@@ -262,34 +262,34 @@ impl Attempts {
     }
 
     /// Admits a login whose user is not known before the check, as with a ticket; otherwise like
-    /// [`Attempts::begin`].
+    /// [`LoginLimiter::begin`].
     ///
     /// # Errors
-    /// Those of [`Attempts::begin`].
-    pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<Attempt<'_>> {
+    /// Those of [`LoginLimiter::begin`].
+    pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<LoginAttempt<'_>> {
         let taken = self.take_of_address(counted_as(address), clock).await;
-        let address = taken.inspect_err(|_| Outcome::Refused.count(By::Ticket))?;
-        Ok(Attempt { of: self, at: None, user: None, anywhere: None, address, outcome: Outcome::Failed })
+        let address = taken.inspect_err(|_| LoginOutcome::Refused.count(CredentialKind::Ticket))?;
+        Ok(LoginAttempt { of: self, at: None, user: None, anywhere: None, address, outcome: LoginOutcome::Failed })
     }
 
-    async fn take_of_address(&self, counted: IpAddr, clock: &dyn Clock) -> Result<Option<Hold<'_, IpAddr>>> {
+    async fn take_of_address(&self, counted: IpAddr, clock: &dyn Clock) -> Result<Option<AttemptUnit<'_, IpAddr>>> {
         let Some(addresses) = &self.addresses else { return Ok(None) };
         let taken = addresses.take(counted, clock).await;
-        taken.map(Some).map_err(|standing| refusal(standing, counted, "from this address"))
+        taken.map(Some).map_err(|standing| login_refusal(standing, counted, "from this address"))
     }
 }
 
-fn refusal(standing: Standing, address: IpAddr, whose: &str) -> Error {
+fn login_refusal(standing: QuotaBalance, address: IpAddr, whose: &str) -> Error {
     tracing::warn!(%address, "login refused: too many have failed {whose}");
     let seconds = standing.retry_seconds;
-    let message = format!("Too many logins have failed {whose}; try again in {}.", counted(seconds, "second"));
+    let message = format!("Too many logins have failed {whose}; try again in {}.", count_with_noun(seconds, "second"));
     Error::new(Code::TooManyRequests, message).with_detail("retryAfter", seconds)
 }
 
-impl Attempt<'_> {
+impl LoginAttempt<'_> {
     /// Records that the password was right.
     pub fn succeeded(mut self) {
-        self.outcome = Outcome::Succeeded;
+        self.outcome = LoginOutcome::Succeeded;
         if let Some(user) = &self.user {
             user.of.budgets.fill(&user.key);
         }
@@ -301,7 +301,7 @@ impl Attempt<'_> {
 
     /// Records that the check could not be completed.
     pub fn withdrawn(mut self) {
-        self.outcome = Outcome::Withdrawn;
+        self.outcome = LoginOutcome::Withdrawn;
         if let Some(user) = &self.user {
             user.of.budgets.give_back(&user.key);
         }
@@ -318,10 +318,10 @@ impl Attempt<'_> {
     }
 }
 
-impl Drop for Attempt<'_> {
+impl Drop for LoginAttempt<'_> {
     fn drop(&mut self) {
         // Without a name it was a ticket, which names its user only once it has been checked.
-        self.outcome.count(if self.at.is_some() { By::Password } else { By::Ticket });
+        self.outcome.count(if self.at.is_some() { CredentialKind::Password } else { CredentialKind::Ticket });
     }
 }
 
@@ -339,8 +339,8 @@ mod tests {
     const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     const THERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
-    fn attempts(per_user: u32, per_address: u32) -> Attempts {
-        Attempts::new(AttemptOptions { per_user, per_user_anywhere: 0, per_address, window_seconds: 60 })
+    fn attempts(per_user: u32, per_address: u32) -> LoginLimiter {
+        LoginLimiter::new(AttemptOptions { per_user, per_user_anywhere: 0, per_address, window_seconds: 60 })
     }
 
     fn clock() -> ManualClock {
@@ -348,16 +348,21 @@ mod tests {
     }
 
     /// Begins an attempt that must not have to wait.
-    fn begin<'a>(attempts: &'a Attempts, user: &str, address: IpAddr, clock: &ManualClock) -> Result<Attempt<'a>> {
+    fn begin<'a>(
+        attempts: &'a LoginLimiter,
+        user: &str,
+        address: IpAddr,
+        clock: &ManualClock,
+    ) -> Result<LoginAttempt<'a>> {
         attempts.begin(user, address, clock).now_or_never().expect("nobody else is under way")
     }
 
     /// Returns the number of admitted attempts, all of which fail.
-    fn failing(attempts: &Attempts, user: &str, address: IpAddr, clock: &ManualClock) -> usize {
+    fn failing(attempts: &LoginLimiter, user: &str, address: IpAddr, clock: &ManualClock) -> usize {
         (0..100).take_while(|_| begin(attempts, user, address, clock).is_ok()).count()
     }
 
-    fn assert_nobody_is_under_way(attempts: &Attempts) {
+    fn assert_nobody_is_under_way(attempts: &LoginLimiter) {
         assert!(attempts.users.as_ref().is_none_or(|users| users.under_way.lock().is_empty()));
         assert!(attempts.addresses.as_ref().is_none_or(|addresses| addresses.under_way.lock().is_empty()));
     }
@@ -377,8 +382,8 @@ mod tests {
         assert_nobody_is_under_way(&attempts);
     }
 
-    fn anywhere(per_user: u32, per_user_anywhere: u32) -> Attempts {
-        Attempts::new(AttemptOptions { per_user, per_user_anywhere, per_address: 0, window_seconds: 60 })
+    fn anywhere(per_user: u32, per_user_anywhere: u32) -> LoginLimiter {
+        LoginLimiter::new(AttemptOptions { per_user, per_user_anywhere, per_address: 0, window_seconds: 60 })
     }
 
     fn address(number: u8) -> IpAddr {
@@ -410,7 +415,7 @@ mod tests {
     #[test]
     fn a_refusal_for_what_others_have_guessed_elsewhere_takes_nothing_from_the_address() {
         let options = AttemptOptions { per_user: 3, per_user_anywhere: 5, per_address: 4, window_seconds: 60 };
-        let (attempts, clock) = (Attempts::new(options), clock());
+        let (attempts, clock) = (LoginLimiter::new(options), clock());
         let failed: usize = (0..20).map(|number| failing(&attempts, "ann", address(number), &clock)).sum();
         assert_eq!(failed, 5);
         for _ in 0..50 {
@@ -501,7 +506,7 @@ mod tests {
 
     /// Begins forty attempts at once, and ends each with `end` some time after it was admitted.
     /// Returns the number admitted.
-    async fn at_once(attempts: &Attempts, clock: &ManualClock, end: impl Fn(Attempt<'_>)) -> usize {
+    async fn at_once(attempts: &LoginLimiter, clock: &ManualClock, end: impl Fn(LoginAttempt<'_>)) -> usize {
         let each = (0..40).map(|_| async {
             match attempts.begin("ann", HERE, clock).await {
                 Ok(attempt) => {

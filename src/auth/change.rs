@@ -8,74 +8,78 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::receipt::Step;
-use stet_actors::repository::Note;
-use stet_actors::runtime::Request;
-use stet_actors::store::{Change, Key, Row};
+use stet_actors::receipt::ReceiptStep;
+use stet_actors::repository::StandaloneChange;
+use stet_actors::runtime::ChangeRequest;
+use stet_actors::store::{Row, RowChange, RowPlace};
 
-use super::directory::{Directory, unknown};
+use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
 use super::privilege::Privilege;
-use super::rows::{Group, User, put, remove};
+use super::rows::{User, UserGroup, put, remove};
 use crate::limits::as_server;
 
 /// Maximum number of names in one entry of the audit trail.
 const NAMES: usize = 1000;
 
 /// A handle on the directory for changes by one author.
-pub struct Changing<'d> {
+pub struct DirectoryEditor<'d> {
     pub(super) directory: &'d Directory,
-    request: Request,
+    request: ChangeRequest,
     /// Whether a change may remove the last administrator.
     forced: bool,
 }
 
 impl Directory {
     /// Returns a handle for changes by `who`, whom the audit trail records.
-    pub fn by(&self, who: Who) -> Changing<'_> {
-        Changing { directory: self, request: Request::by(who), forced: false }
+    pub fn by(&self, who: CallerIdentity) -> DirectoryEditor<'_> {
+        DirectoryEditor { directory: self, request: ChangeRequest::by(who), forced: false }
     }
 }
 
-impl Changing<'_> {
+impl DirectoryEditor<'_> {
     /// Permits changes that leave no administrator. For operators, who can create one again on the
     /// machine itself.
     #[must_use]
     pub fn forced(self) -> Self {
-        Changing { forced: true, ..self }
+        DirectoryEditor { forced: true, ..self }
     }
 
     /// Sets the receipt step of a call that may be repeated, so that its change of a group is made
     /// once.
     #[must_use]
-    pub fn under(self, step: Option<Step>) -> Self {
-        Changing { request: Request { step, ..self.request }, ..self }
+    pub fn under(self, step: Option<ReceiptStep>) -> Self {
+        DirectoryEditor { request: ChangeRequest { step, ..self.request }, ..self }
     }
 }
 
 /// A row before and after a change; `None` where it does not exist.
-pub(super) struct Edit<R> {
+pub(super) struct RowEdit<R> {
     pub old: Option<R>,
     pub new: Option<R>,
 }
 
 /// The changes of rows that are committed together.
 #[derive(Default)]
-pub(super) struct Edits {
-    pub users: Vec<Edit<User>>,
-    pub group: Option<Edit<Group>>,
+pub(super) struct DirectoryEdits {
+    pub users: Vec<RowEdit<User>>,
+    pub group: Option<RowEdit<UserGroup>>,
 }
 
-impl Changing<'_> {
+impl DirectoryEditor<'_> {
     /// Replaces the user in a row by the result of `make`, which receives the old user and the
     /// time.
     ///
     /// # Errors
     /// Errors of `make`; `ObjectNotFound` for a new group of the user that does not exist; those of
-    /// [`Changing::change`].
-    pub(super) async fn write(&self, place: Key, make: impl FnOnce(Option<User>, u64) -> Result<User>) -> Result<()> {
+    /// [`DirectoryEditor::change`].
+    pub(super) async fn write(
+        &self,
+        place: RowPlace,
+        make: impl FnOnce(Option<User>, u64) -> Result<User>,
+    ) -> Result<()> {
         self.change("user.write", async || {
             let repository = &self.directory.repository;
             let old: Option<User> = repository.row(place.table, &place.key)?;
@@ -83,9 +87,9 @@ impl Changing<'_> {
             let before = old.as_ref().map(|old| &old.groups[..]).unwrap_or_default();
             // A member of a missing group would have the rights of a later group of that name.
             for group in new.groups.iter().filter(|group| !before.contains(group)) {
-                self.directory.group(group)?.ok_or_else(|| unknown("group", group))?;
+                self.directory.group(group)?.ok_or_else(|| unknown_name_error("group", group))?;
             }
-            Ok(((), Edits { users: vec![Edit { old, new: Some(new) }], group: None }))
+            Ok(((), DirectoryEdits { users: vec![RowEdit { old, new: Some(new) }], group: None }))
         })
         .await
     }
@@ -100,7 +104,7 @@ impl Changing<'_> {
     pub(super) async fn change<R: Serialize + DeserializeOwned>(
         &self,
         name: &str,
-        make: impl AsyncFnOnce() -> Result<(R, Edits)>,
+        make: impl AsyncFnOnce() -> Result<(R, DirectoryEdits)>,
     ) -> Result<R> {
         let directory = self.directory;
         let noted = async || {
@@ -109,28 +113,28 @@ impl Changing<'_> {
             // All other changes wait for this one.
             if as_server(directory.leaves_none(&edits)).await? {
                 if !self.forced {
-                    return Err(last_administrator());
+                    return Err(last_administrator_error());
                 }
                 tracing::warn!("a change is forced that leaves no administrator");
             }
             let (on_commit, held) = (directory.on_commit(), Box::new(turn));
-            Ok(Note { reply, changes: edits.changes(), deeds: edits.deeds(), on_commit, held })
+            Ok(StandaloneChange { reply, changes: edits.changes(), deeds: edits.deeds(), on_commit, held })
         };
         directory.repository.note(name, &self.request, noted).await
     }
 }
 
-impl Edits {
-    fn changes(&self) -> Vec<Change> {
-        let users = self.users.iter().filter_map(Edit::change);
-        users.chain(self.group.iter().filter_map(Edit::change)).collect()
+impl DirectoryEdits {
+    fn changes(&self) -> Vec<RowChange> {
+        let users = self.users.iter().filter_map(RowEdit::change);
+        users.chain(self.group.iter().filter_map(RowEdit::change)).collect()
     }
 
     /// Returns the actions for the audit trail, each with the names concerned.
     fn deeds(&self) -> Vec<(&'static str, Vec<String>)> {
         let mut deeds = Vec::new();
         if let Some(group) = &self.group {
-            let name = |group: &Group| vec![group.name.to_string()];
+            let name = |group: &UserGroup| vec![group.name.to_string()];
             match (&group.old, &group.new) {
                 (None, Some(new)) => deeds.push(("group.create", name(new))),
                 (Some(old), None) => deeds.push(("group.delete", name(old))),
@@ -145,7 +149,7 @@ impl Edits {
             }
         }
         let (mut joined, mut left) = (BTreeMap::<&Name, Vec<String>>::new(), BTreeMap::<&Name, Vec<String>>::new());
-        for Edit { old, new } in &self.users {
+        for RowEdit { old, new } in &self.users {
             let Some(new) = new else { continue };
             let before = old.as_ref().map(|old| &old.groups[..]).unwrap_or_default();
             for group in new.groups.iter().filter(|group| !before.contains(group)) {
@@ -166,8 +170,8 @@ impl Edits {
     }
 }
 
-impl<R: Row + PartialEq> Edit<R> {
-    fn change(&self) -> Option<Change> {
+impl<R: Row + PartialEq> RowEdit<R> {
+    fn change(&self) -> Option<RowChange> {
         match (&self.old, &self.new) {
             (old, Some(new)) => (old.as_ref() != Some(new)).then(|| put(new)),
             (Some(old), None) => Some(remove(old.place())),
@@ -196,19 +200,19 @@ impl User {
 }
 
 /// The groups whose members may manage users and groups everywhere.
-struct Managing {
+struct ManagerGroups {
     /// Normalised, since users may name them in another form.
     groups: HashSet<Name>,
     /// Whether users may log in without a password here.
     by_sign_on: bool,
 }
 
-impl Managing {
-    fn of<'g>(groups: impl Iterator<Item = &'g Group>, by_sign_on: bool) -> Managing {
-        let manages = |group: &&Group| {
+impl ManagerGroups {
+    fn of<'g>(groups: impl Iterator<Item = &'g UserGroup>, by_sign_on: bool) -> ManagerGroups {
+        let manages = |group: &&UserGroup| {
             group.privileges.iter().any(|grant| grant.privilege == Privilege::ManageGroups && grant.folder.is_none())
         };
-        Managing { groups: groups.filter(manages).map(|group| Name::of(&group.name)).collect(), by_sign_on }
+        ManagerGroups { groups: groups.filter(manages).map(|group| Name::of(&group.name)).collect(), by_sign_on }
     }
 
     fn makes_administrator(&self, user: &User) -> bool {
@@ -224,7 +228,7 @@ impl Directory {
     /// # Errors
     /// Errors of the store.
     pub async fn has_administrator(&self) -> Result<bool> {
-        let managing = Managing::of(self.groups()?.iter(), self.by_sign_on);
+        let managing = ManagerGroups::of(self.groups()?.iter(), self.by_sign_on);
         let mut is_one = false;
         let see = |user: User| {
             is_one = managing.makes_administrator(&user);
@@ -235,8 +239,8 @@ impl Directory {
     }
 
     /// Reports whether a change would remove the last administrator.
-    async fn leaves_none(&self, edits: &Edits) -> Result<bool> {
-        let takes_from_user = |Edit { old, new }: &Edit<User>| {
+    async fn leaves_none(&self, edits: &DirectoryEdits) -> Result<bool> {
+        let takes_from_user = |RowEdit { old, new }: &RowEdit<User>| {
             let loses = |(old, new): (&User, &User)| {
                 (new.disabled && !old.disabled) || old.groups.iter().any(|group| !new.groups.contains(group))
             };
@@ -247,13 +251,13 @@ impl Directory {
             return Ok(false);
         }
         let groups = self.groups()?;
-        let before = Managing::of(groups.iter(), self.by_sign_on);
+        let before = ManagerGroups::of(groups.iter(), self.by_sign_on);
         let edited = edits.group.as_ref().and_then(|edit| edit.old.as_ref()).map(|group| &group.name);
         let others = groups.iter().filter(|group| Some(&group.name) != edited);
         let edited_group = edits.group.iter().filter_map(|edit| edit.new.as_ref());
-        let after = Managing::of(others.chain(edited_group), self.by_sign_on);
+        let after = ManagerGroups::of(others.chain(edited_group), self.by_sign_on);
         let mut was_one = false;
-        for Edit { old, new } in &edits.users {
+        for RowEdit { old, new } in &edits.users {
             if new.as_ref().is_some_and(|user| after.makes_administrator(user)) {
                 return Ok(false);
             }
@@ -279,7 +283,7 @@ impl Directory {
 }
 
 /// Returns the error for a change that nobody could undo.
-fn last_administrator() -> Error {
+fn last_administrator_error() -> Error {
     let message =
         "This would leave no administrator: no user who can log in and may manage users and groups everywhere.";
     Error::new(Code::PermissionDenied, message).with_detail("reason", "lastAdministrator")

@@ -18,19 +18,19 @@ use std::sync::{Arc, OnceLock};
 
 use foldhash::HashMap;
 use parking_lot::RwLock;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{MAX_NAME_BYTES, PathLimits, Text};
+use stet_actors::object::{MAX_NAME_BYTES, PathLimits, SharedText};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{Key, Range, Row, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, Row, RowPlace, Table};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use super::name::{Name, Older};
-use super::password::{Passwords, Verdict};
+use super::name::{Name, OlderNames};
+use super::password::{PasswordVerdict, Passwords};
 use super::rights::Rights;
-use super::rows::{Grant, Group, User};
+use super::rows::{Grant, User, UserGroup};
 
 /// The users and groups of a repository.
 pub struct Directory {
@@ -38,37 +38,37 @@ pub struct Directory {
     pub(super) passwords: Passwords,
     /// Whether users may log in by single sign-on, without a password here.
     pub(super) by_sign_on: bool,
-    cache: Arc<Cache>,
+    cache: Arc<DirectoryCache>,
     /// One change at a time, from reading the row until its commit.
     turn: Arc<Mutex<()>>,
     /// Names of users that differ from what a new user would get. No more of them can arise, so
     /// they are collected once.
-    older_users: OnceLock<Older>,
+    older_users: OnceLock<OlderNames>,
     /// Names of groups that differ from what a new group would get, also collected once.
-    older_groups: OnceLock<Older>,
+    older_groups: OnceLock<OlderNames>,
 }
 
 #[derive(Default)]
-struct Cache {
+struct DirectoryCache {
     /// Raised by every change, while `rows` is locked.
     generation: AtomicU64,
-    rows: RwLock<Rows>,
+    rows: RwLock<DirectoryRows>,
 }
 
 /// The cached rows: only users and groups that exist, so that made-up names take no room.
 #[derive(Default)]
-struct Rows {
-    users: HashMap<Text, Arc<User>>,
-    rights: HashMap<Text, Arc<Rights>>,
+struct DirectoryRows {
+    users: HashMap<SharedText, Arc<User>>,
+    rights: HashMap<SharedText, Arc<Rights>>,
 }
 
-impl Cache {
+impl DirectoryCache {
     fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
     /// Caches what was read at the generation `read_at`, unless something has changed since.
-    fn keep(&self, read_at: u64, add: impl FnOnce(&mut Rows)) {
+    fn keep(&self, read_at: u64, add: impl FnOnce(&mut DirectoryRows)) {
         let mut rows = self.rows.write();
         if self.generation() == read_at {
             add(&mut rows);
@@ -78,7 +78,7 @@ impl Cache {
     fn clear(&self) {
         let mut rows = self.rows.write();
         self.generation.fetch_add(1, Ordering::Release);
-        *rows = Rows::default();
+        *rows = DirectoryRows::default();
     }
 }
 
@@ -132,7 +132,7 @@ impl Directory {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn group(&self, name: &str) -> Result<Option<Group>> {
+    pub fn group(&self, name: &str) -> Result<Option<UserGroup>> {
         self.named(Table::Groups, name)
     }
 
@@ -181,8 +181,10 @@ impl Directory {
         let hash = user.as_ref().filter(|user| !user.disabled).and_then(|user| user.password.as_ref());
         let verdict = self.passwords.verify(hash, password).await?;
         match (user, verdict) {
-            (Some(user), Verdict::Right) => Ok(user),
-            (Some(user), Verdict::RightAsTyped) => Ok(self.by(Who::system()).renew_hash(user, password).await),
+            (Some(user), PasswordVerdict::Right) => Ok(user),
+            (Some(user), PasswordVerdict::RightAsTyped) => {
+                Ok(self.by(CallerIdentity::system()).renew_hash(user, password).await)
+            }
             (known, _) => {
                 // An unknown name is not logged: it may be a password in the wrong field. The log
                 // line has the client nevertheless.
@@ -198,7 +200,7 @@ impl Directory {
     }
 
     /// Returns the key of the row of that user, whether or not it exists yet.
-    pub(super) fn place_of(&self, name: &str) -> Result<Key> {
+    pub(super) fn place_of(&self, name: &str) -> Result<RowPlace> {
         Ok(self.user(name)?.map_or_else(|| User::new(name).place(), |user| user.place()))
     }
 
@@ -231,14 +233,14 @@ impl Directory {
     }
 
     /// Returns the names of users or groups that differ from what new ones would get.
-    fn older(&self, table: Table) -> Result<&Older> {
+    fn older(&self, table: Table) -> Result<&OlderNames> {
         let kept = if table == Table::Users { &self.older_users } else { &self.older_groups };
         if let Some(older) = kept.get() {
             return Ok(older);
         }
-        let found = self.repository.look().scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false);
+        let found = self.repository.look().scan(ReadLevel::Committed, table, &KeyRange::prefix(&[]), usize::MAX, false);
         let rows = found.map_err(|error| store_failure(&error))?;
-        Ok(kept.get_or_init(|| Older::among(rows.iter().filter_map(|(key, _)| std::str::from_utf8(key).ok()))))
+        Ok(kept.get_or_init(|| OlderNames::among(rows.iter().filter_map(|(key, _)| std::str::from_utf8(key).ok()))))
     }
 
     fn row<R: Row>(&self, table: Table, name: &str) -> Result<Option<R>> {
@@ -262,6 +264,6 @@ impl Directory {
 }
 
 /// Returns the error for the name of a user or group that does not exist.
-pub(super) fn unknown(kind: &str, name: &str) -> Error {
+pub(super) fn unknown_name_error(kind: &str, name: &str) -> Error {
     Error::new(Code::ObjectNotFound, format!("There is no {kind} `{name}`.")).with_source(name)
 }

@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::FamilyKind;
 use stet_actors::store::Table;
 
-use super::change::{Changing, Edit, Edits};
-use super::directory::{Directory, unknown};
+use super::change::{DirectoryEditor, DirectoryEdits, RowEdit};
+use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
-use super::rows::{Grant, Group, User};
+use super::rows::{Grant, User, UserGroup};
 
 /// A change of a group; absent fields stay as they are.
 #[derive(Debug, Clone, Default)]
@@ -60,7 +60,7 @@ impl Directory {
                 members.entry(group.clone()).or_default().push(user.name.to_string());
             }
         }
-        let view = |group: Group| {
+        let view = |group: UserGroup| {
             let members = members.remove(&group.name).unwrap_or_default();
             self.view_of(group, members)
         };
@@ -72,7 +72,7 @@ impl Directory {
     /// # Errors
     /// `ObjectNotFound`; errors of the store.
     pub async fn group_view(&self, name: &str) -> Result<GroupView> {
-        let group = self.group(name)?.ok_or_else(|| unknown("group", name))?;
+        let group = self.group(name)?.ok_or_else(|| unknown_name_error("group", name))?;
         let mut members = Vec::new();
         let see = |user: User| {
             members.extend(user.groups.contains(&group.name).then(|| user.name.to_string()));
@@ -82,7 +82,7 @@ impl Directory {
         self.view_of(group, members)
     }
 
-    fn view_of(&self, group: Group, members: Vec<String>) -> Result<GroupView> {
+    fn view_of(&self, group: UserGroup, members: Vec<String>) -> Result<GroupView> {
         let privileges = self.with_paths(&group.privileges)?;
         Ok(GroupView { group_name: group.name.to_string(), description: group.description, members, privileges })
     }
@@ -91,19 +91,19 @@ impl Directory {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn groups(&self) -> Result<Vec<Group>> {
+    pub fn groups(&self) -> Result<Vec<UserGroup>> {
         self.repository.rows(Table::Groups)
     }
 }
 
-impl Changing<'_> {
+impl DirectoryEditor<'_> {
     /// Creates or replaces a group; its members stay.
     ///
     /// # Errors
     /// `InvalidName`; `ObjectNotFound`, `InvalidType` for the folder of a grant; errors of the
     /// store.
-    pub async fn put_group(&self, group: Group) -> Result<()> {
-        let Group { description, privileges, .. } = group;
+    pub async fn put_group(&self, group: UserGroup) -> Result<()> {
+        let UserGroup { description, privileges, .. } = group;
         let change =
             GroupChange { description: Some(description), privileges: Some(privileges), ..GroupChange::default() };
         self.write_group(&group.name, change, |_| Ok(())).await
@@ -112,7 +112,7 @@ impl Changing<'_> {
     /// Creates a group.
     ///
     /// # Errors
-    /// `InvalidName`; `DuplicatedName`; those of [`Changing::change_group`].
+    /// `InvalidName`; `DuplicatedName`; those of [`DirectoryEditor::change_group`].
     pub async fn create_group(&self, name: &str, change: GroupChange) -> Result<()> {
         let must_be_new = |there| match there {
             true => Err(Error::duplicated(format!("There is a group `{name}` already."), Some(name))),
@@ -128,7 +128,8 @@ impl Changing<'_> {
     /// object that is not a folder; `PermissionDenied` if the change would leave no administrator;
     /// errors of the store.
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<()> {
-        self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown("group", name)) }).await
+        self.write_group(name, change, |there| if there { Ok(()) } else { Err(unknown_name_error("group", name)) })
+            .await
     }
 
     /// Removes a group with all memberships. Returns its name.
@@ -138,9 +139,9 @@ impl Changing<'_> {
     /// the store.
     pub async fn remove_group(&self, name: &str) -> Result<Name> {
         self.change("group.delete", async || {
-            let group = self.directory.group(name)?.ok_or_else(|| unknown("group", name))?;
+            let group = self.directory.group(name)?.ok_or_else(|| unknown_name_error("group", name))?;
             let users = self.directory.with_members(&group.name, |_| false).await?;
-            Ok((group.name.clone(), Edits { users, group: Some(Edit { old: Some(group), new: None }) }))
+            Ok((group.name.clone(), DirectoryEdits { users, group: Some(RowEdit { old: Some(group), new: None }) }))
         })
         .await
     }
@@ -151,10 +152,15 @@ impl Changing<'_> {
 
     /// Derives the edits of the current rows from a change of a group. `check` is given whether the
     /// group exists.
-    async fn edits(&self, name: &str, change: GroupChange, check: impl FnOnce(bool) -> Result<()>) -> Result<Edits> {
+    async fn edits(
+        &self,
+        name: &str,
+        change: GroupChange,
+        check: impl FnOnce(bool) -> Result<()>,
+    ) -> Result<DirectoryEdits> {
         let old = self.directory.group(name)?;
         check(old.is_some())?;
-        let new = || Ok(Group { name: Name::checked(name)?, description: String::new(), privileges: Vec::new() });
+        let new = || Ok(UserGroup { name: Name::checked(name)?, description: String::new(), privileges: Vec::new() });
         let mut group = old.clone().map_or_else(new, Ok)?;
         if let Some(description) = change.description {
             group.description = description;
@@ -164,7 +170,7 @@ impl Changing<'_> {
         }
         let known = |names: Vec<String>| -> Result<BTreeSet<Name>> {
             let name = |name: &String| {
-                let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
+                let user = self.directory.user(name)?.ok_or_else(|| unknown_name_error("user", name))?;
                 Ok(user.name.clone())
             };
             names.iter().map(name).collect()
@@ -180,14 +186,14 @@ impl Changing<'_> {
             });
             users = changing.await?;
         }
-        Ok(Edits { users, group: Some(Edit { old, new: Some(group) }) })
+        Ok(DirectoryEdits { users, group: Some(RowEdit { old, new: Some(group) }) })
     }
 }
 
 impl Directory {
     /// Returns the edits of users whose membership changes if exactly those for whom `shall` is
     /// true are members of a group.
-    async fn with_members(&self, group: &Name, shall: impl Fn(&User) -> bool) -> Result<Vec<Edit<User>>> {
+    async fn with_members(&self, group: &Name, shall: impl Fn(&User) -> bool) -> Result<Vec<RowEdit<User>>> {
         let mut edits = Vec::new();
         let see = |old: User| {
             let (is, shall) = (old.groups.contains(group), shall(&old));
@@ -195,7 +201,7 @@ impl Directory {
                 let mut new = old.clone();
                 new.groups.retain(|name| name != group);
                 new.groups.extend(shall.then(|| group.clone()));
-                edits.push(Edit { old: Some(old), new: Some(new) });
+                edits.push(RowEdit { old: Some(old), new: Some(new) });
             }
             ControlFlow::Continue(())
         };
@@ -235,7 +241,7 @@ impl Directory {
         let anchor = |grant: Grant| {
             // A grant that is stored already stays, even if its folder was deleted.
             let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else { return Ok(grant) };
-            let record = self.repository.resolve(&Source::parse("folder", folder)?, DatabaseId::main())?;
+            let record = self.repository.resolve(&ObjectSource::parse("folder", folder)?, DatabaseId::main())?;
             if record.family != FamilyKind::Folder {
                 let message = format!("`{folder}` is of type {}, not a folder.", record.type_name);
                 return Err(Error::new(Code::InvalidType, message).with_source(folder));

@@ -21,18 +21,18 @@ mod sessions;
 mod token;
 mod users;
 
-pub use self::attempts::{Attempt, AttemptOptions, Attempts};
+pub use self::attempts::{AttemptOptions, LoginAttempt, LoginLimiter};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::cas::is_answer;
 pub use self::cas::{Cas, LoginAddress};
-pub use self::change::{Changing, leaves_no_administrator};
+pub use self::change::{DirectoryEditor, leaves_no_administrator};
 pub use self::directory::Directory;
 pub use self::groups::{GroupChange, GroupView};
 pub use self::name::Name;
 pub use self::password::{MAX_MIN_LENGTH, PasswordOptions, PasswordRules, Passwords};
 pub use self::privilege::Privilege;
 pub use self::rights::Rights;
-pub use self::rows::{Grant, Group, Session, User};
+pub use self::rows::{Grant, Session, User, UserGroup};
 pub use self::sessions::{LiveSession, NewKey, NewSession, SessionOptions, Sessions};
 
 /// Name of the cookie that may carry the token (docs/api/README.md, "Tokens").

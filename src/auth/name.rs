@@ -12,12 +12,12 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{MAX_NAME_TEXT_BYTES, Text, file_name, normal_form};
+use stet_actors::object::{MAX_NAME_TEXT_BYTES, SharedText, file_name, normal_form};
 
 /// A normalised name of a user, group or key.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Name(Text);
+pub struct Name(SharedText);
 
 impl Name {
     /// Returns the name that a text stands for, whether or not it exists.
@@ -51,7 +51,7 @@ impl Name {
     }
 
     /// Returns the name as a text to be stored.
-    pub fn text(&self) -> &Text {
+    pub fn text(&self) -> &SharedText {
         &self.0
     }
 }
@@ -90,37 +90,37 @@ impl fmt::Debug for Name {
 
 /// The names of rows from before names were normalised, with the forms by which they are compared.
 #[derive(Debug, Default)]
-pub(super) struct Older(Vec<OlderName>);
+pub(super) struct OlderNames(Vec<OlderName>);
 
 #[derive(Debug)]
 struct OlderName {
     /// The name in the row.
-    row: Text,
+    row: SharedText,
     name: Name,
     /// The name of a folder for the user.
     folder: String,
 }
 
-impl Older {
+impl OlderNames {
     /// Collects the names of rows that differ from what new rows would get.
-    pub(super) fn among<'n>(rows: impl Iterator<Item = &'n str>) -> Older {
+    pub(super) fn among<'n>(rows: impl Iterator<Item = &'n str>) -> OlderNames {
         let older = rows.filter_map(|row| {
             let name = Name::of(row);
             let folder = folder_of(&name);
             (*name != *row || folder != row).then(|| OlderName { row: row.into(), name, folder })
         });
-        Older(older.collect())
+        OlderNames(older.collect())
     }
 
     /// Returns the row that a name stands for, if there is exactly one.
-    pub(super) fn row(&self, name: &Name) -> Option<&Text> {
+    pub(super) fn row(&self, name: &Name) -> Option<&SharedText> {
         let mut rows = self.0.iter().filter(|older| older.name == *name);
         let first = rows.next()?;
         rows.next().is_none().then_some(&first.row)
     }
 
     /// Returns a row whose user has the folders that a user of the name would have.
-    pub(super) fn of_same_folder(&self, name: &Name) -> Option<&Text> {
+    pub(super) fn of_same_folder(&self, name: &Name) -> Option<&SharedText> {
         self.0.iter().find(|older| older.folder == **name).map(|older| &older.row)
     }
 }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_row_from_before_is_found_if_it_is_the_only_one() {
-        let older = Older::among(["ada", "rene\u{301}", "mia|b", " zoe", "zoe "].into_iter());
+        let older = OlderNames::among(["ada", "rene\u{301}", "mia|b", " zoe", "zoe "].into_iter());
         let row = |name: &str| older.row(&Name::of(name)).map(ToString::to_string);
         assert_eq!(row("ren\u{e9}").as_deref(), Some("rene\u{301}"));
         assert_eq!(row("mia|b").as_deref(), Some("mia|b"));

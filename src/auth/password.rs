@@ -62,7 +62,7 @@ impl PasswordRules {
     /// # Errors
     /// `InvalidParameter` for one that is too short, too long, or the user's name in any case;
     /// `details` has the `reason`. The error has nothing of the password. The result is in the form
-    /// that [`normalised`] returns.
+    /// that [`normalise_password`] returns.
     pub fn accept(self, user: &str, password: &str) -> Result<NewPassword> {
         let refused =
             |reason: &str, message: String| Error::new(Code::InvalidParameter, message).with_detail("reason", reason);
@@ -72,7 +72,7 @@ impl PasswordRules {
                 format!("The new password must have {MAX_PASSWORD_BYTES} bytes at most, but has {}.", password.len());
             return Err(refused("passwordTooLong", message));
         }
-        let password = normalised(password);
+        let password = normalise_password(password);
         if password.len() > MAX_PASSWORD_BYTES {
             let message = format!("The new password must have {MAX_PASSWORD_BYTES} bytes at most in the form NFC.");
             return Err(refused("passwordTooLong", message));
@@ -94,7 +94,7 @@ impl PasswordRules {
 
 /// Returns the form in which a password is hashed: NFC, with every space as U+0020 (RFC 8265,
 /// 4.2.2, `OpaqueString`). Keyboards and systems write the same password in several forms.
-fn normalised(password: &str) -> Cow<'_, str> {
+fn normalise_password(password: &str) -> Cow<'_, str> {
     let is_other_space =
         |c: char| matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}');
     if password.is_ascii() {
@@ -109,7 +109,7 @@ fn normalised(password: &str) -> Cow<'_, str> {
 
 /// The result of a password check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PasswordVerdict {
     /// Not the password of the hash.
     Wrong,
     /// The password, in the form in which passwords are hashed.
@@ -196,14 +196,14 @@ impl Passwords {
     /// # Errors
     /// `Overloaded`.
     pub(super) async fn hash_again(&self, password: &str) -> Result<PasswordHash> {
-        self.hash_of(normalised(password).into_owned()).await
+        self.hash_of(normalise_password(password).into_owned()).await
     }
 
     /// Hashes a password without normalising it.
     pub(super) async fn hash_of(&self, password: String) -> Result<PasswordHash> {
         let params = self.params.clone();
         let made = self.work(move || argon2(params).hash_password(password.as_bytes()).map(|hash| hash.to_string()));
-        made.await?.map(PasswordHash).map_err(|error| failed(&error))
+        made.await?.map(PasswordHash).map_err(|error| hashing_error(&error))
     }
 
     /// Checks a password against a hash. Without a hash the check fails after the same work: its
@@ -212,18 +212,18 @@ impl Passwords {
     ///
     /// # Errors
     /// `Overloaded`; `RepositoryError` when the hash can't be parsed.
-    pub async fn verify(&self, hash: Option<&PasswordHash>, password: &str) -> Result<Verdict> {
+    pub async fn verify(&self, hash: Option<&PasswordHash>, password: &str) -> Result<PasswordVerdict> {
         if password.len() <= MAX_PASSWORD_BYTES
-            && let Cow::Owned(normal) = normalised(password)
+            && let Cow::Owned(normal) = normalise_password(password)
         {
             let as_typed = self.matches(hash, password).await?;
             return match (self.matches(hash, &normal).await?, as_typed) {
-                (true, _) => Ok(Verdict::Right),
-                (false, true) => Ok(Verdict::RightAsTyped),
-                (false, false) => Ok(Verdict::Wrong),
+                (true, _) => Ok(PasswordVerdict::Right),
+                (false, true) => Ok(PasswordVerdict::RightAsTyped),
+                (false, false) => Ok(PasswordVerdict::Wrong),
             };
         }
-        Ok(if self.matches(hash, password).await? { Verdict::Right } else { Verdict::Wrong })
+        Ok(if self.matches(hash, password).await? { PasswordVerdict::Right } else { PasswordVerdict::Wrong })
     }
 
     /// Reports whether the hash is that of the password, byte for byte. The cost is the same
@@ -244,7 +244,7 @@ impl Passwords {
         match checked.await? {
             Ok(()) => Ok(possible),
             Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(hashing_error(&error)),
         }
     }
 
@@ -257,7 +257,7 @@ impl Passwords {
             drop(turn);
             done
         });
-        working.await.map_err(|error| failed(&error))
+        working.await.map_err(|error| hashing_error(&error))
     }
 }
 
@@ -268,20 +268,20 @@ fn argon2(params: Params) -> Argon2<'static> {
 fn hash_without_password(params: &Params) -> Result<PasswordHash> {
     let (mut salt, mut hash) = ([0; 16], [0; Params::DEFAULT_OUTPUT_LEN]);
     for bytes in [&mut salt[..], &mut hash[..]] {
-        SysRng.try_fill_bytes(bytes).map_err(|error| failed(&error))?;
+        SysRng.try_fill_bytes(bytes).map_err(|error| hashing_error(&error))?;
     }
     let phc = Phc {
         algorithm: ARGON2ID_IDENT,
         version: Some(Version::V0x13.into()),
-        params: ParamsString::try_from(params).map_err(|error| failed(&error))?,
-        salt: Some(Salt::new(&salt).map_err(|error| failed(&error))?),
-        hash: Some(Output::new(&hash).map_err(|error| failed(&error))?),
+        params: ParamsString::try_from(params).map_err(|error| hashing_error(&error))?,
+        salt: Some(Salt::new(&salt).map_err(|error| hashing_error(&error))?),
+        hash: Some(Output::new(&hash).map_err(|error| hashing_error(&error))?),
     };
     Ok(PasswordHash(phc.to_string()))
 }
 
 /// Logs a failure. None of these errors contains anything of a password or a hash.
-fn failed(error: &dyn fmt::Display) -> Error {
+fn hashing_error(error: &dyn fmt::Display) -> Error {
     tracing::error!(%error, "a password can't be hashed or checked");
     Error::internal()
 }

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::object::Text;
-use stet_actors::store::{Change, Key, Row, Table, encode_value};
+use stet_actors::object::SharedText;
+use stet_actors::store::{Row, RowChange, RowPlace, Table, encode_value};
 
 use super::name::Name;
 use super::password::PasswordHash;
@@ -103,8 +103,8 @@ impl User {
 }
 
 impl Row for User {
-    fn place(&self) -> Key {
-        Key { table: Table::Users, key: Bytes::copy_from_slice(self.name.as_bytes()) }
+    fn place(&self) -> RowPlace {
+        RowPlace { table: Table::Users, key: Bytes::copy_from_slice(self.name.as_bytes()) }
     }
 }
 
@@ -125,7 +125,7 @@ pub struct Grant {
 
 /// A group of users with the same grants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
+pub struct UserGroup {
     /// Unique name.
     pub name: Name,
     /// The purpose of the group.
@@ -134,9 +134,9 @@ pub struct Group {
     pub privileges: Vec<Grant>,
 }
 
-impl Row for Group {
-    fn place(&self) -> Key {
-        Key { table: Table::Groups, key: Bytes::copy_from_slice(self.name.as_bytes()) }
+impl Row for UserGroup {
+    fn place(&self) -> RowPlace {
+        RowPlace { table: Table::Groups, key: Bytes::copy_from_slice(self.name.as_bytes()) }
     }
 }
 
@@ -146,13 +146,13 @@ pub struct Session {
     /// Hash of the token; the token itself is not stored.
     pub token_hash: TokenHash,
     /// Short public reference, for locks and logs; the token can't be derived from it.
-    pub id: Text,
+    pub id: SharedText,
     /// Name of the user.
-    pub user: Text,
+    pub user: SharedText,
     /// The connection, as given at the login.
-    pub connection_id: Text,
+    pub connection_id: SharedText,
     /// The application, as given at the login.
-    pub application_id: Text,
+    pub application_id: SharedText,
     /// Time of the beginning, epoch milliseconds.
     pub created_ms: u64,
     /// Time of the end, whether or not the session is used; epoch milliseconds. [`NO_END`] for a
@@ -188,24 +188,24 @@ impl Session {
         (self.expires_ms != NO_END).then_some(self.expires_ms / 1000)
     }
 
-    pub(super) fn key(hash: &TokenHash) -> Key {
-        Key { table: Table::Sessions, key: Bytes::copy_from_slice(hash.bytes()) }
+    pub(super) fn key(hash: &TokenHash) -> RowPlace {
+        RowPlace { table: Table::Sessions, key: Bytes::copy_from_slice(hash.bytes()) }
     }
 }
 
 impl Row for Session {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         Session::key(&self.token_hash)
     }
 }
 
 /// Returns the change that writes a row. None of these rows has an index.
-pub(super) fn put<R: Row>(row: &R) -> Change {
-    let Key { table, key } = row.place();
-    Change { table, key, value: Some(encode_value(R::FORMAT, row)) }
+pub(super) fn put<R: Row>(row: &R) -> RowChange {
+    let RowPlace { table, key } = row.place();
+    RowChange { table, key, value: Some(encode_value(R::FORMAT, row)) }
 }
 
 /// Returns the change that removes a row.
-pub(super) fn remove(place: Key) -> Change {
-    Change { table: place.table, key: place.key, value: None }
+pub(super) fn remove(place: RowPlace) -> RowChange {
+    RowChange { table: place.table, key: place.key, value: None }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{Range, Row, Table, View, decode_value};
+use stet_actors::store::{KeyRange, ReadLevel, Row, Table, decode_value};
 
-use super::change::Changing;
-use super::directory::{Directory, unknown};
+use super::change::DirectoryEditor;
+use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
 use super::password::PasswordHash;
 use super::rows::User;
@@ -32,9 +32,9 @@ impl Directory {
     /// # Errors
     /// Errors of the store.
     pub(super) async fn each_user(&self, mut see: impl FnMut(User) -> ControlFlow<()>) -> Result<()> {
-        let (mut range, mut way) = (Range::prefix(&[]), YieldTimer::new());
+        let (mut range, mut way) = (KeyRange::prefix(&[]), YieldTimer::new());
         loop {
-            let rows = self.repository.look().scan(View::Committed, Table::Users, &range, CHUNK, false);
+            let rows = self.repository.look().scan(ReadLevel::Committed, Table::Users, &range, CHUNK, false);
             let rows = rows.map_err(|error| store_failure(&error))?;
             for (_, row) in &rows {
                 let user = decode_value(User::FORMAT, row).map_err(|error| store_failure(&error.into()))?;
@@ -51,12 +51,12 @@ impl Directory {
     }
 }
 
-impl Changing<'_> {
+impl DirectoryEditor<'_> {
     /// Creates a user, or replaces all fields of one but the password. Disabling ends the user's
     /// sessions and keys for good.
     ///
     /// # Errors
-    /// Those of [`Changing::change_or_make_user`].
+    /// Those of [`DirectoryEditor::change_or_make_user`].
     pub async fn put_user(&self, user: User) -> Result<()> {
         self.write(self.directory.place_of(&user.name)?, |old: Option<User>, now_ms| {
             let mut user = user;
@@ -72,7 +72,7 @@ impl Changing<'_> {
     }
 
     /// Changes a user with `change`, or creates one; `change` is given whether the user is new. See
-    /// [`Changing::put_user`].
+    /// [`DirectoryEditor::put_user`].
     ///
     /// # Errors
     /// `InvalidName`; `DuplicatedName` for the name of a new user whose folders would be another's;
@@ -102,7 +102,7 @@ impl Changing<'_> {
     /// `ObjectNotFound`; `InvalidParameter` for a password that the user must not have, see
     /// [`PasswordRules`](super::PasswordRules); `Overloaded`; errors of the store.
     pub async fn set_password(&self, name: &str, password: &str) -> Result<()> {
-        let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
+        let user = self.directory.user(name)?.ok_or_else(|| unknown_name_error("user", name))?;
         self.replace_password(&user, password, |_| Ok(())).await
     }
 
@@ -111,7 +111,7 @@ impl Changing<'_> {
     /// stand.
     ///
     /// # Errors
-    /// Those of [`Changing::set_password`]; `PermissionDenied` if the user has another password by
+    /// Those of [`DirectoryEditor::set_password`]; `PermissionDenied` if the user has another password by
     /// now, or is disabled.
     pub async fn change_password(&self, known: &User, password: &str) -> Result<()> {
         let is_good = |user: &User| {
@@ -132,7 +132,7 @@ impl Changing<'_> {
             // The present rules don't matter: the password is not a new one.
             let hash = self.directory.passwords.hash_again(password).await?;
             self.write(user.place(), |old: Option<User>, _| {
-                let mut now = old.ok_or_else(|| unknown("user", &user.name))?;
+                let mut now = old.ok_or_else(|| unknown_name_error("user", &user.name))?;
                 if now.password == user.password {
                     now.password = Some(hash);
                 }
@@ -161,7 +161,7 @@ impl Changing<'_> {
     ) -> Result<()> {
         let hash = self.directory.hash(&user.name, password).await?;
         self.write(user.place(), |old: Option<User>, now_ms| {
-            let mut user = old.ok_or_else(|| unknown("user", &user.name))?;
+            let mut user = old.ok_or_else(|| unknown_name_error("user", &user.name))?;
             check(&user)?;
             user.take_password(Some(hash), now_ms);
             Ok(user)
@@ -175,7 +175,7 @@ impl Changing<'_> {
     ///
     /// # Errors
     /// `InvalidName`; `DuplicatedName`, also if folders of that name are another user's; those of
-    /// [`Changing::set_password`] for a password; errors of the store.
+    /// [`DirectoryEditor::set_password`] for a password; errors of the store.
     pub async fn make_user(&self, user: User, password: Option<&str>) -> Result<()> {
         let name = Name::for_user(&user.name)?;
         let taken = || Error::duplicated(format!("There is a user `{name}` already."), Some(name.as_ref()));
@@ -202,7 +202,7 @@ impl Changing<'_> {
     /// password ends the user's sessions; disabling also ends the keys.
     ///
     /// # Errors
-    /// `ObjectNotFound`; errors of `change`; those of [`Changing::set_password`] for a password;
+    /// `ObjectNotFound`; errors of `change`; those of [`DirectoryEditor::set_password`] for a password;
     /// errors of the store.
     pub async fn edit_user(
         &self,
@@ -210,10 +210,10 @@ impl Changing<'_> {
         password: Option<&str>,
         change: impl FnOnce(&mut User) -> Result<()>,
     ) -> Result<()> {
-        let user = self.directory.user(name)?.ok_or_else(|| unknown("user", name))?;
+        let user = self.directory.user(name)?.ok_or_else(|| unknown_name_error("user", name))?;
         let hash = self.hash(&user.name, password).await?;
         self.write(user.place(), |old: Option<User>, now_ms| {
-            let old = old.ok_or_else(|| unknown("user", name))?;
+            let old = old.ok_or_else(|| unknown_name_error("user", name))?;
             let mut user = old.clone();
             change(&mut user)?;
             user.keep_from(old);

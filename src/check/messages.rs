@@ -7,21 +7,21 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use stet_actors::count::counted;
-use stet_actors::store::{Range, Row, StoreError, Table, View, decode_value};
+use stet_actors::count::count_with_noun;
+use stet_actors::store::{KeyRange, ReadLevel, Row, StoreError, Table, decode_value};
 use stet_store::RedbStore;
 
-use super::Report;
-use crate::messages::{Copies, Entry, Message, id_of};
+use super::CheckReport;
+use crate::messages::{Message, MessageCopies, MessageEntry, id_of};
 
 /// Number of messages of a batch: 24 MB.
 pub(super) const LOT: usize = 1 << 20;
 
 /// Checks all messages, `most` at a time.
-pub(super) fn check(store: &RedbStore, most: usize, report: &mut Report) -> Result<(), StoreError> {
+pub(super) fn check(store: &RedbStore, most: usize, report: &mut CheckReport) -> Result<(), StoreError> {
     let mut from = 0;
     loop {
-        let mut lot = Lot::read(store, from, most, report)?;
+        let mut lot = MessageBatch::read(store, from, most, report)?;
         lot.look_for_entries(store, report)?;
         lot.look_for_counts(store, report)?;
         lot.report(report);
@@ -33,16 +33,16 @@ pub(super) fn check(store: &RedbStore, most: usize, report: &mut Report) -> Resu
 }
 
 /// A batch: the messages from one number on, up to the first of the next batch.
-struct Lot {
+struct MessageBatch {
     from: u64,
     /// The first number of the next batch; `None` if this is the last.
     to: Option<u64>,
     /// Sorted by number.
-    messages: Vec<Had>,
+    messages: Vec<MessageCounts>,
 }
 
 /// A message with its number of mailbox entries.
-struct Had {
+struct MessageCounts {
     number: u64,
     /// Number of entries found.
     entries: u32,
@@ -50,9 +50,9 @@ struct Had {
     counted: Option<u32>,
 }
 
-impl Lot {
-    fn read(store: &RedbStore, from: u64, most: usize, report: &mut Report) -> Result<Lot, StoreError> {
-        let mut lot = Lot { from, to: None, messages: Vec::new() };
+impl MessageBatch {
+    fn read(store: &RedbStore, from: u64, most: usize, report: &mut CheckReport) -> Result<MessageBatch, StoreError> {
+        let mut lot = MessageBatch { from, to: None, messages: Vec::new() };
         each(store, Table::Messages, lot.range(), |row: Result<Message, String>| {
             match row {
                 Err(fault) => report.fault(fault),
@@ -60,19 +60,19 @@ impl Lot {
                     lot.to = Some(number);
                     return ControlFlow::Break(());
                 }
-                Ok(Message { number, .. }) => lot.messages.push(Had { number, entries: 0, counted: None }),
+                Ok(Message { number, .. }) => lot.messages.push(MessageCounts { number, entries: 0, counted: None }),
             }
             ControlFlow::Continue(())
         })?;
         Ok(lot)
     }
 
-    fn look_for_entries(&mut self, store: &RedbStore, report: &mut Report) -> Result<(), StoreError> {
-        each(store, Table::Boxes, Range::prefix(&[]), |row: Result<Entry, String>| {
+    fn look_for_entries(&mut self, store: &RedbStore, report: &mut CheckReport) -> Result<(), StoreError> {
+        each(store, Table::Boxes, KeyRange::prefix(&[]), |row: Result<MessageEntry, String>| {
             match row {
                 // Each batch meets this fault; the first reports it.
                 Err(fault) if self.from == 0 => report.fault(fault),
-                Ok(Entry { user, side, number, .. }) if self.covers(number) => match self.find(number) {
+                Ok(MessageEntry { user, side, number, .. }) if self.covers(number) => match self.find(number) {
                     Some(message) => message.entries += 1,
                     None => {
                         let (table, message) = (Table::Boxes.name(), id_of(number));
@@ -85,11 +85,11 @@ impl Lot {
         })
     }
 
-    fn look_for_counts(&mut self, store: &RedbStore, report: &mut Report) -> Result<(), StoreError> {
-        each(store, Table::Copies, self.range(), |row: Result<Copies, String>| {
+    fn look_for_counts(&mut self, store: &RedbStore, report: &mut CheckReport) -> Result<(), StoreError> {
+        each(store, Table::Copies, self.range(), |row: Result<MessageCopies, String>| {
             match row {
                 Err(fault) => report.fault(fault),
-                Ok(Copies { number, count }) => match self.find(number) {
+                Ok(MessageCopies { number, count }) => match self.find(number) {
                     Some(message) => message.counted = Some(count),
                     None => {
                         report.fault(format!("{} {}: the message is not there", Table::Copies.name(), id_of(number)))
@@ -100,15 +100,15 @@ impl Lot {
         })
     }
 
-    fn report(&self, report: &mut Report) {
-        for Had { number, entries, counted: noted } in &self.messages {
+    fn report(&self, report: &mut CheckReport) {
+        for MessageCounts { number, entries, counted: noted } in &self.messages {
             let place = format!("{} {}", Table::Messages.name(), id_of(*number));
             if *entries == 0 {
                 report.fault(format!("{place}: nobody has it"));
             }
             if *noted != Some(*entries) {
                 let said = noted.map_or("nothing".to_owned(), |noted| noted.to_string());
-                let boxes = counted(*entries, "box");
+                let boxes = count_with_noun(*entries, "box");
                 report.fault(format!("{place}: it is in {boxes}, and {} says {said}", Table::Copies.name()));
             }
         }
@@ -118,16 +118,16 @@ impl Lot {
         number >= self.from && self.to.is_none_or(|to| number < to)
     }
 
-    fn find(&mut self, number: u64) -> Option<&mut Had> {
+    fn find(&mut self, number: u64) -> Option<&mut MessageCounts> {
         let place = self.messages.binary_search_by_key(&number, |message| message.number).ok()?;
         self.messages.get_mut(place)
     }
 
     /// Returns the range of the rows that are stored by these numbers.
-    fn range(&self) -> Range {
+    fn range(&self) -> KeyRange {
         let key = |number: u64| Bytes::copy_from_slice(&number.to_be_bytes());
         let from = if self.from == 0 { Bytes::new() } else { key(self.from) };
-        Range { from, to: self.to.map(key) }
+        KeyRange { from, to: self.to.map(key) }
     }
 }
 
@@ -135,10 +135,10 @@ impl Lot {
 fn each<R: Row>(
     store: &RedbStore,
     table: Table,
-    range: Range,
+    range: KeyRange,
     mut row: impl FnMut(Result<R, String>) -> ControlFlow<()>,
 ) -> Result<(), StoreError> {
-    store.for_each_in(View::Committed, table, range, |key, value| {
+    store.for_each_in(ReadLevel::Committed, table, range, |key, value| {
         let place = || format!("{} {}", table.name(), key.escape_ascii());
         row(match decode_value::<R>(R::FORMAT, value) {
             Ok(found) if found.place().key == *key => Ok(found),

@@ -19,12 +19,12 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::families::Families;
 use stet_actors::id::Loid;
 use stet_actors::object::{NameCounts, referrers};
 use stet_actors::proof::place_of;
-use stet_actors::store::{Look, StoreError, Table, View};
+use stet_actors::store::{ReadLevel, RowReader, StoreError, Table};
 use stet_store::RedbStore;
 
 use crate::content::{ContentStore, identity};
@@ -34,7 +34,7 @@ const NAMED: usize = 10;
 
 /// The result of a check.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct CheckReport {
     /// Number of rows in each table, indexes included.
     pub rows: BTreeMap<&'static str, u64>,
     /// The first faults, one sentence each.
@@ -47,13 +47,13 @@ pub struct Report {
     pub unused_bytes: u64,
 }
 
-impl Report {
+impl CheckReport {
     /// Number of faults that are reported one by one; the rest is counted.
     const SHOWN: usize = 100;
 
     fn fault(&mut self, fault: String) {
         self.fault_count += 1;
-        if self.faults.len() < Report::SHOWN {
+        if self.faults.len() < CheckReport::SHOWN {
             self.faults.push(fault);
         }
     }
@@ -63,7 +63,7 @@ impl Report {
 ///
 /// # Errors
 /// Errors in reading the store.
-pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
+pub fn check(store: &RedbStore, content: &ContentStore) -> Result<CheckReport, StoreError> {
     check_of(Families::ALL, store, content)
 }
 
@@ -72,8 +72,8 @@ pub fn check(store: &RedbStore, content: &ContentStore) -> Result<Report, StoreE
 ///
 /// # Errors
 /// Errors in reading the store.
-pub fn check_in(data: &Path, store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
-    let mark = store.get(View::Committed, Table::Marks, identity::MARK)?;
+pub fn check_in(data: &Path, store: &RedbStore, content: &ContentStore) -> Result<CheckReport, StoreError> {
+    let mark = store.get(ReadLevel::Committed, Table::Marks, identity::MARK)?;
     let mut report = check(store, content)?;
     if let Some(Err(foreign)) = mark.map(|mark| identity::compare(&mark, data)) {
         // Faults that follow from this one are less helpful, so it comes first.
@@ -85,18 +85,18 @@ pub fn check_in(data: &Path, store: &RedbStore, content: &ContentStore) -> Resul
 
 /// Checks the stored number of names in each folder against the names. Returns the number of
 /// folders that have any.
-fn check_counts(store: &RedbStore, report: &mut Report) -> Result<u64, StoreError> {
+fn check_counts(store: &RedbStore, report: &mut CheckReport) -> Result<u64, StoreError> {
     let mut wanted = NameCounts::default();
-    store.for_each(View::Committed, Table::Names, |key, _| {
+    store.for_each(ReadLevel::Committed, Table::Names, |key, _| {
         wanted.add(key);
         ControlFlow::<()>::Continue(())
     })?;
     let mut folders = 0;
     for (folder, count) in wanted.entries() {
         folders += 1;
-        if store.get(View::Committed, Table::NameCounts, &folder)?.is_none_or(|there| there != count[..]) {
+        if store.get(ReadLevel::Committed, Table::NameCounts, &folder)?.is_none_or(|there| there != count[..]) {
             let folder = Loid::from_key(&folder).map_or_else(|| "something".to_owned(), |folder| folder.to_string());
-            let names = counted(u64::from_be_bytes(count), "name");
+            let names = count_with_noun(u64::from_be_bytes(count), "name");
             report.fault(format!("{folder} has {names}, and the index {} says otherwise", Table::NameCounts.name()));
         }
     }
@@ -104,16 +104,16 @@ fn check_counts(store: &RedbStore, report: &mut Report) -> Result<u64, StoreErro
 }
 
 /// [`check`] with a given list of families.
-fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Result<Report, StoreError> {
-    let mut report = Report::default();
+fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Result<CheckReport, StoreError> {
+    let mut report = CheckReport::default();
     // The number of entries that each index must have.
     let mut expected = BTreeMap::new();
     for table in Table::ALL.iter().filter(|table| !table.is_index()) {
         let mut failed = None;
         let mut count = 0;
-        store.for_each(View::Committed, *table, |key, value| {
+        store.for_each(ReadLevel::Committed, *table, |key, value| {
             count += 1;
-            let mut check = rows::Check { families, store, content, expected: &mut expected, report: &mut report };
+            let mut check = rows::RowCheck { families, store, content, expected: &mut expected, report: &mut report };
             match check.row(*table, key, value) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
@@ -133,7 +133,7 @@ fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Re
     // All expected entries were found, so an index with the same number of entries has no others.
     for table in Table::ALL.iter().filter(|table| table.is_index()) {
         let mut count = 0u64;
-        store.for_each(View::Committed, *table, |_, _| {
+        store.for_each(ReadLevel::Committed, *table, |_, _| {
             count += 1;
             ControlFlow::<()>::Continue(())
         })?;
@@ -143,13 +143,13 @@ fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Re
             report.fault(format!(
                 "the index {} has {}, where the rows give {wanted}",
                 table.name(),
-                counted(count, "entry")
+                count_with_noun(count, "entry")
             ));
         }
     }
     let mut unused = (0, 0);
     let mut failed = None;
-    let listed = content.for_each(|sha256, size| match referrers(store, View::Committed, sha256, NAMED) {
+    let listed = content.for_each(|sha256, size| match referrers(store, ReadLevel::Committed, sha256, NAMED) {
         Ok(rows) if rows.is_empty() => unused = (unused.0 + 1, unused.1 + size),
         Ok(rows) => {
             if let Some(damage) = content.damage_of(sha256) {

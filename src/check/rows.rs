@@ -4,30 +4,32 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::families::Families;
 use stet_actors::id::Loid;
-use stet_actors::object::{Content, Draft, Link, Record, Remainder, SmallBody, Stored, Task, Version};
-use stet_actors::proof::{Proof, readable};
+use stet_actors::object::{
+    Content, ContentLocation, Draft, Link, Record, Remainder, RemainderTask, SmallBody, Version,
+};
+use stet_actors::proof::{Proof, format_key};
 use stet_actors::rows::{index_of, owner_of};
-use stet_actors::store::{Key, Look, Row, StoreError, Table, View, decode_value};
+use stet_actors::store::{ReadLevel, Row, RowPlace, RowReader, StoreError, Table, decode_value};
 use stet_store::RedbStore;
 
-use super::Report;
+use super::CheckReport;
 use crate::content::ContentStore;
 
 /// The state of a check of rows.
-pub(super) struct Check<'a> {
+pub(super) struct RowCheck<'a> {
     pub families: Families,
     pub store: &'a RedbStore,
     pub content: &'a ContentStore,
     pub expected: &'a mut BTreeMap<Table, u64>,
-    pub report: &'a mut Report,
+    pub report: &'a mut CheckReport,
 }
 
-impl Check<'_> {
+impl RowCheck<'_> {
     pub fn row(&mut self, table: Table, key: &Bytes, value: &Bytes) -> Result<(), StoreError> {
-        let place = format!("{} {}", table.name(), readable(key));
+        let place = format!("{} {}", table.name(), format_key(key));
         let entries = match index_of(self.families, table, key, value) {
             Ok(entries) => entries,
             Err(error) => {
@@ -56,7 +58,7 @@ impl Check<'_> {
             Table::Bodies => self.small_body(&place, key),
             Table::Versions => {
                 let version: Version = decode_value(Version::FORMAT, value)?;
-                let body = Key { table: Table::Bodies, key: key.clone() };
+                let body = RowPlace { table: Table::Bodies, key: key.clone() };
                 self.proof(|proof| proof.bytes(&place, &version.content, &body))
             }
             Table::Drafts => {
@@ -82,12 +84,12 @@ impl Check<'_> {
             || self.there(Table::PartOf, object)?)
     }
 
-    fn get(&self, key: &Key) -> Result<Option<Bytes>, StoreError> {
-        self.store.get(View::Committed, key.table, &key.key)
+    fn get(&self, key: &RowPlace) -> Result<Option<Bytes>, StoreError> {
+        self.store.get(ReadLevel::Committed, key.table, &key.key)
     }
 
     fn there(&self, table: Table, loid: Loid) -> Result<bool, StoreError> {
-        Ok(self.store.get(View::Committed, table, &loid.to_key())?.is_some())
+        Ok(self.store.get(ReadLevel::Committed, table, &loid.to_key())?.is_some())
     }
 
     fn object(&mut self, place: &str, record: &Record) -> Result<(), StoreError> {
@@ -96,7 +98,7 @@ impl Check<'_> {
                 self.report.fault(format!("{place}: the folder it lies in, {folder}, is not there"));
             }
             (Some(bin), _)
-                if !self.there(Table::Recycled, bin.entry)? && !self.is_left(bin.entry, Task::Restore)? =>
+                if !self.there(Table::Recycled, bin.entry)? && !self.is_left(bin.entry, RemainderTask::Restore)? =>
             {
                 let entry = bin.entry;
                 self.report.fault(format!("{place}: what it was discarded with, {entry}, is not in the bin"));
@@ -113,27 +115,27 @@ impl Check<'_> {
     /// Reports whether a folder is being discarded or restored by a change of a subtree that is
     /// still in progress.
     fn is_under_way(&self, folder: Loid) -> Result<bool, StoreError> {
-        let key = Key { table: Table::Recycled, key: Bytes::copy_from_slice(&folder.to_key()) };
+        let key = RowPlace { table: Table::Recycled, key: Bytes::copy_from_slice(&folder.to_key()) };
         let record = self.get(&key)?.and_then(|record| decode_value::<Record>(Record::FORMAT, &record).ok());
         match record.and_then(|record| record.bin) {
-            Some(bin) => Ok(!Remainder::of(self.store, View::Committed, bin.entry, None, 1)?.is_empty()),
+            Some(bin) => Ok(!Remainder::of(self.store, ReadLevel::Committed, bin.entry, None, 1)?.is_empty()),
             None => Ok(false),
         }
     }
 
-    fn is_left(&self, entry: Loid, task: Task) -> Result<bool, StoreError> {
-        Remainder::is_left(self.store, View::Committed, entry, task)
+    fn is_left(&self, entry: Loid, task: RemainderTask) -> Result<bool, StoreError> {
+        Remainder::is_left(self.store, ReadLevel::Committed, entry, task)
     }
 
     /// Checks that the remaining work of a subtree's change can be done.
     fn remainder(&mut self, place: &str, remainder: &Remainder) -> Result<(), StoreError> {
         let Remainder { entry, task, folder, .. } = remainder;
-        let wanted = if *task == Task::Restore { Table::Objects } else { Table::Recycled };
+        let wanted = if *task == RemainderTask::Restore { Table::Objects } else { Table::Recycled };
         if !self.there(wanted, *entry)? {
             self.report
                 .fault(format!("{place}: {entry}, of which more is left to be done, is not in {}", wanted.name()));
         }
-        let fits = if *task == Task::Gather { self.there(Table::Recycled, *folder)? } else { folder == entry };
+        let fits = if *task == RemainderTask::Gather { self.there(Table::Recycled, *folder)? } else { folder == entry };
         if !fits {
             self.report.fault(format!("{place}: {folder}, in which more is left to be done, is not in the bin"));
         }
@@ -157,10 +159,10 @@ impl Check<'_> {
         };
         match stored {
             None => self.report.fault(format!("{place}: no version or draft has these bytes")),
-            Some(Ok(Stored::File)) => {
+            Some(Ok(ContentLocation::File)) => {
                 self.report.fault(format!("{place}: the bytes of its version or draft lie in a file, not here"));
             }
-            Some(Ok(Stored::Row) | Err(_)) => {}
+            Some(Ok(ContentLocation::Row) | Err(_)) => {}
         }
         Ok(())
     }
@@ -169,16 +171,20 @@ impl Check<'_> {
     fn proof<T>(&mut self, prove: impl FnOnce(&mut Proof<'_>) -> T) -> T {
         // Only the existence of a file is checked here; its bytes are verified once per file.
         let damage = |content: &Content, small: Option<&Bytes>| match (content.stored, small) {
-            (Stored::File, _) if self.content.is_there(content) => None,
-            (Stored::File, _) => {
+            (ContentLocation::File, _) if self.content.is_there(content) => None,
+            (ContentLocation::File, _) => {
                 let (path, size) = (self.content.path(&content.sha256), content.size);
-                Some(format!("its bytes are not there: {} is no file of {}", path.display(), counted(size, "byte")))
+                Some(format!(
+                    "its bytes are not there: {} is no file of {}",
+                    path.display(),
+                    count_with_noun(size, "byte")
+                ))
             }
-            (Stored::Row, Some(bytes)) if bytes.len() as u64 == content.size => {
+            (ContentLocation::Row, Some(bytes)) if bytes.len() as u64 == content.size => {
                 let same = content.sha256 == <[u8; 32]>::from(Sha256::digest(bytes));
                 (!same).then(|| "its bytes in the tables are damaged: they have another SHA-256".to_owned())
             }
-            (Stored::Row, _) => Some("its bytes are not there".to_owned()),
+            (ContentLocation::Row, _) => Some("its bytes are not there".to_owned()),
         };
         let mut report = |fault| self.report.fault(fault);
         prove(&mut Proof::new(self.store, &damage, &mut report))

@@ -26,9 +26,9 @@ pub(super) struct BadValue {
 }
 
 #[derive(Default)]
-struct Faults(Vec<BadValue>);
+struct ConfigFaults(Vec<BadValue>);
 
-impl Faults {
+impl ConfigFaults {
     fn unless(&mut self, well: bool, key: &str, wanted: &str, is: impl Display) {
         if !well {
             let sentence = format!("`{key}` must be {wanted}, but is `{is}`.");
@@ -65,7 +65,7 @@ fn is_name(name: &str) -> bool {
 impl Config {
     /// Returns all faults of the values.
     pub(super) fn faults(&self) -> Vec<BadValue> {
-        let mut faults = Faults::default();
+        let mut faults = ConfigFaults::default();
         self.check_service(&mut faults);
         self.check_memory(&mut faults);
         self.check_limits(&mut faults);
@@ -81,7 +81,7 @@ impl Config {
         faults.0
     }
 
-    fn check_service(&self, faults: &mut Faults) {
+    fn check_service(&self, faults: &mut ConfigFaults) {
         let server = &self.server;
         let address = server.listen.rsplit_once(':');
         // An IPv6 address needs brackets; without them its last part would be taken for the port.
@@ -148,7 +148,7 @@ impl Config {
         rest.split('/').all(is_segment) && !ServerConfig::OWN_PATHS.contains(&first) && !below_base
     }
 
-    fn check_memory(&self, faults: &mut Faults) {
+    fn check_memory(&self, faults: &mut ConfigFaults) {
         const MOST: u64 = 1 << 50;
         let (memory, limits) = (&self.memory, &self.limits);
         if memory.limit_bytes > 0 {
@@ -172,7 +172,7 @@ impl Config {
         faults.unless(parts <= memory.limit(), "memory.limit_bytes", &fit, memory.limit());
     }
 
-    fn check_limits(&self, faults: &mut Faults) {
+    fn check_limits(&self, faults: &mut ConfigFaults) {
         let limits = &self.limits;
         faults.within("limits.json_bytes", limits.json_bytes, 1024, MAX_BYTES);
         // The JSON reader itself stops at 128 levels.
@@ -207,7 +207,7 @@ impl Config {
         faults.within("limits.calls_per_minute", limits.calls_per_minute, 0, 6_000_000);
     }
 
-    fn check_auth(&self, faults: &mut Faults) {
+    fn check_auth(&self, faults: &mut ConfigFaults) {
         let auth = &self.auth;
         faults.seconds("auth.session_idle_seconds", auth.session_idle_seconds, 1);
         let absolute = auth.session_absolute_seconds;
@@ -228,7 +228,7 @@ impl Config {
         faults.within("auth.failure_window_seconds", auth.failure_window_seconds, 1, 86_400);
     }
 
-    fn check_cas(&self, faults: &mut Faults) {
+    fn check_cas(&self, faults: &mut ConfigFaults) {
         let cas = &self.auth.cas;
         let off = cas.server_url.is_empty();
         // Anyone who can change the traffic could log in as any user.
@@ -272,7 +272,7 @@ impl Config {
         }
     }
 
-    fn check_runtime(&self, faults: &mut Faults) {
+    fn check_runtime(&self, faults: &mut ConfigFaults) {
         let runtime = &self.runtime;
         faults.within("runtime.arbiters", runtime.arbiters, 0, 1024);
         faults.within("runtime.permits_per_container", runtime.permits_per_container, 1, 1 << 30);
@@ -290,7 +290,7 @@ impl Config {
         faults.within("runtime.objects_per_step", runtime.objects_per_step, 1, 10_000);
     }
 
-    fn check_messages(&self, faults: &mut Faults) {
+    fn check_messages(&self, faults: &mut ConfigFaults) {
         let messages = &self.messages;
         faults.within("messages.keep_days", messages.keep_days, 1, 36_500);
         faults.within("messages.per_box", messages.per_box, 10, 10_000);
@@ -313,7 +313,7 @@ impl Config {
         faults.within("smtp.queue", smtp.queue, 1, 1_000_000);
     }
 
-    fn check_events(&self, faults: &mut Faults) {
+    fn check_events(&self, faults: &mut ConfigFaults) {
         let events = &self.events;
         faults.within("events.followers", events.followers, 1, 1_000_000);
         faults.within("events.followers_per_container", events.followers_per_container, 1, 1_000_000);
@@ -323,7 +323,7 @@ impl Config {
         faults.within("events.keep_alive_seconds", events.keep_alive_seconds, 1, 3600);
     }
 
-    fn check_store(&self, faults: &mut Faults) {
+    fn check_store(&self, faults: &mut ConfigFaults) {
         let store = &self.store;
         // Larger values would have no effect: the memory for rows that are not in the tables yet is
         // limited.
@@ -339,7 +339,7 @@ impl Config {
         faults.within("store.small_body_bytes", store.small_body_bytes, 0, 1 << 20);
     }
 
-    fn check_content(&self, faults: &mut Faults) {
+    fn check_content(&self, faults: &mut ConfigFaults) {
         let content = &self.content;
         faults.seconds("content.collect_after_seconds", content.collect_after_seconds, 0);
         faults.within("content.lowres_pixels", content.lowres_pixels, 16, 4096);
@@ -351,7 +351,7 @@ impl Config {
         faults.within("content.scaling_wait_seconds", content.scaling_wait_seconds, 1, 300);
     }
 
-    fn check_lists(&self, faults: &mut Faults) {
+    fn check_lists(&self, faults: &mut ConfigFaults) {
         self.check_databases(faults);
         faults.unless(!self.connections.is_empty(), "connections", "a list with one entry at least", "");
         let mut ids = HashSet::new();
@@ -362,7 +362,7 @@ impl Config {
         }
     }
 
-    fn check_databases(&self, faults: &mut Faults) {
+    fn check_databases(&self, faults: &mut ConfigFaults) {
         let mut ids = HashSet::new();
         for database in &self.databases {
             faults.unless(database.id >= 1, "databases.id", "1 or more", database.id);
@@ -389,7 +389,7 @@ impl Config {
         faults.unless(!main.is_empty() || ids.contains(&1), "databases", wanted, listed);
     }
 
-    fn check_folders(&self, faults: &mut Faults) {
+    fn check_folders(&self, faults: &mut ConfigFaults) {
         let (drawer, folders) = (&self.drawer, &self.folders);
         faults.within("drawer.default_capacity", drawer.default_capacity, 1, 10_000);
         faults.folder("drawer.automatic_folder", &drawer.automatic_folder);

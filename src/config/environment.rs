@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use toml::{Table, Value};
 
 use super::ConfigError;
-use super::layers::{find, nested};
+use super::layers::{find, nest_value};
 
 const PREFIX: &str = "STET_";
 /// Separates the section from the key, whose own name may have single underscores.
@@ -20,7 +20,7 @@ const OTHERS: [&str; 5] =
 
 /// Returns the sorted names of the variables with this program's prefix that nothing reads.
 /// Variables with unknown keys are not among them: those are faults of the configuration.
-pub(super) fn unread(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
+pub(super) fn unread_names(environment: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
     let ours = environment.filter_map(|(name, _)| name.into_string().ok()).filter(|name| name.starts_with(PREFIX));
     let mut unread: Vec<_> =
         ours.filter(|name| !name[PREFIX.len()..].contains(SEPARATOR) && !OTHERS.contains(&name.as_str())).collect();
@@ -29,7 +29,7 @@ pub(super) fn unread(environment: impl Iterator<Item = (OsString, OsString)>) ->
 }
 
 /// One variable `STET_SECTION__KEY`, or `STET_SECTION__INNER__KEY` for a section inside a section.
-pub(super) struct Variable {
+pub(super) struct ConfigVariable {
     name: String,
     /// Section and key; between them the number of the entry, if the section is a list.
     path: Vec<String>,
@@ -39,7 +39,9 @@ pub(super) struct Variable {
 /// Returns the variables for the configuration, sorted by path. Entries of a list are sorted by
 /// number, since only the next one can be added. Variables without two underscores
 /// (`STET_ADMIN_PASSWORD`) are left out.
-pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>) -> Result<Vec<Variable>, ConfigError> {
+pub(super) fn variables(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<ConfigVariable>, ConfigError> {
     let mut found = Vec::new();
     for (name, value) in environment {
         let Some(name) = name.to_str() else { continue };
@@ -48,7 +50,7 @@ pub(super) fn variables(environment: impl Iterator<Item = (OsString, OsString)>)
             ConfigError::one(format!("The value of the environment variable {name} is no Unicode text."))
         })?;
         let path = path.split(SEPARATOR).map(str::to_ascii_lowercase).collect();
-        found.push(Variable { name: name.to_owned(), path, value });
+        found.push(ConfigVariable { name: name.to_owned(), path, value });
     }
     found.sort_by(|one, other| one.place().cmp(other.place()).then_with(|| one.name.cmp(&other.name)));
     Ok(found)
@@ -59,7 +61,7 @@ fn section_in<'a>(defaults: &'a Table, section: &str, inner: &str) -> Option<&'a
     defaults.get(section)?.as_table()?.get(inner)?.as_table()
 }
 
-impl Variable {
+impl ConfigVariable {
     /// Returns the path for comparison. Numbers are compared as numbers, because as texts the tenth
     /// is before the second.
     fn place(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
@@ -72,12 +74,12 @@ impl Variable {
             [section, key] => {
                 let key = format!("{section}.{key}");
                 let value = self.read_like(find(defaults, &key).ok_or_else(|| self.unknown())?)?;
-                Ok(nested(&key, value))
+                Ok(nest_value(&key, value))
             }
             [section, inner, key] if section_in(defaults, section, inner).is_some() => {
                 let key = format!("{section}.{inner}.{key}");
                 let value = self.read_like(find(defaults, &key).ok_or_else(|| self.unknown())?)?;
-                Ok(nested(&key, value))
+                Ok(nest_value(&key, value))
             }
             [list, number, key] => {
                 let like = defaults.get(list).and_then(|list| list.as_array()?.first()?.as_table()?.get(key));
@@ -109,7 +111,7 @@ impl Variable {
             return Err(ConfigError::one(fault));
         };
         entry.insert(key.to_owned(), value);
-        Ok(nested(list, entries.into()))
+        Ok(nest_value(list, entries.into()))
     }
 
     fn read_like(&self, like: &Value) -> Result<Value, ConfigError> {

@@ -6,16 +6,16 @@ use std::iter;
 use toml::{Table, Value};
 
 /// The values so far, sections within sections.
-pub(super) struct Layers {
+pub(super) struct ConfigLayers {
     values: Table,
     /// The source of each key that was set, for messages; defaults have none.
     sources: BTreeMap<String, String>,
 }
 
-impl Layers {
+impl ConfigLayers {
     /// Creates layers with the defaults alone.
-    pub(super) fn over(defaults: Table) -> Layers {
-        Layers { values: defaults, sources: BTreeMap::new() }
+    pub(super) fn over(defaults: Table) -> ConfigLayers {
+        ConfigLayers { values: defaults, sources: BTreeMap::new() }
     }
 
     /// Lays values over the present ones: sections are merged, and all else is replaced, lists as a
@@ -51,9 +51,9 @@ pub(super) fn find<'v>(values: &'v Table, key: &str) -> Option<&'v Value> {
 }
 
 /// Returns a table with `value` under the dotted key.
-pub(super) fn nested(key: &str, value: Value) -> Table {
+pub(super) fn nest_value(key: &str, value: Value) -> Table {
     match key.split_once('.') {
-        Some((section, rest)) => Table::from_iter([(section.to_owned(), nested(rest, value).into())]),
+        Some((section, rest)) => Table::from_iter([(section.to_owned(), nest_value(rest, value).into())]),
         None => Table::from_iter([(key.to_owned(), value)]),
     }
 }

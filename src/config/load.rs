@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_path_to_error::Segment;
 use toml::Table;
 
-use super::layers::Layers;
-use super::value::{Given, ValueError};
+use super::layers::ConfigLayers;
+use super::value::{ConfigValue, ValueError};
 use super::{Config, ConfigError, environment};
 
 /// The file that is read if none is named.
@@ -15,7 +15,7 @@ const FILE: &str = "config.toml";
 
 /// The values that the command line sets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Overrides {
+pub struct ConfigOverrides {
     /// `--data`
     pub data: Option<PathBuf>,
     /// `--listen`
@@ -24,7 +24,7 @@ pub struct Overrides {
 
 /// The sources of the configuration, for the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct ConfigOrigin {
     /// The file that was read, if one was.
     pub file: Option<PathBuf>,
     /// The source of the data directory: an option, a variable or the file; `None` for the default.
@@ -37,7 +37,7 @@ impl Config {
     ///
     /// # Errors
     /// The named file does not exist, or a value is invalid.
-    pub fn load(named: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
+    pub fn load(named: Option<&Path>, overrides: &ConfigOverrides) -> Result<Config, ConfigError> {
         Config::layered(Config::file(named)?, std::env::vars_os(), overrides)
     }
 
@@ -59,17 +59,17 @@ impl Config {
     /// Returns the environment variables with this program's prefix that it does not read: keys
     /// with one underscore instead of two, and names that are no longer known.
     pub fn unread_variables() -> Vec<String> {
-        environment::unread(std::env::vars_os())
+        environment::unread_names(std::env::vars_os())
     }
 
     /// Loads the configuration from an existing file, or none, and a given environment.
     pub(super) fn layered(
         file: Option<&Path>,
         environment: impl Iterator<Item = (OsString, OsString)>,
-        overrides: &Overrides,
+        overrides: &ConfigOverrides,
     ) -> Result<Config, ConfigError> {
         let defaults = defaults()?;
-        let mut layers = Layers::over(defaults.clone());
+        let mut layers = ConfigLayers::over(defaults.clone());
         if let Some(file) = file {
             layers.lay(read(file)?, &file.display().to_string());
             // Faults of the file are reported before the environment is laid over it.
@@ -83,7 +83,7 @@ impl Config {
         overrides.apply(&mut config);
         let source = |key: &str| overrides.option(key).or_else(|| layers.source(key));
         config.origin =
-            Origin { file: file.map(Path::to_owned), directory: source("data.directory").map(ToOwned::to_owned) };
+            ConfigOrigin { file: file.map(Path::to_owned), directory: source("data.directory").map(ToOwned::to_owned) };
         let faults = config.faults();
         if faults.is_empty() {
             return Ok(config);
@@ -93,7 +93,7 @@ impl Config {
     }
 }
 
-impl Overrides {
+impl ConfigOverrides {
     fn apply(&self, config: &mut Config) {
         if let Some(directory) = &self.data {
             config.data.directory.clone_from(directory);
@@ -133,8 +133,8 @@ fn read(file: &Path) -> Result<Table, ConfigError> {
 }
 
 /// Reads the layers as the configuration; the error names the key and where it was set.
-fn config(layers: &Layers) -> Result<Config, ConfigError> {
-    let values = Given(layers.values().clone().into());
+fn config(layers: &ConfigLayers) -> Result<Config, ConfigError> {
+    let values = ConfigValue(layers.values().clone().into());
     serde_path_to_error::deserialize(values).map_err(|error| {
         let path: Vec<_> = error.path().iter().map(name).collect();
         let key = path.join(".");

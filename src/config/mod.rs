@@ -46,7 +46,7 @@ pub use self::content::ContentConfig;
 pub(crate) use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
-pub use self::load::{Origin, Overrides};
+pub use self::load::{ConfigOrigin, ConfigOverrides};
 pub use self::memory::{CacheShares, MemoryConfig, machine_memory};
 pub use self::messages::{MessagesConfig, SmtpConfig, SmtpSecurity};
 pub use self::repository::{
@@ -64,7 +64,7 @@ pub use self::templates::{LiveblogConfig, StoryConfig, TopicConfig, TopicPlanCon
 pub struct Config {
     /// The sources of the values.
     #[serde(skip)]
-    pub origin: Origin,
+    pub origin: ConfigOrigin,
     /// The server's address, threads and connections.
     pub server: ServerConfig,
     /// The data directory.
@@ -118,7 +118,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            origin: Origin::default(),
+            origin: ConfigOrigin::default(),
             server: ServerConfig::default(),
             data: DataConfig::default(),
             log: LogConfig::default(),

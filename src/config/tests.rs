@@ -9,21 +9,21 @@ use super::*;
 const DOCUMENTED: &str = include_str!("../../config.toml");
 
 /// The configuration from a file's text, variables and the command line.
-fn config(file: &str, variables: &[(&str, &str)], overrides: &Overrides) -> Result<Config, ConfigError> {
+fn config(file: &str, variables: &[(&str, &str)], overrides: &ConfigOverrides) -> Result<Config, ConfigError> {
     let directory = tempfile::tempdir().expect("a directory for temporary files");
     let path = directory.path().join("config.toml");
     fs::write(&path, file).expect("it was just made");
     let variables = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     // How the values were found is none of them.
-    Config::layered(Some(&path), variables, overrides).map(|found| Config { origin: Origin::default(), ..found })
+    Config::layered(Some(&path), variables, overrides).map(|found| Config { origin: ConfigOrigin::default(), ..found })
 }
 
 fn from_file(file: &str) -> Result<Config, ConfigError> {
-    config(file, &[], &Overrides::default())
+    config(file, &[], &ConfigOverrides::default())
 }
 
 fn from_variables(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
-    config("", variables, &Overrides::default())
+    config("", variables, &ConfigOverrides::default())
 }
 
 fn fault(result: Result<Config, ConfigError>) -> String {
@@ -79,7 +79,7 @@ fn every_key_in_the_documented_file_has_a_comment_of_its_own() {
 fn the_file_wins_over_the_defaults_the_environment_over_the_file_and_the_command_line_over_all() {
     let file = "[server]\nlisten = 'file:1'\nworkers = 2\n[data]\ndirectory = 'file'\n[runtime]\npermits = 7";
     let variables = [("STET_SERVER__LISTEN", "environment:2"), ("STET_DATA__DIRECTORY", "environment")];
-    let overrides = Overrides { data: Some("option".into()), listen: None };
+    let overrides = ConfigOverrides { data: Some("option".into()), listen: None };
     let config = config(file, &variables, &overrides).expect("all values are well");
     assert_eq!(config.server.listen, "environment:2");
     assert_eq!(config.data.directory, Path::new("option"));
@@ -90,9 +90,9 @@ fn the_file_wins_over_the_defaults_the_environment_over_the_file_and_the_command
 #[test]
 fn a_file_that_is_named_must_be_there() {
     let missing = Path::new("/nowhere/stet.toml");
-    assert_says(&fault(Config::load(Some(missing), &Overrides::default())), &["/nowhere/stet.toml"]);
-    assert_says(&fault(Config::load(Some(Path::new("/")), &Overrides::default())), &["directory", "/"]);
-    let none = Config::layered(None, std::iter::empty(), &Overrides::default());
+    assert_says(&fault(Config::load(Some(missing), &ConfigOverrides::default())), &["/nowhere/stet.toml"]);
+    assert_says(&fault(Config::load(Some(Path::new("/")), &ConfigOverrides::default())), &["directory", "/"]);
+    let none = Config::layered(None, std::iter::empty(), &ConfigOverrides::default());
     assert_eq!(none, Ok(Config::default()));
 }
 
@@ -139,7 +139,7 @@ fn text_that_is_no_toml_is_reported_with_its_line() {
 fn variables_that_nothing_reads_are_told() {
     let given =
         ["STET_SERVER_LISTEN", "STET_SERVER__LISTEN", "STET_ADMIN_PASSWORD", "STET_ADMIN_PASWORD", "STETSON", "PATH"];
-    let unread = super::environment::unread(given.map(|name| (name.into(), "x".into())).into_iter());
+    let unread = super::environment::unread_names(given.map(|name| (name.into(), "x".into())).into_iter());
     assert_eq!(unread, ["STET_ADMIN_PASWORD", "STET_SERVER_LISTEN"]);
 }
 
@@ -342,14 +342,14 @@ fn all_values_out_of_bounds_are_reported_at_once() {
 
 #[test]
 fn a_bad_value_on_the_command_line_is_named_with_its_option() {
-    let overrides = Overrides { data: None, listen: Some("nowhere".to_owned()) };
+    let overrides = ConfigOverrides { data: None, listen: Some("nowhere".to_owned()) };
     assert_says(&fault(config("", &[], &overrides)), &["server.listen", "`nowhere`", "--listen"]);
 }
 
 #[test]
 fn usual_addresses_and_base_paths_are_accepted() {
     for listen in ["127.0.0.1:0", "localhost:8080", "[::1]:8080", "0.0.0.0:65535"] {
-        let overrides = Overrides { data: None, listen: Some(listen.to_owned()) };
+        let overrides = ConfigOverrides { data: None, listen: Some(listen.to_owned()) };
         assert!(config("", &[], &overrides).is_ok(), "{listen}");
     }
     for base in ["/swing/api/rest", "/restAPI/rest", ""] {

@@ -72,17 +72,17 @@ impl fmt::Display for ValueError {
 impl std::error::Error for ValueError {}
 
 /// A value, for serde to read.
-pub(super) struct Given(pub(super) Value);
+pub(super) struct ConfigValue(pub(super) Value);
 
-impl IntoDeserializer<'_, ValueError> for Given {
-    type Deserializer = Given;
+impl IntoDeserializer<'_, ValueError> for ConfigValue {
+    type Deserializer = ConfigValue;
 
-    fn into_deserializer(self) -> Given {
+    fn into_deserializer(self) -> ConfigValue {
         self
     }
 }
 
-impl<'de> Deserializer<'de> for Given {
+impl<'de> Deserializer<'de> for ConfigValue {
     type Error = ValueError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
@@ -92,9 +92,11 @@ impl<'de> Deserializer<'de> for Given {
             Value::Float(number) => visitor.visit_f64(number),
             Value::Boolean(value) => visitor.visit_bool(value),
             Value::Datetime(time) => visitor.visit_string(time.to_string()),
-            Value::Array(entries) => SeqDeserializer::new(entries.into_iter().map(Given)).deserialize_any(visitor),
+            Value::Array(entries) => {
+                SeqDeserializer::new(entries.into_iter().map(ConfigValue)).deserialize_any(visitor)
+            }
             Value::Table(values) => {
-                let values = values.into_iter().map(|(key, value)| (key, Given(value)));
+                let values = values.into_iter().map(|(key, value)| (key, ConfigValue(value)));
                 MapDeserializer::new(values).deserialize_any(visitor)
             }
         }
@@ -117,7 +119,7 @@ impl<'de> Deserializer<'de> for Given {
         match self.0 {
             // An array would be read as the values of its keys, in their order.
             Value::Array(_) => Err(de::Error::invalid_type(Unexpected::Seq, &visitor)),
-            other => Given(other).deserialize_any(visitor),
+            other => ConfigValue(other).deserialize_any(visitor),
         }
     }
 
@@ -129,7 +131,7 @@ impl<'de> Deserializer<'de> for Given {
     ) -> Result<V::Value, ValueError> {
         match self.0 {
             Value::String(text) => text.into_deserializer().deserialize_enum(name, variants, visitor),
-            other => Given(other).deserialize_any(visitor),
+            other => ConfigValue(other).deserialize_any(visitor),
         }
     }
 

@@ -3,9 +3,9 @@
 use std::fmt::Display;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{Content as StoredContent, SmallBody, Stored, Version};
+use stet_actors::object::{Content as StoredContent, ContentLocation, SmallBody, Version};
 use stet_actors::repository::Reader;
-use stet_actors::store::{Key, View};
+use stet_actors::store::{ReadLevel, RowPlace};
 
 use crate::content::{ContentReader, ContentStore};
 
@@ -14,18 +14,18 @@ const TRIES: usize = 16;
 
 /// A content with the place of its bytes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct LocatedContent {
     /// The content's record.
     pub content: StoredContent,
     /// Key of the row with the bytes, if they are small.
-    pub small: Key,
+    pub small: RowPlace,
     /// Time at which the bytes were written, epoch seconds.
     pub at: u64,
 }
 
-impl From<Version> for Found {
-    fn from(version: Version) -> Found {
-        Found { small: SmallBody::key(version.loid), content: version.content, at: version.at }
+impl From<Version> for LocatedContent {
+    fn from(version: Version) -> LocatedContent {
+        LocatedContent { small: SmallBody::key(version.loid), content: version.content, at: version.at }
     }
 }
 
@@ -36,26 +36,26 @@ impl From<Version> for Found {
 /// # Errors
 /// Errors of `found`; `Overloaded` when the content is replaced again and again; `ObjectNotFound`;
 /// errors of disk and store.
-pub async fn opened<E: From<Error>>(
+pub async fn open_consistently<E: From<Error>>(
     repository: &Reader,
     files: &ContentStore,
     named: impl Display,
-    found: impl Fn() -> Result<Found, E>,
-) -> Result<(Found, ContentReader), E> {
+    found: impl Fn() -> Result<LocatedContent, E>,
+) -> Result<(LocatedContent, ContentReader), E> {
     for _ in 0..TRIES {
         let first = found()?;
         let reader = match first.content.stored {
             // A file is named by its hash: if it exists it is the right one.
-            Stored::File => match files.open_if_there(&first.content).await {
+            ContentLocation::File => match files.open_if_there(&first.content).await {
                 Ok(Some(reader)) => return Ok((first, reader)),
                 _ if found()? != first => continue,
                 // The row still refers to the file, so a missing one is an error.
                 Ok(None) => files.open_content(&first.content).await,
                 Err(error) => Err(error),
             },
-            Stored::Row => small(repository, &first.small, &named),
+            ContentLocation::Row => open_small(repository, &first.small, &named),
         };
-        if first.content.stored == Stored::File || found()? == first {
+        if first.content.stored == ContentLocation::File || found()? == first {
             return Ok((first, reader?));
         }
     }
@@ -63,8 +63,8 @@ pub async fn opened<E: From<Error>>(
     Err(Error::new(Code::Overloaded, message).with_source(named).into())
 }
 
-fn small(repository: &Reader, place: &Key, named: &impl Display) -> Result<ContentReader> {
-    let bytes = repository.look().get(View::Committed, place.table, &place.key).map_err(|error| {
+fn open_small(repository: &Reader, place: &RowPlace, named: &impl Display) -> Result<ContentReader> {
+    let bytes = repository.look().get(ReadLevel::Committed, place.table, &place.key).map_err(|error| {
         tracing::error!(%named, %error, "the bytes of a content can't be read");
         Error::internal()
     })?;
@@ -84,7 +84,7 @@ mod tests {
     use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
     use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{Change, ChangeSet, Row, Store, encode_value};
+    use stet_actors::store::{ChangeSet, Row, RowChange, Store, encode_value};
 
     use super::*;
 
@@ -119,14 +119,14 @@ mod tests {
         fn put(&self, content: &StoredContent, small: Option<Bytes>) {
             let version = Version { loid: VERSION, author: "editor".into(), at: 1, content: content.clone() };
             let mut set = ChangeSet::fence(self.store.epoch(), |_| ());
-            let Key { table, key } = version.place();
-            set.changes.push(Change { table, key, value: Some(encode_value(Version::FORMAT, &version)) });
-            let Key { table, key } = SmallBody::key(VERSION);
-            set.changes.push(Change { table, key, value: small });
+            let RowPlace { table, key } = version.place();
+            set.changes.push(RowChange { table, key, value: Some(encode_value(Version::FORMAT, &version)) });
+            let RowPlace { table, key } = SmallBody::key(VERSION);
+            set.changes.push(RowChange { table, key, value: small });
             self.store.submit(set).expect("it is taken");
         }
 
-        fn found(&self) -> Result<Found> {
+        fn found(&self) -> Result<LocatedContent> {
             let key = Version::key(VERSION);
             let version: Option<Version> = self.repository.row(key.table, &key.key)?;
             Ok(version.ok_or_else(|| Error::not_found(VERSION))?.into())
@@ -134,7 +134,7 @@ mod tests {
 
         /// Returns the result of a reader if `meanwhile` happens between its reads, and the number
         /// of reads.
-        async fn opened(&self, meanwhile: impl Fn(usize)) -> (Result<(Found, Bytes)>, usize) {
+        async fn opened(&self, meanwhile: impl Fn(usize)) -> (Result<(LocatedContent, Bytes)>, usize) {
             let looks = Cell::new(0);
             let found = || {
                 let found = self.found();
@@ -143,7 +143,7 @@ mod tests {
                 found
             };
             let outcome = async {
-                let (found, reader) = opened(&self.repository, &self.files, VERSION, found).await?;
+                let (found, reader) = open_consistently(&self.repository, &self.files, VERSION, found).await?;
                 Ok((found, reader.read_all().await?))
             };
             (outcome.await, looks.get())
@@ -167,7 +167,7 @@ mod tests {
             (&small, &large, None, "rather large"),
             (&large, &other, Some("new"), "rather large"),
         ] {
-            ground.put(before, (before.stored == Stored::Row).then(|| "small".into()));
+            ground.put(before, (before.stored == ContentLocation::Row).then(|| "small".into()));
             let (outcome, _) = ground
                 .opened(|look| {
                     if look == 1 {
@@ -197,7 +197,7 @@ mod tests {
     async fn a_file_that_is_gone_because_the_content_was_replaced_is_no_failure() {
         let ground = Ground::new().await;
         let small = ground.replace(b"small").await;
-        let lost = StoredContent { size: 9, sha256: [1; 32], stored: Stored::File, ..small.clone() };
+        let lost = StoredContent { size: 9, sha256: [1; 32], stored: ContentLocation::File, ..small.clone() };
         ground.put(&lost, None);
         let (outcome, _) = ground
             .opened(|look| {

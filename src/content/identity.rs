@@ -18,7 +18,7 @@ use std::path::Path;
 use bytes::Bytes;
 use stet_actors::error::Result;
 use stet_actors::repository::Repository;
-use stet_actors::store::{Change, Look, Range, StoreError, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, RowChange, RowReader, StoreError, Table};
 
 use super::{ContentStore, sync_folder};
 
@@ -33,22 +33,22 @@ const LOOKED_FOR: usize = 1_000;
 
 /// The identity of contents: 32 hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Identity(String);
+pub(crate) struct ContentIdentity(String);
 
-impl Identity {
-    fn new() -> Identity {
-        Identity(format!("{:032x}", rand::random::<u128>()))
+impl ContentIdentity {
+    fn new() -> ContentIdentity {
+        ContentIdentity(format!("{:032x}", rand::random::<u128>()))
     }
 
-    fn read(text: &[u8]) -> Option<Identity> {
+    fn read(text: &[u8]) -> Option<ContentIdentity> {
         let text = str::from_utf8(text).ok()?.trim();
         let well = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        well.then(|| Identity(text.to_owned()))
+        well.then(|| ContentIdentity(text.to_owned()))
     }
 
     /// Returns the identity of the contents in the data directory `data`; `None` if the file is
     /// missing. A malformed identity counts as that of another directory.
-    fn in_folder(data: &Path) -> io::Result<Option<Identity>> {
+    fn in_folder(data: &Path) -> io::Result<Option<ContentIdentity>> {
         // Read beyond the length of an identity, so that a longer text is no identity.
         let mut text = Vec::new();
         match File::open(super::folder_in(data).join(FILE)) {
@@ -56,26 +56,29 @@ impl Identity {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(error) => return Err(error),
         };
-        Ok(Some(Identity::read(&text).unwrap_or_else(|| Identity(String::from_utf8_lossy(&text).into_owned()))))
+        Ok(Some(
+            ContentIdentity::read(&text)
+                .unwrap_or_else(|| ContentIdentity(String::from_utf8_lossy(&text).into_owned())),
+        ))
     }
 }
 
 /// The reason why contents do not belong to the tables: a sentence with the remedy.
-pub(crate) type Foreign = String;
+pub(crate) type ContentMismatch = String;
 
 /// Compares the contents in the data directory `data` with `mark`, the value of the mark in its
 /// tables.
 ///
 /// # Errors
 /// The contents are missing, or another directory's.
-pub(crate) fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), Foreign> {
+pub(crate) fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), ContentMismatch> {
     let folder = super::folder_in(data);
     let shown = folder.display();
     let advice = "mount the disk that they are on, or restore a backup of the whole directory, contents included";
-    let Some(wanted) = Identity::read(mark) else {
+    let Some(wanted) = ContentIdentity::read(mark) else {
         return Err("the tables don't say which contents are theirs: their mark can't be understood".to_owned());
     };
-    match Identity::in_folder(data) {
+    match ContentIdentity::in_folder(data) {
         Ok(Some(found)) if found == wanted => Ok(()),
         Ok(Some(_)) => {
             Err(format!("the contents in {shown} are another data directory's (by its file {FILE}): {advice}"))
@@ -90,7 +93,7 @@ pub(crate) fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), Forei
 }
 
 /// The result of looking for the identity: whether the tables have a mark.
-pub(crate) enum Found {
+pub(crate) enum IdentityMark {
     /// The tables have a mark, and the contents match it.
     Known,
     /// The mark is still to be written.
@@ -101,27 +104,27 @@ pub(crate) enum Found {
 ///
 /// # Errors
 /// The contents are not those of the rows, or the rows can't be read.
-pub(crate) fn look(store: &dyn Look, data: &Path) -> std::result::Result<Found, Foreign> {
+pub(crate) fn look(store: &dyn RowReader, data: &Path) -> std::result::Result<IdentityMark, ContentMismatch> {
     let unread = |error: StoreError| format!("which contents go with the tables can't be read: {error}");
-    if let Some(mark) = store.get(View::Committed, Table::Marks, MARK).map_err(unread)? {
-        return compare(&mark, data).map(|()| Found::Known);
+    if let Some(mark) = store.get(ReadLevel::Committed, Table::Marks, MARK).map_err(unread)? {
+        return compare(&mark, data).map(|()| IdentityMark::Known);
     }
-    if let Ok(Some(_)) = Identity::in_folder(data) {
+    if let Ok(Some(_)) = ContentIdentity::in_folder(data) {
         // A crash came before the mark, or an operator wrote the file.
-        return Ok(Found::Unknown);
+        return Ok(IdentityMark::Unknown);
     }
-    let mut range = Range::prefix(&[]);
+    let mut range = KeyRange::prefix(&[]);
     for looked in 0..LOOKED_FOR {
-        let next = store.scan(View::Committed, Table::Files, &range, 1, false).map_err(unread)?;
+        let next = store.scan(ReadLevel::Committed, Table::Files, &range, 1, false).map_err(unread)?;
         let hash = next.first().and_then(|(key, _)| <[u8; 32]>::try_from(key.get(..32)?).ok());
         let Some(hash) = hash else {
             if looked == 0 {
-                return Ok(Found::Unknown);
+                return Ok(IdentityMark::Unknown);
             }
             break;
         };
         if super::file_in(&super::folder_in(data), &hash).try_exists().unwrap_or(true) {
-            return Ok(Found::Unknown);
+            return Ok(IdentityMark::Unknown);
         }
         // All other entries of that file are skipped.
         range = range.after(&[&hash[..], &[0xff; 64]].concat());
@@ -135,19 +138,19 @@ pub(crate) fn look(store: &dyn Look, data: &Path) -> std::result::Result<Found, 
     ))
 }
 
-/// Gives contents that were checked by [`look`](look) an identity, and the tables their mark, if
+/// Gives contents that were checked by [`look`] an identity, and the tables their mark, if
 /// they have none. A failure is logged, and the next start tries again: a server on a full disk
 /// still serves reads.
-pub(crate) async fn settle(found: Found, contents: &ContentStore, repository: &Repository) {
-    let Found::Unknown = found else { return };
+pub(crate) async fn settle(found: IdentityMark, contents: &ContentStore, repository: &Repository) {
+    let IdentityMark::Unknown = found else { return };
     let places = contents.places.clone();
     let made = super::blocking(move || {
-        make(&places.root, &places.unfinished)
+        ensure_identity(&places.root, &places.unfinished)
             .map_err(|error| super::failure("written", &places.root.join(FILE), &error))
     });
     let noted = async {
-        let Identity(text) = made.await?;
-        let change = Change { table: Table::Marks, key: Bytes::from_static(MARK), value: Some(text.into()) };
+        let ContentIdentity(text) = made.await?;
+        let change = RowChange { table: Table::Marks, key: Bytes::from_static(MARK), value: Some(text.into()) };
         repository.commit(|set| set.changes = vec![change]).await
     };
     let noted: Result<()> = noted.await;
@@ -158,10 +161,10 @@ pub(crate) async fn settle(found: Found, contents: &ContentStore, repository: &R
 
 /// Returns the identity of the contents in `root`, created if missing. It stays, whatever fails
 /// later.
-fn make(root: &Path, unfinished: &Path) -> io::Result<Identity> {
+fn ensure_identity(root: &Path, unfinished: &Path) -> io::Result<ContentIdentity> {
     let path = root.join(FILE);
     let there = match fs::read(&path) {
-        Ok(text) => Identity::read(&text),
+        Ok(text) => ContentIdentity::read(&text),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
@@ -172,7 +175,7 @@ fn make(root: &Path, unfinished: &Path) -> io::Result<Identity> {
             identity
         }
         None => {
-            let (identity, new) = (Identity::new(), unfinished.join(FILE));
+            let (identity, new) = (ContentIdentity::new(), unfinished.join(FILE));
             let mut file = File::create(&new)?;
             file.write_all(format!("{}\n", identity.0).as_bytes())?;
             file.sync_all()?;
@@ -212,7 +215,7 @@ mod tests {
             Ground { data, contents, store, repository }
         }
 
-        fn look(&self) -> std::result::Result<Found, Foreign> {
+        fn look(&self) -> std::result::Result<IdentityMark, ContentMismatch> {
             look(&*self.store, self.data.path())
         }
 
@@ -224,7 +227,7 @@ mod tests {
         async fn refer(&self, hash: [u8; 32]) {
             for entry in [&b"one"[..], b"other"] {
                 let key = Bytes::from([&hash[..], entry].concat());
-                let change = Change { table: Table::Files, key, value: Some(Bytes::new()) };
+                let change = RowChange { table: Table::Files, key, value: Some(Bytes::new()) };
                 self.repository.commit(|set| set.changes = vec![change]).await.unwrap();
             }
         }
@@ -241,9 +244,9 @@ mod tests {
     #[actix_web::test]
     async fn contents_get_an_identity_once_and_without_it_or_with_anothers_are_none() {
         let ground = Ground::new().await;
-        assert!(matches!(ground.look(), Ok(Found::Unknown)));
+        assert!(matches!(ground.look(), Ok(IdentityMark::Unknown)));
         ground.settle().await;
-        assert!(matches!(ground.look(), Ok(Found::Known)));
+        assert!(matches!(ground.look(), Ok(IdentityMark::Known)));
         let text = fs::read(ground.file()).unwrap();
         ground.settle().await;
         assert_eq!(fs::read(ground.file()).unwrap(), text);
@@ -258,16 +261,16 @@ mod tests {
         assert!(ground.why().contains("has no file identity"));
         fs::create_dir(folder_in(ground.data.path())).unwrap();
         fs::write(ground.file(), text).unwrap();
-        assert!(matches!(ground.look(), Ok(Found::Known)));
+        assert!(matches!(ground.look(), Ok(IdentityMark::Known)));
     }
 
     #[actix_web::test]
     async fn a_crash_before_the_mark_leaves_what_the_next_start_takes() {
         let ground = Ground::new().await;
-        let made = make(&ground.contents.places.root, &ground.contents.places.unfinished).unwrap();
+        let made = ensure_identity(&ground.contents.places.root, &ground.contents.places.unfinished).unwrap();
         ground.settle().await;
-        assert!(matches!(ground.look(), Ok(Found::Known)));
-        assert_eq!(Identity::in_folder(ground.data.path()).unwrap(), Some(made));
+        assert!(matches!(ground.look(), Ok(IdentityMark::Known)));
+        assert_eq!(ContentIdentity::in_folder(ground.data.path()).unwrap(), Some(made));
     }
 
     #[actix_web::test]
@@ -281,6 +284,6 @@ mod tests {
         fs::create_dir(there.parent().unwrap()).unwrap();
         fs::write(&there, "bytes").unwrap();
         ground.settle().await;
-        assert!(matches!(ground.look(), Ok(Found::Known)));
+        assert!(matches!(ground.look(), Ok(IdentityMark::Known)));
     }
 }

@@ -34,12 +34,12 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{Content, Pin, Stored};
+use stet_actors::object::{Content, ContentLocation, ContentPin};
 use tokio::sync::Notify;
 
 use self::pins::{Hash, Pins};
 pub use self::reader::{CHUNK, ContentReader};
-use self::under_way::UnderWay;
+use self::under_way::UploadLimit;
 pub use self::upload::Upload;
 use crate::limits::Reservation;
 
@@ -111,11 +111,11 @@ pub(crate) fn remove_all_in(data: &Path) -> io::Result<()> {
 /// The contents in a data directory. Clones share them.
 #[derive(Debug, Clone)]
 pub struct ContentStore {
-    places: Arc<Places>,
+    places: Arc<ContentFolders>,
 }
 
 #[derive(Debug)]
-struct Places {
+struct ContentFolders {
     /// The folder of contents, as it was opened.
     opened: File,
     /// The folder of finished files.
@@ -130,7 +130,7 @@ struct Places {
     /// Bytes of free space on the disk that callers' uploads leave.
     reserve_bytes: u64,
     /// Uploads that are being written to the disk.
-    under_way: Arc<UnderWay>,
+    under_way: Arc<UploadLimit>,
     /// Notified when there was no room for an upload.
     short: Notify,
 }
@@ -172,9 +172,10 @@ impl ContentStore {
         }
         let pins = Arc::new(Pins::default());
         let UploadBounds { reserve_bytes, at_once } = bounds;
-        let (under_way, short) = (UnderWay::new(at_once), Notify::new());
+        let (under_way, short) = (UploadLimit::new(at_once), Notify::new());
         let opened = File::open(&root)?;
-        let places = Places { opened, root, unfinished, small_body_bytes, pins, reserve_bytes, under_way, short };
+        let places =
+            ContentFolders { opened, root, unfinished, small_body_bytes, pins, reserve_bytes, under_way, short };
         Ok(ContentStore { places: Arc::new(places) })
     }
 
@@ -209,9 +210,9 @@ impl ContentStore {
     /// Pins the file of a content that is to be referred to again; `None` if the file is missing.
     /// For contents that were read from rows of another container, which may be destroyed at any
     /// time. Takes as long as looking up a row.
-    pub fn pin(&self, content: &Content) -> Option<Pin> {
+    pub fn pin(&self, content: &Content) -> Option<ContentPin> {
         let held = self.places.pins.pin(content.sha256);
-        self.is_there(content).then(|| Arc::new(held) as Pin)
+        self.is_there(content).then(|| Arc::new(held) as ContentPin)
     }
 
     /// Returns the folder of the files. Another disk may be mounted there.
@@ -263,7 +264,7 @@ impl ContentStore {
     /// # Errors
     /// `RepositoryError` if the file has another length, or can't be read.
     pub async fn open_if_there(&self, content: &Content) -> Result<Option<ContentReader>> {
-        if content.stored != Stored::File {
+        if content.stored != ContentLocation::File {
             tracing::error!(sha256 = hex(&content.sha256), "a content in the tables was looked for among the files");
             return Err(Error::internal());
         }
@@ -284,7 +285,7 @@ impl ContentStore {
     }
 }
 
-impl Places {
+impl ContentFolders {
     /// Checks that the folder at the path of the contents is still the one that was opened. Called
     /// before a file gets its name there or loses it. If the data directory was moved away and
     /// replaced, such as by a backup, the open tables do not belong to the files there.

@@ -18,13 +18,13 @@ pub(super) type Hash = [u8; 32];
 /// The pins of all content files.
 #[derive(Debug, Default)]
 pub(super) struct Pins {
-    inner: Mutex<Inner>,
+    inner: Mutex<PinState>,
     /// Notified when a file has left.
     left: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct PinState {
     /// Number of pins of each file.
     pinned: HashMap<Hash, usize>,
     considered: HashSet<Hash>,
@@ -34,14 +34,14 @@ struct Inner {
 impl Pins {
     /// Pins a file, whether or not it exists yet, until the result is dropped. Waits while the file
     /// is leaving, which takes two reads of rows and a renaming.
-    pub fn pin(self: &Arc<Pins>, hash: Hash) -> Held {
+    pub fn pin(self: &Arc<Pins>, hash: Hash) -> FilePin {
         let mut inner = self.inner.lock();
         while inner.leaving.contains(&hash) {
             self.left.wait(&mut inner);
         }
         inner.considered.remove(&hash);
         *inner.pinned.entry(hash).or_default() += 1;
-        Held { pins: self.clone(), hash }
+        FilePin { pins: self.clone(), hash }
     }
 
     /// Begins to consider a file, unless it is pinned. Returns whether it did.
@@ -66,17 +66,17 @@ impl Pins {
             inner.leaving.insert(hash);
         }
         // Also if `take` panics, so that no pin waits for ever.
-        let _leaving = Leaving { pins: self, hash };
+        let _leaving = RemovalGuard { pins: self, hash };
         Some(take())
     }
 }
 
-struct Leaving<'a> {
+struct RemovalGuard<'a> {
     pins: &'a Pins,
     hash: Hash,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for RemovalGuard<'_> {
     fn drop(&mut self) {
         self.pins.inner.lock().leaving.remove(&self.hash);
         self.pins.left.notify_all();
@@ -85,12 +85,12 @@ impl Drop for Leaving<'_> {
 
 /// A pin; dropping it never waits.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct FilePin {
     pins: Arc<Pins>,
     hash: Hash,
 }
 
-impl Drop for Held {
+impl Drop for FilePin {
     fn drop(&mut self) {
         let mut inner = self.pins.inner.lock();
         if let Some(count) = inner.pinned.get_mut(&self.hash) {

@@ -17,7 +17,7 @@ pub const CHUNK: u64 = 64 << 10;
 /// independently.
 #[derive(Debug, Clone)]
 pub struct ContentReader {
-    source: Source,
+    source: ContentSource,
     /// Offset of the next byte to be read.
     at: u64,
     /// Offset behind the last byte.
@@ -25,7 +25,7 @@ pub struct ContentReader {
 }
 
 #[derive(Debug, Clone)]
-enum Source {
+enum ContentSource {
     Memory(Bytes),
     File(Arc<OpenFile>),
 }
@@ -40,11 +40,11 @@ struct OpenFile {
 impl ContentReader {
     /// Creates a reader of a content that is in memory.
     pub fn of(bytes: Bytes) -> ContentReader {
-        ContentReader { at: 0, end: bytes.len() as u64, source: Source::Memory(bytes) }
+        ContentReader { at: 0, end: bytes.len() as u64, source: ContentSource::Memory(bytes) }
     }
 
     pub(super) fn of_file(file: File, path: PathBuf, size: u64) -> ContentReader {
-        ContentReader { source: Source::File(Arc::new(OpenFile { file, path })), at: 0, end: size }
+        ContentReader { source: ContentSource::File(Arc::new(OpenFile { file, path })), at: 0, end: size }
     }
 
     /// Returns the part of the remaining bytes that begins after `offset` bytes and has `len`
@@ -91,12 +91,12 @@ impl ContentReader {
             return Err(Error::internal());
         };
         match &self.source {
-            Source::Memory(bytes) => {
+            ContentSource::Memory(bytes) => {
                 // The offset is within a `Bytes`, whose length is a `usize`.
                 let at = at as usize;
                 Ok(bytes.slice(at..at + len))
             }
-            Source::File(open) => {
+            ContentSource::File(open) => {
                 let open = open.clone();
                 blocking(move || {
                     let mut buffer = vec![0; len];

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::*;
-use crate::limits::{Holder, MemoryBudget, Purpose};
+use crate::limits::{Holder, MemoryBudget, MemoryPurpose};
 
 const SMALL: usize = 1000;
 
@@ -55,7 +55,7 @@ async fn a_content_comes_out_as_it_went_in_with_its_hash_and_size() {
     for (len, chunk) in [(SMALL + 1, 7), (70_000, 65_536), (1 << 20, 10_000), (600_000, 600_000)] {
         let bytes = bytes(len);
         let new = upload(&store, &bytes, chunk).await;
-        assert_eq!((new.content.size, new.content.stored, new.small), (len as u64, Stored::File, None));
+        assert_eq!((new.content.size, new.content.stored, new.small), (len as u64, ContentLocation::File, None));
         assert_eq!(new.content.sha256, <[u8; 32]>::from(Sha256::digest(&bytes)));
         assert_eq!(&*new.content.content_type, "image/png");
         let reader = store.open_content(&new.content).await.expect("it was just written");
@@ -69,13 +69,13 @@ async fn a_content_of_the_bound_is_small_and_one_byte_more_is_a_file() {
     for len in [0, 1, SMALL] {
         let bytes = bytes(len);
         let new = upload(&store, &bytes, 99).await;
-        assert_eq!((new.content.size, new.content.stored), (len as u64, Stored::Row));
+        assert_eq!((new.content.size, new.content.stored), (len as u64, ContentLocation::Row));
         assert_eq!(new.content.sha256, <[u8; 32]>::from(Sha256::digest(&bytes)));
         assert_eq!(new.small, Some(Bytes::from(bytes)));
     }
     assert_eq!(stored(&data), BTreeSet::new());
     let new = upload(&store, &bytes(SMALL + 1), 99).await;
-    assert_eq!((new.content.stored, new.small), (Stored::File, None));
+    assert_eq!((new.content.stored, new.small), (ContentLocation::File, None));
     let name = hex(&new.content.sha256);
     assert_eq!(stored(&data), BTreeSet::from([format!("{}/{}", &name[..2], &name[2..])]));
 }
@@ -287,7 +287,7 @@ async fn uploads_of_callers_leave_the_reserve_and_are_so_many_at_a_time() {
     let data = tempfile::tempdir().expect("a directory for temporary files");
     let holder = |name: &str| Holder::User(name.into());
     let budget = MemoryBudget::new(1 << 30);
-    let room = |name: &str| Arc::new(budget.reservation(Some(holder(name)), Purpose::Bodies));
+    let room = |name: &str| Arc::new(budget.reservation(Some(holder(name)), MemoryPurpose::Bodies));
     let (ann, bob) = (room("ann"), room("bob"));
     let spilled = bytes(1 << 20);
     let bounds = UploadBounds { reserve_bytes: 0, at_once: 4 };

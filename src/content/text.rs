@@ -12,11 +12,11 @@ use super::words::{essence, is_markup};
 /// Bytes that can only be UTF-8 are decoded as such, whatever encoding is declared. Agencies do
 /// send UTF-8 that is declared to be Latin-1, and hardly any text in another encoding is valid
 /// UTF-8.
-pub fn decoded<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
+pub fn decode_text<'b>(content_type: &str, bytes: &'b [u8]) -> Cow<'b, str> {
     let said = if !bytes.is_ascii() && std::str::from_utf8(bytes).is_ok() {
         None
     } else {
-        let declared = || if is_markup(&essence(content_type)) { declared(bytes) } else { None };
+        let declared = || if is_markup(&essence(content_type)) { read_declared_encoding(bytes) } else { None };
         charset(content_type).or_else(declared)
     };
     // Decoding prefers a byte order mark, and leaves it out.
@@ -34,7 +34,7 @@ fn charset(content_type: &str) -> Option<&'static Encoding> {
 }
 
 /// Returns the encoding that an XML declaration names.
-fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
+fn read_declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     const LOOKED_AT: usize = 256;
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let end = head.windows(2).position(|two| two == b"?>")?;
@@ -71,7 +71,7 @@ mod tests {
             ("text/xml", latin, "<?xml version='1.0' encoding='ISO-8859-1'?><p>Köln</p>"),
             ("text/plain", latin, "<?xml version='1.0' encoding='ISO-8859-1'?><p>K\u{fffd}ln</p>"),
         ] {
-            assert_eq!(decoded(content_type, bytes), expected, "{content_type}");
+            assert_eq!(decode_text(content_type, bytes), expected, "{content_type}");
         }
     }
 
@@ -79,13 +79,13 @@ mod tests {
     fn a_declaration_that_is_read_byte_by_byte_is_no_word_of_utf_16() {
         for label in ["utf-16", "UTF-16LE", "utf-16be", "unicode", "ucs-2"] {
             let ascii = format!("<?xml version=\"1.0\" encoding=\"{label}\"?><p>Ferry</p>");
-            assert_eq!(decoded("text/xml", ascii.as_bytes()), ascii);
+            assert_eq!(decode_text("text/xml", ascii.as_bytes()), ascii);
             let mixed = [ascii.as_bytes(), b"\xf6"].concat();
-            assert_eq!(decoded("text/xml", &mixed), format!("{ascii}\u{fffd}"));
+            assert_eq!(decode_text("text/xml", &mixed), format!("{ascii}\u{fffd}"));
         }
         // Without plain ASCII, the declared charset or a byte order mark decides.
         let (wide, marked) = (b"<\0p\0/\0>\0".as_slice(), b"\xff\xfe<\0p\0/\0>\0".as_slice());
-        assert_eq!(decoded("text/xml; charset=utf-16", wide), "<p/>");
-        assert_eq!(decoded("text/xml", marked), "<p/>");
+        assert_eq!(decode_text("text/xml; charset=utf-16", wide), "<p/>");
+        assert_eq!(decode_text("text/xml", marked), "<p/>");
     }
 }

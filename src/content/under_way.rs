@@ -15,22 +15,22 @@ const PART: usize = 4;
 
 /// The limit on uploads that are being written to the disk.
 #[derive(Debug)]
-pub(super) struct UnderWay {
+pub(super) struct UploadLimit {
     most: usize,
-    places: Mutex<Taken>,
+    places: Mutex<UploadCounts>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct UploadCounts {
     count: usize,
     /// Number of places of each holder.
     by: HashMap<Holder, usize>,
 }
 
-impl UnderWay {
+impl UploadLimit {
     /// Creates a limit of `most` uploads at a time.
-    pub(super) fn new(most: usize) -> Arc<UnderWay> {
-        Arc::new(UnderWay { most, places: Mutex::default() })
+    pub(super) fn new(most: usize) -> Arc<UploadLimit> {
+        Arc::new(UploadLimit { most, places: Mutex::default() })
     }
 
     /// Takes a place, until the result is dropped. The server's own uploads, which have no holder,
@@ -38,8 +38,8 @@ impl UnderWay {
     ///
     /// # Errors
     /// `Overloaded` if all places are taken, or all that one holder may have.
-    pub(super) fn begin(self: &Arc<UnderWay>, holder: Option<&Holder>) -> Result<Place> {
-        let Some(holder) = holder else { return Ok(Place { of: None }) };
+    pub(super) fn begin(self: &Arc<UploadLimit>, holder: Option<&Holder>) -> Result<UploadSlot> {
+        let Some(holder) = holder else { return Ok(UploadSlot { of: None }) };
         let mut places = self.places.lock();
         let own = places.by.get(holder).copied().unwrap_or(0);
         let all = places.count >= self.most;
@@ -54,24 +54,24 @@ impl UnderWay {
         places.by.insert(holder.clone(), own + 1);
         drop(places);
         metrics::gauge!("stet_uploads").increment(1.0);
-        Ok(Place { of: Some((self.clone(), holder.clone())) })
+        Ok(UploadSlot { of: Some((self.clone(), holder.clone())) })
     }
 }
 
 /// The place of an upload.
 #[derive(Debug)]
-pub(super) struct Place {
-    of: Option<(Arc<UnderWay>, Holder)>,
+pub(super) struct UploadSlot {
+    of: Option<(Arc<UploadLimit>, Holder)>,
 }
 
-impl Place {
+impl UploadSlot {
     /// Reports whether the upload is a caller's, and not the server's own.
     pub(super) fn is_a_callers(&self) -> bool {
         self.of.is_some()
     }
 }
 
-impl Drop for Place {
+impl Drop for UploadSlot {
     fn drop(&mut self) {
         let Some((under_way, holder)) = &self.of else { return };
         let mut places = under_way.places.lock();
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn one_user_has_a_quarter_all_have_what_there_is_and_what_ends_makes_room() {
-        let under_way = UnderWay::new(8);
+        let under_way = UploadLimit::new(8);
         let begin = |name: &str| under_way.begin(Some(&user(name)));
-        let mut held: Vec<Place> = (0..2).map(|_| begin("ann").unwrap()).collect();
+        let mut held: Vec<UploadSlot> = (0..2).map(|_| begin("ann").unwrap()).collect();
         let refused = begin("ann").unwrap_err();
         assert!(refused.code == Code::Overloaded && refused.message.starts_with("You"), "{refused}");
         for name in ["bob", "cleo", "dan"] {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn with_few_places_each_user_has_one() {
-        let under_way = UnderWay::new(2);
+        let under_way = UploadLimit::new(2);
         let (_ann, _bob) = (under_way.begin(Some(&user("ann"))).unwrap(), under_way.begin(Some(&user("bob"))).unwrap());
         assert!(under_way.begin(Some(&user("ann"))).is_err());
     }

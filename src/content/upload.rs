@@ -9,12 +9,12 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Error, Result};
-use stet_actors::object::{Content, NewContent, Stored};
+use stet_actors::object::{Content, ContentLocation, NewContent};
 use tempfile::NamedTempFile;
 
-use super::pins::{Hash, Held};
-use super::under_way::Place;
-use super::{Places, blocking, failure, is_full, open_regular, sync_folder};
+use super::pins::{FilePin, Hash};
+use super::under_way::UploadSlot;
+use super::{ContentFolders, blocking, failure, is_full, open_regular, sync_folder};
 use crate::disk;
 use crate::limits::{GrowingBuffer, Holder, Reservation};
 
@@ -26,44 +26,44 @@ const GATHER: usize = 256 << 10;
 /// [`Upload::finish`].
 #[derive(Debug)]
 pub struct Upload {
-    places: Arc<Places>,
+    places: Arc<ContentFolders>,
     /// Number of bytes received.
     size: u64,
     /// Bytes that are received and not yet in the file.
     gathered: GrowingBuffer,
     /// The holder of the upload; `None` for the server's own.
     holder: Option<Holder>,
-    state: State,
+    state: UploadState,
 }
 
 #[derive(Debug)]
-enum State {
+enum UploadState {
     /// All bytes are in `gathered`.
     Memory,
     /// The bytes before `gathered` are in the file.
-    Spilled(Spill),
+    Spilled(SpillFile),
     /// A write failed, or its future was dropped before it ended.
     Broken,
 }
 
 /// The file of a large content, which is removed when this is dropped.
 #[derive(Debug)]
-struct Spill {
+struct SpillFile {
     file: NamedTempFile,
     /// The hasher of the bytes in the file.
     hasher: Sha256,
     /// The place of the upload. A caller's upload must leave the reserve of the disk free.
-    place: Place,
+    place: UploadSlot,
 }
 
 impl Upload {
-    pub(super) fn new(places: Arc<Places>, room: &Arc<Reservation>) -> Upload {
+    pub(super) fn new(places: Arc<ContentFolders>, room: &Arc<Reservation>) -> Upload {
         Upload {
             places,
             size: 0,
             gathered: GrowingBuffer::new(room),
             holder: room.holder().cloned(),
-            state: State::Memory,
+            state: UploadState::Memory,
         }
     }
 
@@ -75,7 +75,7 @@ impl Upload {
     /// Returns the bytes received so far, if all of them are in memory; `None` once some are in a
     /// file.
     pub fn in_memory(&self) -> Option<&[u8]> {
-        matches!(self.state, State::Memory).then_some(&*self.gathered)
+        matches!(self.state, UploadState::Memory).then_some(&*self.gathered)
     }
 
     /// Takes the next bytes. The caller limits their number: see [`Upload::size`].
@@ -90,7 +90,7 @@ impl Upload {
         if self.is_small() || self.gathered.len() < GATHER {
             return Ok(());
         }
-        self.spill(|spill, _| Ok(spill)).await.map(|spill| self.state = State::Spilled(spill))
+        self.spill(|spill, _| Ok(spill)).await.map(|spill| self.state = UploadState::Spilled(spill))
     }
 
     /// Ends the upload. When this returns, a large content is durable on disk.
@@ -103,17 +103,17 @@ impl Upload {
         if self.is_small() {
             let small = self.gathered.take().freeze();
             return Ok(NewContent {
-                content: content(Sha256::digest(&small).into(), Stored::Row),
+                content: content(Sha256::digest(&small).into(), ContentLocation::Row),
                 small: Some(small),
                 pin: None,
             });
         }
         let (sha256, held) = self.spill(move |spill, places| spill.keep(places, size)).await?;
-        Ok(NewContent { content: content(sha256, Stored::File), small: None, pin: Some(Arc::new(held)) })
+        Ok(NewContent { content: content(sha256, ContentLocation::File), small: None, pin: Some(Arc::new(held)) })
     }
 
     fn is_small(&self) -> bool {
-        matches!(self.state, State::Memory) && self.size <= self.places.small_body_bytes as u64
+        matches!(self.state, UploadState::Memory) && self.size <= self.places.small_body_bytes as u64
     }
 
     /// Moves the gathered bytes into the file, and goes on with `then`. Until that is done the
@@ -121,12 +121,12 @@ impl Upload {
     /// missing.
     async fn spill<T: Send + 'static>(
         &mut self,
-        then: impl FnOnce(Spill, &Places) -> io::Result<T> + Send + 'static,
+        then: impl FnOnce(SpillFile, &ContentFolders) -> io::Result<T> + Send + 'static,
     ) -> Result<T> {
-        let before = match std::mem::replace(&mut self.state, State::Broken) {
-            State::Memory => Begun::No(self.places.under_way.begin(self.holder.as_ref())?),
-            State::Spilled(spill) => Begun::Yes(spill),
-            State::Broken => {
+        let before = match std::mem::replace(&mut self.state, UploadState::Broken) {
+            UploadState::Memory => SpillStart::No(self.places.under_way.begin(self.holder.as_ref())?),
+            UploadState::Spilled(spill) => SpillStart::Yes(spill),
+            UploadState::Broken => {
                 tracing::error!("an upload went on after a write that failed or was cut off");
                 return Err(Error::internal());
             }
@@ -136,8 +136,8 @@ impl Upload {
         blocking(move || {
             let write = || {
                 let mut spill = match before {
-                    Begun::No(place) => Spill::new(&places.unfinished, place)?,
-                    Begun::Yes(spill) => spill,
+                    SpillStart::No(place) => SpillFile::new(&places.unfinished, place)?,
+                    SpillStart::Yes(spill) => spill,
                 };
                 spill.add(&bytes, places.reserve_bytes)?;
                 then(spill, &places)
@@ -154,17 +154,17 @@ impl Upload {
 }
 
 /// The file of an upload, or its place before there is one.
-enum Begun {
-    No(Place),
-    Yes(Spill),
+enum SpillStart {
+    No(UploadSlot),
+    Yes(SpillFile),
 }
 
-impl Spill {
-    fn new(folder: &Path, place: Place) -> io::Result<Spill> {
+impl SpillFile {
+    fn new(folder: &Path, place: UploadSlot) -> io::Result<SpillFile> {
         // Opened here to keep the system's errors: those of `tempfile_in` have lost their number.
         let open = |path: &Path| File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = tempfile::Builder::new().prefix("upload-").make_in(folder, open)?;
-        Ok(Spill { file, hasher: Sha256::new(), place })
+        Ok(SpillFile { file, hasher: Sha256::new(), place })
     }
 
     /// Adds bytes, unless fewer than `reserve` bytes would stay free on the disk.
@@ -181,7 +181,7 @@ impl Spill {
 
     /// Moves the file to its place among the contents, unless a file with the very same bytes is
     /// there already. Returns its hash with a pin. Anything else of that name is replaced.
-    fn keep(self, places: &Places, size: u64) -> io::Result<(Hash, Held)> {
+    fn keep(self, places: &ContentFolders, size: u64) -> io::Result<(Hash, FilePin)> {
         places.are_still_there()?;
         let sha256 = self.hasher.finalize().into();
         // First, so that a file found there still exists when a row refers to it.

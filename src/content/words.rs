@@ -9,7 +9,7 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 use stet_actors::object::normal_form;
 
-use super::text::decoded;
+use super::text::decode_text;
 
 /// Maximum bytes of the text that is kept.
 const MOST: usize = 16 << 10;
@@ -41,11 +41,11 @@ const UNREAD: &[&str] = &["script", "style"];
 /// characters, the kind and number of spaces, and invisible characters. Both the text and the
 /// search term are folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folded<'t>(Cow<'t, str>);
+pub struct FoldedText<'t>(Cow<'t, str>);
 
-impl Folded<'_> {
+impl FoldedText<'_> {
     /// Folds any text.
-    pub fn of(text: &str) -> Folded<'static> {
+    pub fn of(text: &str) -> FoldedText<'static> {
         let mut folded = String::with_capacity(text.len());
         for c in text.chars().filter(|c| !is_invisible(*c)) {
             match is_space(c) {
@@ -54,15 +54,15 @@ impl Folded<'_> {
                 false => push_folded(c, &mut folded),
             }
         }
-        Folded(in_normal_form(folded).into())
+        FoldedText(in_normal_form(folded).into())
     }
 }
 
-impl<'t> Folded<'t> {
+impl<'t> FoldedText<'t> {
     /// Folds a text that [`text_of`] has returned. Costs next to nothing, except for texts from
     /// when less was folded.
-    pub fn of_words(words: &'t str) -> Folded<'t> {
-        if words.chars().all(is_folded) { Folded(normal_form(words)) } else { Folded::of(words) }
+    pub fn of_words(words: &'t str) -> FoldedText<'t> {
+        if words.chars().all(is_folded) { FoldedText(normal_form(words)) } else { FoldedText::of(words) }
     }
 }
 
@@ -102,7 +102,7 @@ fn is_invisible(c: char) -> bool {
 /// Folds the case of a character: `ß`, `SS` and `ẞ` are equal, and so are the forms of sigma, and
 /// `I` with or without a dot. Both cases are applied in turn, because some letters have no lower or
 /// upper case of one character.
-fn folded(c: char) -> impl Iterator<Item = char> {
+fn fold_char(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
 }
 
@@ -113,7 +113,7 @@ fn push_folded(c: char, text: &mut String) {
     if c.is_ascii() {
         return text.push(c.to_ascii_lowercase());
     }
-    for c in folded(c) {
+    for c in fold_char(c) {
         if c != DOT_ABOVE || !text.ends_with('i') {
             text.push(c);
         }
@@ -131,7 +131,7 @@ static UNFOLDED: LazyLock<Vec<u64>> = LazyLock::new(|| {
 
 fn changes(c: char) -> bool {
     let is_other_space = is_space(c) && c != ' ';
-    is_invisible(c) || is_other_space || c == DOT_ABOVE || !folded(c).eq([c])
+    is_invisible(c) || is_other_space || c == DOT_ABOVE || !fold_char(c).eq([c])
 }
 
 /// Reports whether a character may stand in a folded text.
@@ -143,7 +143,7 @@ fn is_folded(c: char) -> bool {
     }
 }
 
-impl Deref for Folded<'_> {
+impl Deref for FoldedText<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -158,7 +158,7 @@ pub fn is_text(content_type: &str) -> bool {
 }
 
 /// Returns the text of a content from its first bytes: XML and HTML without mark-up, other text as
-/// it is. The text is folded like [`Folded`], white space is one space, and a long text is cut off.
+/// it is. The text is folded like [`FoldedText`], white space is one space, and a long text is cut off.
 /// Bytes that are not text have none. A longer content may be given, but only its first
 /// [`LOOKED_AT`] bytes count.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
@@ -171,8 +171,8 @@ pub fn text_of(content_type: &str, head: &[u8]) -> String {
         Err(error) if !is_whole && error.error_len().is_none() => &head[..error.valid_up_to()],
         _ => head,
     };
-    let words = Words { folded: true, most: MOST, whole: is_whole, ..Words::default() };
-    let mut text = words_of(content_type, &decoded(content_type, head), words);
+    let words = WordCollector { folded: true, most: MOST, whole: is_whole, ..WordCollector::default() };
+    let mut text = words_of(content_type, &decode_text(content_type, head), words);
     if let Cow::Owned(composed) = normal_form(&text) {
         text = composed;
         // Some characters take more bytes in this form.
@@ -186,10 +186,10 @@ pub fn text_of(content_type: &str, head: &[u8]) -> String {
 
 /// Returns the text of a content for readers: like [`text_of`], but with its capitals and complete.
 pub fn read_of(content_type: &str, text: &str) -> String {
-    words_of(content_type, text, Words { most: usize::MAX, whole: true, ..Words::default() })
+    words_of(content_type, text, WordCollector { most: usize::MAX, whole: true, ..WordCollector::default() })
 }
 
-fn words_of(content_type: &str, text: &str, mut words: Words) -> String {
+fn words_of(content_type: &str, text: &str, mut words: WordCollector) -> String {
     if is_markup(&essence(content_type)) {
         without_markup(text, &mut words)
     } else {
@@ -215,7 +215,7 @@ pub fn is_json(kind: &str) -> bool {
 
 /// A text with single spaces that is being built.
 #[derive(Default)]
-struct Words {
+struct WordCollector {
     text: String,
     /// Whether the text is folded.
     folded: bool,
@@ -228,7 +228,7 @@ struct Words {
     full: bool,
 }
 
-impl Words {
+impl WordCollector {
     fn add(&mut self, piece: &str) {
         for c in piece.chars() {
             if is_space(c) {
@@ -260,7 +260,7 @@ impl Words {
 
 /// Extracts the text as far as the mark-up can be separated from it: posts come from editors in
 /// browsers, too, and need not be well-formed.
-fn without_markup(markup: &str, words: &mut Words) {
+fn without_markup(markup: &str, words: &mut WordCollector) {
     let markup = &*with_strays_escaped(markup);
     let mut reader = Reader::from_str(markup);
     let config = reader.config_mut();
@@ -330,7 +330,7 @@ fn with_strays_escaped(markup: &str) -> Cow<'_, str> {
 }
 
 /// Adds an entity of XML or HTML; an unknown one ends a word.
-fn add_entity(name: &str, words: &mut Words) {
+fn add_entity(name: &str, words: &mut WordCollector) {
     if let Some(text) = resolve_predefined_entity(name) {
         return words.add(text);
     }
@@ -433,25 +433,25 @@ mod tests {
         // All planes with letters.
         for c in ('\0'..='\u{1ffff}').chain('\u{e0000}'..='\u{e01ff}') {
             let (text, apart) = (format!("a{c}b"), format!("a{c}b").nfd().collect::<String>());
-            let folded = Folded::of(&text);
+            let folded = FoldedText::of(&text);
             if text != apart {
-                assert_eq!(folded, Folded::of(&apart), "{c:?}");
+                assert_eq!(folded, FoldedText::of(&apart), "{c:?}");
             }
-            assert_eq!(Folded::of(&folded), folded, "{c:?}");
-            assert_eq!(Folded::of_words(&folded), folded, "{c:?}");
+            assert_eq!(FoldedText::of(&folded), folded, "{c:?}");
+            assert_eq!(FoldedText::of_words(&folded), folded, "{c:?}");
             for case in [text.to_lowercase(), text.to_uppercase()] {
-                assert_eq!(Folded::of(&case), folded, "{c:?}");
+                assert_eq!(FoldedText::of(&case), folded, "{c:?}");
             }
             // What is kept of a content is folded likewise.
             assert_eq!(text_of("text/plain", text.as_bytes()), &*folded, "{c:?}");
         }
         // In lower case alone it is one character.
-        assert_eq!(Folded::of("J\u{30c}"), Folded::of("\u{1f0}"));
+        assert_eq!(FoldedText::of("J\u{30c}"), FoldedText::of("\u{1f0}"));
         for form in ["Cafe\u{301}", "Caf\u{e9}"] {
             assert_eq!(text_of("text/xml", format!("<p>{form}</p>").as_bytes()), "caf\u{e9}");
         }
         // Older posts have their text as it was received.
-        assert_eq!(Folded::of_words("cafe\u{301}"), Folded::of("Caf\u{e9}"));
+        assert_eq!(FoldedText::of_words("cafe\u{301}"), FoldedText::of("Caf\u{e9}"));
     }
 
     #[test]
@@ -466,16 +466,16 @@ mod tests {
             &["\u{fb01}x", "FIX"],
         ] {
             for text in alike {
-                assert_eq!(Folded::of(text), Folded::of(alike[0]), "{text:?}");
+                assert_eq!(FoldedText::of(text), FoldedText::of(alike[0]), "{text:?}");
                 assert_eq!(
                     text_of("text/xml", format!("<p>{text}</p>").as_bytes()),
-                    &*Folded::of(alike[0]),
+                    &*FoldedText::of(alike[0]),
                     "{text:?}"
                 );
             }
         }
         // Texts from when less was folded.
-        assert_eq!(*Folded::of_words("lade\u{ad}hafen straße"), *"ladehafen strasse");
+        assert_eq!(*FoldedText::of_words("lade\u{ad}hafen straße"), *"ladehafen strasse");
         assert_eq!(visible_form("Lade\u{ad}hafen\u{a0}Nord  e\u{301}"), "Ladehafen Nord  \u{e9}");
         assert_eq!(read_of("text/plain", "Lade\u{ad}hafen"), "Lade\u{ad}hafen", "readers get it as it is");
     }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::Finding;
+use super::DoctorFinding;
 use crate::config::{Config, ConfigError, Durability};
 
 const CHECK: &str = "configuration";
 
-pub(super) fn look(config: &Result<Config, ConfigError>, file: Option<&Path>) -> Vec<Finding> {
+pub(super) fn look(config: &Result<Config, ConfigError>, file: Option<&Path>) -> Vec<DoctorFinding> {
     let from = match file {
         Some(file) => format!("`{}`, the environment and the command line", file.display()),
         None => "the environment and the command line: there is no `config.toml` here, and none is named".to_owned(),
@@ -15,12 +15,12 @@ pub(super) fn look(config: &Result<Config, ConfigError>, file: Option<&Path>) ->
     let mut findings = Vec::new();
     match config {
         Ok(config) => {
-            findings.push(Finding::ok(CHECK, format!("it can be read, from {from}")));
+            findings.push(DoctorFinding::ok(CHECK, format!("it can be read, from {from}")));
             findings.extend(values(config));
         }
         Err(error) => {
             let found = error.to_string().replace('\n', " ");
-            findings.push(Finding::fail(
+            findings.push(DoctorFinding::fail(
                 CHECK,
                 found.trim_end_matches('.'),
                 "config.toml of this release lists every key",
@@ -30,17 +30,17 @@ pub(super) fn look(config: &Result<Config, ConfigError>, file: Option<&Path>) ->
     for name in Config::unread_variables() {
         let found = format!("nothing reads the environment variable {name}");
         let advice = "keys are STET_SECTION__KEY, with two underscores; `stet --help` lists the other variables";
-        findings.push(Finding::warn(CHECK, found, advice));
+        findings.push(DoctorFinding::warn(CHECK, found, advice));
     }
     findings
 }
 
 /// Returns findings about values that are allowed, but not right for every server.
-fn values(config: &Config) -> Vec<Finding> {
+fn values(config: &Config) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     if config.store.durability == Durability::None {
         let found = "`store.durability` is `none`: a crash loses every change";
-        findings.push(Finding::warn(
+        findings.push(DoctorFinding::warn(
             CHECK,
             found,
             "set it to `journal`, unless nothing but the cost of it is measured",
@@ -51,18 +51,18 @@ fn values(config: &Config) -> Vec<Finding> {
         findings.push(match std::fs::read_to_string(secret) {
             Ok(text) if text.lines().next().is_none_or(str::is_empty) => {
                 let found = format!("`smtp.password_file` {} has no password in its first line", secret.display());
-                Finding::fail("mail", found, "write it there, or take `smtp.user` out")
+                DoctorFinding::fail("mail", found, "write it there, or take `smtp.user` out")
             }
             Ok(_) => match super::directory::readers(secret) {
                 Some(readers) => {
                     let found = format!("`smtp.password_file` {} can be read by {readers}", secret.display());
-                    Finding::warn("mail", found, format!("chmod 600 {}", secret.display()))
+                    DoctorFinding::warn("mail", found, format!("chmod 600 {}", secret.display()))
                 }
-                None => Finding::ok("mail", format!("`smtp.password_file` {} can be read", secret.display())),
+                None => DoctorFinding::ok("mail", format!("`smtp.password_file` {} can be read", secret.display())),
             },
             Err(error) => {
                 let found = format!("`smtp.password_file` {} can't be read: {error}", secret.display());
-                Finding::fail("mail", found, "let the server's user read it")
+                DoctorFinding::fail("mail", found, "let the server's user read it")
             }
         });
     }

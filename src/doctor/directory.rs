@@ -8,26 +8,26 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
-use stet_actors::count::counted;
-use stet_actors::store::{Range, Table};
-use stet_store::{AtRest, OpenError, RedbStore, StoreFile};
+use stet_actors::count::count_with_noun;
+use stet_actors::store::{KeyRange, Table};
+use stet_store::{ClosedStore, OpenError, RedbStore, StoreFile};
 
-use super::disk::{self, Holds};
-use super::{Finding, bytes};
+use super::disk::{self, DiskContents};
+use super::{DoctorFinding, bytes};
 use crate::admin::socket;
 use crate::config::Config;
 use crate::content;
 use crate::server::left_out::{self, has_objects, left_out};
 use crate::server::main_database;
-use crate::server::{is_unfilled, options_at_rest, survived};
+use crate::server::{catch_damage, is_unfilled, options_at_rest};
 
 /// A server that has a data directory open.
-pub(super) struct Running {
+pub(super) struct RunningServer {
     /// Number of its process, if the system reports it.
     pid: Option<i32>,
 }
 
-impl Running {
+impl RunningServer {
     /// Returns the number of files that the server may open: its present limit, which it has raised
     /// as far as it may.
     pub(super) fn open_files(&self) -> Option<u64> {
@@ -40,14 +40,14 @@ impl Running {
 }
 
 /// Returns the server on a data directory, if one answers there.
-pub(super) fn server_on(data: &Path) -> Option<Running> {
+pub(super) fn server_on(data: &Path) -> Option<RunningServer> {
     let stream: UnixStream = socket::connect(data).ok()?;
     #[cfg(target_os = "linux")]
     let pid = rustix::net::sockopt::socket_peercred(&stream).ok().map(|peer| peer.pid.as_raw_nonzero().get());
     #[cfg(not(target_os = "linux"))]
     let pid = None;
     drop(stream);
-    Some(Running { pid })
+    Some(RunningServer { pid })
 }
 
 /// Reports whether another user's server may have a data directory open: its socket can't be
@@ -56,18 +56,18 @@ pub(super) fn may_have_server(data: &Path) -> bool {
     matches!(socket::connect(data), Err(error) if error.kind() == ErrorKind::PermissionDenied)
 }
 
-pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
+pub(super) fn look(config: &Config, running: Option<&RunningServer>) -> Vec<DoctorFinding> {
     let data: &Path = &config.data.directory;
     let found = match std::fs::metadata(data) {
         Ok(found) if !found.is_dir() => {
             let found = format!("{} is a file, and no directory", data.display());
-            return vec![Finding::fail("directory", found, "name another with --data or `data.directory`")];
+            return vec![DoctorFinding::fail("directory", found, "name another with --data or `data.directory`")];
         }
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return not_yet(config),
         Err(error) => {
             let found = format!("{} can't be looked at: {error}", data.display());
-            return vec![Finding::fail(
+            return vec![DoctorFinding::fail(
                 "directory",
                 found,
                 "run this as the server's user, and let it enter the folders above",
@@ -79,8 +79,11 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
     let folder = content::folder_in(data);
     // A folder that can't be read is a finding about permissions.
     let is_elsewhere = std::fs::metadata(&folder).is_ok_and(|contents| contents.dev() != found.dev());
-    let disks: &[(&Path, Holds)] =
-        if is_elsewhere { &[(data, Holds::Tables), (&folder, Holds::Contents)] } else { &[(data, Holds::All)] };
+    let disks: &[(&Path, DiskContents)] = if is_elsewhere {
+        &[(data, DiskContents::Tables), (&folder, DiskContents::Contents)]
+    } else {
+        &[(data, DiskContents::All)]
+    };
     findings.extend(disks.iter().flat_map(|&(at, holds)| disk::look(config, at, holds)));
     findings.extend(journal(config, data, running));
     findings.extend(tables(config, data, running));
@@ -88,65 +91,68 @@ pub(super) fn look(config: &Config, running: Option<&Running>) -> Vec<Finding> {
 }
 
 /// Returns findings about a directory that the first start will create.
-fn not_yet(config: &Config) -> Vec<Finding> {
+fn not_yet(config: &Config) -> Vec<DoctorFinding> {
     let data: &Path = &config.data.directory;
     let above = data.ancestors().skip(1).map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
     let Some(above) = above.into_iter().find(|above| above.exists()) else {
         let found = format!("{} is not there, and nothing above it", data.display());
-        return vec![Finding::fail("directory", found, "name another with --data or `data.directory`")];
+        return vec![DoctorFinding::fail("directory", found, "name another with --data or `data.directory`")];
     };
     let mut findings = Vec::new();
     if !above.is_dir() {
         let found = format!("{} can't be made: {} is a file", data.display(), above.display());
-        findings.push(Finding::fail("directory", found, "name another with --data or `data.directory`"));
+        findings.push(DoctorFinding::fail("directory", found, "name another with --data or `data.directory`"));
         return findings;
     }
-    findings.push(match may(above, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) => {
-            Finding::ok("directory", format!("{} is not there yet; the first start makes and fills it", data.display()))
-        }
+    findings.push(match check_access(above, Access::WRITE_OK | Access::EXEC_OK) {
+        Ok(()) => DoctorFinding::ok(
+            "directory",
+            format!("{} is not there yet; the first start makes and fills it", data.display()),
+        ),
         Err(error) => {
             let found = format!("{} can't be made in {}: {error}", data.display(), above.display());
-            Finding::fail(
+            DoctorFinding::fail(
                 "directory",
                 found,
                 format!("make it, and give it to the server's user: install -d -m 700 -o USER {}", data.display()),
             )
         }
     });
-    findings.extend(disk::look_above(config, above, Holds::All));
+    findings.extend(disk::look_above(config, above, DiskContents::All));
     findings
 }
 
 /// Returns the finding about the state of the directory.
-fn directory(data: &Path, running: Option<&Running>) -> Finding {
+fn directory(data: &Path, running: Option<&RunningServer>) -> DoctorFinding {
     let shown = data.display();
     if let Some(running) = running {
         let process = running.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
-        return Finding::ok("directory", format!("a server{process} has {shown} open"));
+        return DoctorFinding::ok("directory", format!("a server{process} has {shown} open"));
     }
     if is_unfilled(data) {
         let found = format!("a first start on {shown} is under way or was cut short");
-        return Finding::warn("directory", found, "start the server: it removes what was made, and begins anew");
+        return DoctorFinding::warn("directory", found, "start the server: it removes what was made, and begins anew");
     }
     let contents = || match std::fs::read_dir(data) {
         Ok(mut entries) => Ok(entries.next().is_some()),
         Err(error) => Err(error),
     };
     match (data.join(StoreFile::State.name()).try_exists(), contents()) {
-        (Ok(true), _) => Finding::ok("directory", format!("{shown} is a data directory, and no server has it open")),
-        (Ok(false), Ok(false)) => Finding::ok("directory", format!("{shown} is empty; the first start fills it")),
+        (Ok(true), _) => {
+            DoctorFinding::ok("directory", format!("{shown} is a data directory, and no server has it open"))
+        }
+        (Ok(false), Ok(false)) => DoctorFinding::ok("directory", format!("{shown} is empty; the first start fills it")),
         (Ok(false), Ok(true)) => {
             let found = format!("{shown} has no {}, and is not empty", StoreFile::State.name());
             let advice = "if it was a data directory, restore a backup of the whole; else name an empty one";
             match rest_of_another(data) {
                 // No start goes on in this state.
-                Some(rest) => Finding::fail("directory", format!("{found}: there is {rest}"), advice),
-                None => Finding::warn("directory", found, advice),
+                Some(rest) => DoctorFinding::fail("directory", format!("{found}: there is {rest}"), advice),
+                None => DoctorFinding::warn("directory", found, advice),
             }
         }
         (Err(error), _) | (_, Err(error)) => {
-            Finding::fail("directory", format!("{shown} can't be read: {error}"), "run this as the server's user")
+            DoctorFinding::fail("directory", format!("{shown} can't be read: {error}"), "run this as the server's user")
         }
     }
 }
@@ -159,19 +165,19 @@ fn rest_of_another(data: &Path) -> Option<String> {
 }
 
 /// Returns findings about the permissions of the directory and its entries.
-fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
+fn permissions(data: &Path, found: &Metadata) -> Vec<DoctorFinding> {
     let shown = data.display();
     let (owner, me) = (found.uid(), rustix::process::geteuid());
     let mut findings = Vec::new();
     if let Some(readers) = readers_of(found) {
         let found = format!("{shown} can be entered by {readers}: hashes of passwords and unpublished work are in it");
-        findings.push(Finding::warn("permissions", found, format!("chmod 700 {shown}")));
+        findings.push(DoctorFinding::warn("permissions", found, format!("chmod 700 {shown}")));
     }
     let wanted = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
-    if let Err(error) = may(data, wanted) {
+    if let Err(error) = check_access(data, wanted) {
         let found =
             format!("user {} may not read, write and enter {shown}, which user {owner} owns: {error}", me.as_raw());
-        findings.push(Finding::fail(
+        findings.push(DoctorFinding::fail(
             "permissions",
             found,
             "run stet as the owner, or give the directory to its user (chown -R)",
@@ -179,12 +185,12 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
         return findings;
     }
     for folder in content::folders().map(|folder| data.join(folder)) {
-        match may(&folder, wanted) {
+        match check_access(&folder, wanted) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 let shown = folder.display();
                 let found = format!("user {} may not read, write and enter {shown}: {error}", me.as_raw());
                 let advice = "let the owner of the directory own and write what lies in it; until then uploads fail";
-                findings.push(Finding::fail("permissions", found, advice));
+                findings.push(DoctorFinding::fail("permissions", found, advice));
                 break;
             }
             _ => {}
@@ -197,7 +203,7 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
             others.len()
         );
         let advice = format!("chown -R {owner} {shown}: a server of that user can't open them");
-        findings.push(Finding::fail("permissions", found, advice));
+        findings.push(DoctorFinding::fail("permissions", found, advice));
     }
     if findings.is_empty() {
         let as_whom = match me.as_raw() {
@@ -206,7 +212,7 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<Finding> {
             }
             _ => format!("user {owner} owns {shown} alone, and can read and write it"),
         };
-        findings.push(Finding::ok("permissions", as_whom));
+        findings.push(DoctorFinding::ok("permissions", as_whom));
     }
     findings
 }
@@ -240,18 +246,18 @@ fn readers_of(found: &Metadata) -> Option<&'static str> {
 }
 
 /// Checks that this process may access a path, with its present rights.
-fn may(path: &Path, access: Access) -> io::Result<()> {
+fn check_access(path: &Path, access: Access) -> io::Result<()> {
     Ok(rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
 
 /// Returns the finding about the journal and its additions to the tables. Nothing is changed: it is
 /// read as by `stet recover`.
-fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Finding> {
+fn journal(config: &Config, data: &Path, running: Option<&RunningServer>) -> Option<DoctorFinding> {
     let size = |file: StoreFile| std::fs::metadata(data.join(file.name())).map_or(0, |found| found.len());
     let sizes =
         format!("journal.wal has {}, state.redb {}", bytes(size(StoreFile::Journal)), bytes(size(StoreFile::State)));
     if running.is_some() {
-        return Some(Finding::ok(
+        return Some(DoctorFinding::ok(
             "journal",
             format!("{sizes}; what is in them can be told while no server has them open"),
         ));
@@ -261,41 +267,45 @@ fn journal(config: &Config, data: &Path, running: Option<&Running>) -> Option<Fi
     }
     let recover =
         format!("`stet recover --data {}` says what is missing, and DURABILITY.md what to do", data.display());
-    let salvage = match survived(data, || RedbStore::salvage(options_at_rest(config), false)) {
+    let salvage = match catch_damage(data, || RedbStore::salvage(options_at_rest(config), false)) {
         Ok(salvage) => salvage,
-        Err(failure) => return Some(Finding::fail("journal", failure.message, recover)),
+        Err(failure) => return Some(DoctorFinding::fail("journal", failure.message, recover)),
     };
     Some(match salvage {
         Ok(salvage) => match salvage.loss {
             None => {
                 let more = salvage.kept - salvage.folded;
-                Finding::ok(
+                DoctorFinding::ok(
                     "journal",
-                    format!("{sizes}; {} to be folded into the tables, and none is missing", counted(more, "change")),
+                    format!(
+                        "{sizes}; {} to be folded into the tables, and none is missing",
+                        count_with_noun(more, "change")
+                    ),
                 )
             }
-            Some(loss) => Finding::fail("journal", loss.to_string(), recover),
+            Some(loss) => DoctorFinding::fail("journal", loss.to_string(), recover),
         },
-        Err(OpenError::InUse(_)) => {
-            Finding::ok("journal", format!("{sizes}; another process has them open, so what is in them can't be told"))
-        }
+        Err(OpenError::InUse(_)) => DoctorFinding::ok(
+            "journal",
+            format!("{sizes}; another process has them open, so what is in them can't be told"),
+        ),
         Err(error @ OpenError::Newer { .. }) => {
-            Finding::fail("journal", error.to_string(), "install the stet that wrote it, or a newer one")
+            DoctorFinding::fail("journal", error.to_string(), "install the stet that wrote it, or a newer one")
         }
-        Err(error) => Finding::fail("journal", error.to_string(), recover),
+        Err(error) => DoctorFinding::fail("journal", error.to_string(), recover),
     })
 }
 
 /// Returns findings about what the tables state: the identity of their contents, and the databases.
 /// A running server has checked these at its start.
-fn tables(config: &Config, data: &Path, running: Option<&Running>) -> Vec<Finding> {
+fn tables(config: &Config, data: &Path, running: Option<&RunningServer>) -> Vec<DoctorFinding> {
     if running.is_some() || is_unfilled(data) || !data.join(StoreFile::State.name()).is_file() {
         return Vec::new();
     }
     let options = options_at_rest(config);
     let look = || {
-        let Some(tables) = AtRest::open(&options)? else { return Ok((None, BTreeSet::new(), Ok(None))) };
-        let keys = |table: Table, range: &Range, limit: usize| tables.keys(table, range, limit);
+        let Some(tables) = ClosedStore::open(&options)? else { return Ok((None, BTreeSet::new(), Ok(None))) };
+        let keys = |table: Table, range: &KeyRange, limit: usize| tables.keys(table, range, limit);
         let mark = tables.get(Table::Marks, content::identity::MARK)?;
         let other_main = match main_database::named_by(tables.get(Table::Marks, main_database::MARK)?.as_deref()) {
             Ok(noted) if noted != config.main_database() && has_objects(noted, &keys)? => Ok(Some(noted)),
@@ -304,20 +314,20 @@ fn tables(config: &Config, data: &Path, running: Option<&Running>) -> Vec<Findin
         Ok::<_, OpenError>((mark, left_out(config, keys)?, other_main))
     };
     // Errors in reading are findings about the journal.
-    let Ok(Ok((mark, left_out, other_main))) = survived(data, look) else { return Vec::new() };
+    let Ok(Ok((mark, left_out, other_main))) = catch_damage(data, look) else { return Vec::new() };
     let contents = mark.map(|mark| match content::identity::compare(&mark, data) {
-        Ok(()) => Finding::ok("contents", "they are those of this directory"),
-        Err(foreign) => Finding::fail("contents", foreign, "until then a start is refused, with exit code 3"),
+        Ok(()) => DoctorFinding::ok("contents", "they are those of this directory"),
+        Err(foreign) => DoctorFinding::fail("contents", foreign, "until then a start is refused, with exit code 3"),
     });
-    let databases = match left_out::told(&left_out) {
-        Some(told) => Finding::warn("databases", told, left_out::ADVICE),
-        None => Finding::ok("databases", "none with objects is missing from `databases`"),
+    let databases = match left_out::describe_left_out(&left_out) {
+        Some(told) => DoctorFinding::warn("databases", told, left_out::ADVICE),
+        None => DoctorFinding::ok("databases", "none with objects is missing from `databases`"),
     };
     let main = match other_main {
         Ok(None) => None,
         Ok(Some(noted)) => Some((main_database::mismatch(noted, config.main_database()), main_database::ADVICE)),
         Err(damaged) => Some((damaged, "restore a backup of the whole directory")),
     };
-    let main = main.map(|(why, advice)| Finding::fail("main database", why, advice));
+    let main = main.map(|(why, advice)| DoctorFinding::fail("main database", why, advice));
     contents.into_iter().chain([databases]).chain(main).collect()
 }

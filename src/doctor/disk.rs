@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{StatVfs, StatVfsMountFlags};
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 
-use super::{Finding, bytes};
+use super::{DoctorFinding, bytes};
 use crate::config::Config;
 
 /// Duration of a sync from which on there is a warning; on an SSD it takes some milliseconds.
@@ -26,7 +26,7 @@ const SYNC: (&str, &str) = ("sync", "sync (contents)");
 
 /// The parts of a data directory that are on a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum DiskContents {
     /// The whole directory.
     All,
     /// All but the contents, which have a disk of their own.
@@ -35,19 +35,19 @@ pub(super) enum Holds {
     Contents,
 }
 
-impl Holds {
+impl DiskContents {
     /// Selects the name of a finding about the disk, from that for the directory's own and that for
     /// the contents'.
     const fn name(self, (own, of_contents): (&'static str, &'static str)) -> &'static str {
         match self {
-            Holds::All | Holds::Tables => own,
-            Holds::Contents => of_contents,
+            DiskContents::All | DiskContents::Tables => own,
+            DiskContents::Contents => of_contents,
         }
     }
 }
 
 /// Returns all findings about the disk of an existing folder.
-pub(super) fn look(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
+pub(super) fn look(config: &Config, at: &Path, holds: DiskContents) -> Vec<DoctorFinding> {
     let mut findings = look_above(config, at, holds);
     findings.push(sync(at, holds));
     findings
@@ -55,58 +55,64 @@ pub(super) fn look(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
 
 /// Returns the findings that need no writing to the folder. It may be one above a directory that is
 /// still to be created.
-pub(super) fn look_above(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
+pub(super) fn look_above(config: &Config, at: &Path, holds: DiskContents) -> Vec<DoctorFinding> {
     let mut findings = disk(config, at, holds);
     findings.extend(file_system(at, holds));
     findings
 }
 
 /// Returns findings about the free space.
-fn disk(config: &Config, at: &Path, holds: Holds) -> Vec<Finding> {
+fn disk(config: &Config, at: &Path, holds: DiskContents) -> Vec<DoctorFinding> {
     match rustix::fs::statvfs(at) {
         Ok(disk) => judge_disk(config.store.reserve_bytes, &disk, holds),
-        Err(error) => vec![Finding::warn(holds.name(DISK), format!("what is free can't be told: {error}"), "see `df`")],
+        Err(error) => {
+            vec![DoctorFinding::warn(holds.name(DISK), format!("what is free can't be told: {error}"), "see `df`")]
+        }
     }
 }
 
-fn judge_disk(reserve: u64, disk: &StatVfs, holds: Holds) -> Vec<Finding> {
+fn judge_disk(reserve: u64, disk: &StatVfs, holds: DiskContents) -> Vec<DoctorFinding> {
     let check = holds.name(DISK);
     let mut findings = Vec::new();
     if disk.f_flag.contains(StatVfsMountFlags::RDONLY) {
-        findings.push(Finding::fail(check, "it is mounted for reading alone", "mount it for writing"));
+        findings.push(DoctorFinding::fail(check, "it is mounted for reading alone", "mount it for writing"));
     }
     // Some file systems do not count names.
     if disk.f_files > 0 && disk.f_favail < 1000 {
-        let found = format!("it has room for {} more", counted(disk.f_favail, "file"));
-        findings.push(Finding::fail(check, found, "make room for names (`df -i`), or take a file system with more"));
+        let found = format!("it has room for {} more", count_with_noun(disk.f_favail, "file"));
+        findings.push(DoctorFinding::fail(
+            check,
+            found,
+            "make room for names (`df -i`), or take a file system with more",
+        ));
     }
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let (free_told, reserve_told) = (bytes(free), bytes(reserve));
     let room = "make room, or move it to a larger disk";
-    let refused = if holds == Holds::Contents { "uploads" } else { "changes" };
+    let refused = if holds == DiskContents::Contents { "uploads" } else { "changes" };
     findings.push(if free == 0 {
-        Finding::fail(check, format!("nothing is free: {refused} are refused (StorageFull)"), room)
-    } else if holds == Holds::Tables {
+        DoctorFinding::fail(check, format!("nothing is free: {refused} are refused (StorageFull)"), room)
+    } else if holds == DiskContents::Tables {
         // The reserve for uploads is kept on the contents' disk.
         let found = format!("{free_told} are free; changes are refused when nothing is (StorageFull)");
-        if free < reserve { Finding::warn(check, found, room) } else { Finding::ok(check, found) }
+        if free < reserve { DoctorFinding::warn(check, found, room) } else { DoctorFinding::ok(check, found) }
     } else if free < reserve {
         let found = format!(
             "{free_told} are free, less than `store.reserve_bytes` ({reserve_told}): uploads are refused (StorageFull)"
         );
-        Finding::fail(check, found, room)
+        DoctorFinding::fail(check, found, room)
     } else if free < reserve.saturating_mul(4) {
         let found = format!("{free_told} are free, of which uploads leave `store.reserve_bytes` ({reserve_told})");
-        Finding::warn(check, found, room)
+        DoctorFinding::warn(check, found, room)
     } else {
-        Finding::ok(check, format!("{free_told} are free, of which uploads leave {reserve_told}"))
+        DoctorFinding::ok(check, format!("{free_told} are free, of which uploads leave {reserve_told}"))
     });
     findings
 }
 
 /// Returns the finding about the kind of file system, on systems that report it.
 #[cfg(target_os = "linux")]
-fn file_system(at: &Path, holds: Holds) -> Option<Finding> {
+fn file_system(at: &Path, holds: DiskContents) -> Option<DoctorFinding> {
     let kind = rustix::fs::statfs(at).ok()?.f_type;
     // Magic numbers have 32 bits, whatever type they are kept in.
     #[allow(clippy::cast_sign_loss, clippy::cast_possible_truncation)]
@@ -115,19 +121,19 @@ fn file_system(at: &Path, holds: Holds) -> Option<Finding> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn file_system(_: &Path, _: Holds) -> Option<Finding> {
+fn file_system(_: &Path, _: DiskContents) -> Option<DoctorFinding> {
     None
 }
 
 /// Returns the finding about a kind of file system. The numbers are those of Linux:
 /// `linux/magic.h`, and statfs(2) for file systems outside it.
 #[cfg(target_os = "linux")]
-fn judge_file_system(kind: u32, holds: Holds) -> Finding {
+fn judge_file_system(kind: u32, holds: DiskContents) -> DoctorFinding {
     let check = holds.name(FILE_SYSTEM);
     let network = |name: &str| {
         let found =
             format!("{name}: what is synced may not be on a disk, and a lock may not hold against another machine");
-        Finding::warn(
+        DoctorFinding::warn(
             check,
             found,
             "take a disk of this machine, or be sure of the server's syncs, and start stet on one machine only",
@@ -141,35 +147,37 @@ fn judge_file_system(kind: u32, holds: Holds) -> Finding {
         0x00c3_6400 => network("it is on Ceph"),
         0x794c_7630 => {
             let found = "it is on overlay, the file system of a container: everything goes with the container";
-            Finding::warn(check, found, "mount a volume, and name a directory on it")
+            DoctorFinding::warn(check, found, "mount a volume, and name a directory on it")
         }
         0x0102_1994 | 0x8584_58f6 => {
             let found = "it is in memory (tmpfs): everything goes with the machine's next start";
-            Finding::warn(check, found, "name a directory on a disk")
+            DoctorFinding::warn(check, found, "name a directory on a disk")
         }
-        0xef53 => Finding::ok(check, "it is on ext4 or one of its kind"),
-        0x5846_5342 => Finding::ok(check, "it is on XFS"),
-        0x9123_683e => Finding::ok(check, "it is on btrfs"),
-        0x2fc1_2fc1 => Finding::ok(check, "it is on ZFS"),
-        other => Finding::ok(check, format!("it is of a kind that nothing is known of (0x{other:08x})")),
+        0xef53 => DoctorFinding::ok(check, "it is on ext4 or one of its kind"),
+        0x5846_5342 => DoctorFinding::ok(check, "it is on XFS"),
+        0x9123_683e => DoctorFinding::ok(check, "it is on btrfs"),
+        0x2fc1_2fc1 => DoctorFinding::ok(check, "it is on ZFS"),
+        other => DoctorFinding::ok(check, format!("it is of a kind that nothing is known of (0x{other:08x})")),
     }
 }
 
 /// Tests whether written bytes reach the disk, and how long that takes. The test file has no name,
 /// and disappears when it is closed. Where such files are not supported, the directory alone is
 /// synced.
-fn sync(at: &Path, holds: Holds) -> Finding {
+fn sync(at: &Path, holds: DiskContents) -> DoctorFinding {
     let check = holds.name(SYNC);
-    match tried(at) {
-        Err(error) => {
-            Finding::fail(check, format!("the disk can't be written to: {error}"), "see `dmesg`, and what is free")
-        }
+    match measure_sync(at) {
+        Err(error) => DoctorFinding::fail(
+            check,
+            format!("the disk can't be written to: {error}"),
+            "see `dmesg`, and what is free",
+        ),
         Ok(took) if took > SLOW_SYNC => {
-            let of = if holds == Holds::Contents { "upload" } else { "change" };
+            let of = if holds == DiskContents::Contents { "upload" } else { "change" };
             let found = format!("a sync takes {} ms, and each {of} waits for one", took.as_millis());
-            Finding::warn(check, found, "take a faster disk, or see what else writes to it")
+            DoctorFinding::warn(check, found, "take a faster disk, or see what else writes to it")
         }
-        Ok(took) => Finding::ok(
+        Ok(took) => DoctorFinding::ok(
             check,
             format!("the disk can be written to, and a sync takes {:.1} ms", took.as_secs_f64() * 1000.0),
         ),
@@ -196,7 +204,7 @@ fn nameless(_: &Path) -> io::Result<Option<File>> {
 }
 
 /// Measures a sync of one block.
-fn tried(data: &Path) -> io::Result<Duration> {
+fn measure_sync(data: &Path) -> io::Result<Duration> {
     let mut file = nameless(data)?;
     let folder = File::open(data)?;
     let mut times = Vec::new();
@@ -217,7 +225,7 @@ fn tried(data: &Path) -> io::Result<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Level;
+    use super::super::FindingLevel;
     use super::*;
 
     #[test]
@@ -225,41 +233,45 @@ mod tests {
         let here = rustix::fs::statvfs(".").unwrap();
         let disk =
             |free: u64| StatVfs { f_bavail: free, f_frsize: 1, f_files: 0, f_flag: StatVfsMountFlags::empty(), ..here };
-        for (free, level) in
-            [(0, Level::Fail), (99, Level::Fail), (100, Level::Warn), (399, Level::Warn), (400, Level::Ok)]
-        {
-            let findings = judge_disk(100, &disk(free), Holds::All);
+        for (free, level) in [
+            (0, FindingLevel::Fail),
+            (99, FindingLevel::Fail),
+            (100, FindingLevel::Warn),
+            (399, FindingLevel::Warn),
+            (400, FindingLevel::Ok),
+        ] {
+            let findings = judge_disk(100, &disk(free), DiskContents::All);
             assert_eq!((findings.len(), findings[0].level), (1, level), "{free}");
         }
         // Each disk is compared with the limit below which something is refused there.
         for (free, tables, contents) in [
-            (0, Level::Fail, Level::Fail),
-            (99, Level::Warn, Level::Fail),
-            (100, Level::Ok, Level::Warn),
-            (400, Level::Ok, Level::Ok),
+            (0, FindingLevel::Fail, FindingLevel::Fail),
+            (99, FindingLevel::Warn, FindingLevel::Fail),
+            (100, FindingLevel::Ok, FindingLevel::Warn),
+            (400, FindingLevel::Ok, FindingLevel::Ok),
         ] {
             for (holds, check, level) in
-                [(Holds::Tables, "disk", tables), (Holds::Contents, "disk (contents)", contents)]
+                [(DiskContents::Tables, "disk", tables), (DiskContents::Contents, "disk (contents)", contents)]
             {
                 let findings = judge_disk(100, &disk(free), holds);
                 assert_eq!((findings.len(), findings[0].check, findings[0].level), (1, check, level), "{free}");
             }
         }
         let full = StatVfs { f_files: 1 << 20, f_favail: 3, ..disk(1 << 40) };
-        assert_eq!(judge_disk(100, &full, Holds::All)[0].level, Level::Fail);
+        assert_eq!(judge_disk(100, &full, DiskContents::All)[0].level, FindingLevel::Fail);
         let locked = StatVfs { f_flag: StatVfsMountFlags::RDONLY, ..disk(1 << 40) };
-        assert_eq!(judge_disk(100, &locked, Holds::All)[0].level, Level::Fail);
+        assert_eq!(judge_disk(100, &locked, DiskContents::All)[0].level, FindingLevel::Fail);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn file_systems_that_lose_what_is_synced_are_warned_of() {
         for (kind, word) in [(0x6969, "NFS"), (0x794c_7630, "overlay"), (0x0102_1994, "memory"), (0xff53_4d42, "SMB")] {
-            let finding = judge_file_system(kind, Holds::All);
-            assert!(finding.level == Level::Warn && finding.found.contains(word), "{finding:?}");
+            let finding = judge_file_system(kind, DiskContents::All);
+            assert!(finding.level == FindingLevel::Warn && finding.found.contains(word), "{finding:?}");
         }
         for kind in [0xef53, 0x5846_5342, 0x9123_683e, 0x2fc1_2fc1, 0x1234] {
-            assert_eq!(judge_file_system(kind, Holds::All).level, Level::Ok, "{kind:x}");
+            assert_eq!(judge_file_system(kind, DiskContents::All).level, FindingLevel::Ok, "{kind:x}");
         }
     }
 }

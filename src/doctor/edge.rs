@@ -4,9 +4,9 @@
 use std::net::ToSocketAddrs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::Finding;
+use super::DoctorFinding;
 use crate::config::{Config, network};
-use crate::listen::Reserved;
+use crate::listen::BoundAddresses;
 use crate::tls::{Certificates, Validity};
 
 /// Days before the end of a certificate from which on there is a warning.
@@ -14,7 +14,7 @@ const DAYS_TO_RENEW: u64 = 14;
 
 const DAY_S: u64 = 24 * 60 * 60;
 
-pub(super) fn look(config: &Config, is_running: bool) -> Vec<Finding> {
+pub(super) fn look(config: &Config, is_running: bool) -> Vec<DoctorFinding> {
     let mut findings = vec![listening(config, is_running)];
     findings.extend(proxies(config));
     findings.extend(certificate(config));
@@ -22,20 +22,20 @@ pub(super) fn look(config: &Config, is_running: bool) -> Vec<Finding> {
 }
 
 /// Returns the finding about the listening address, and about unencrypted access to it.
-fn listening(config: &Config, is_running: bool) -> Finding {
+fn listening(config: &Config, is_running: bool) -> DoctorFinding {
     let address = &config.server.listen;
     let resolved = match address.to_socket_addrs() {
         Ok(resolved) => resolved.collect::<Vec<_>>(),
         Err(error) => {
             let found = format!("`server.listen` {address} names no address of this machine: {error}");
-            return Finding::fail("listening", found, "name one, like `127.0.0.1:8080`");
+            return DoctorFinding::fail("listening", found, "name one, like `127.0.0.1:8080`");
         }
     };
     // A running server has the address. An address that is taken here is released before anyone can
     // connect.
-    if !is_running && let Err(error) = Reserved::take(address, Vec::new(), None) {
+    if !is_running && let Err(error) = BoundAddresses::take(address, Vec::new(), None) {
         let found = format!("{address} can't be listened at: {error}");
-        return Finding::fail(
+        return DoctorFinding::fail(
             "listening",
             found,
             "end what listens there (`ss -ltnp`), or name another address in `server.listen`",
@@ -44,20 +44,20 @@ fn listening(config: &Config, is_running: bool) -> Finding {
     judge_listening(config, resolved.iter().all(|address| address.ip().is_loopback()))
 }
 
-fn judge_listening(config: &Config, is_local: bool) -> Finding {
+fn judge_listening(config: &Config, is_local: bool) -> DoctorFinding {
     let (address, server) = (&config.server.listen, &config.server);
     if server.tls.is_on() {
-        Finding::ok("listening", format!("at {address}, with TLS"))
+        DoctorFinding::ok("listening", format!("at {address}, with TLS"))
     } else if is_local {
-        Finding::ok("listening", format!("at {address}, which this machine alone reaches"))
+        DoctorFinding::ok("listening", format!("at {address}, which this machine alone reaches"))
     } else if server.trusted_proxies.is_empty() {
         let found = format!("at {address} without TLS: passwords and tokens go over the network as they are");
         let advice =
             "listen at 127.0.0.1 behind a proxy with TLS and name it in `server.trusted_proxies`, or set [server.tls]";
-        Finding::warn("listening", found, advice)
+        DoctorFinding::warn("listening", found, advice)
     } else {
         let proxies = server.trusted_proxies.join(", ");
-        Finding::ok(
+        DoctorFinding::ok(
             "listening",
             format!("at {address} without TLS, behind {proxies}; let nobody else reach it there (firewall)"),
         )
@@ -66,17 +66,17 @@ fn judge_listening(config: &Config, is_local: bool) -> Finding {
 
 /// Returns a finding if every address is trusted as a proxy, which makes all claims of a client's
 /// address valid.
-fn proxies(config: &Config) -> Option<Finding> {
+fn proxies(config: &Config) -> Option<DoctorFinding> {
     let everybody = |proxy: &&String| network(proxy).is_some_and(|network| network.prefix_len() == 0);
     let proxy = config.server.trusted_proxies.iter().find(everybody)?;
     let found = format!(
         "`server.trusted_proxies` has {proxy}: everybody may claim any address, and pass for others in limits and the audit trail"
     );
-    Some(Finding::warn("proxies", found, "name the proxies' own addresses"))
+    Some(DoctorFinding::warn("proxies", found, "name the proxies' own addresses"))
 }
 
 /// Returns findings about the certificate and its key.
-fn certificate(config: &Config) -> Vec<Finding> {
+fn certificate(config: &Config) -> Vec<DoctorFinding> {
     let tls = &config.server.tls;
     if !tls.is_on() {
         return Vec::new();
@@ -84,7 +84,7 @@ fn certificate(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(readers) = super::directory::readers(&tls.key) {
         let found = format!("the key {} can be read by {readers}", tls.key.display());
-        findings.push(Finding::warn("certificate", found, format!("chmod 600 {}", tls.key.display())));
+        findings.push(DoctorFinding::warn("certificate", found, format!("chmod 600 {}", tls.key.display())));
     }
     let good = Certificates::load(tls).and_then(|certificates| certificates.validity());
     findings.push(match good {
@@ -93,7 +93,7 @@ fn certificate(config: &Config) -> Vec<Finding> {
             let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
             judge_certificate(&tls.certificate.display().to_string(), &validity, now_s)
         }
-        Err(error) => Finding::fail(
+        Err(error) => DoctorFinding::fail(
             "certificate",
             error,
             "see [server.tls]: both are PEM files, and the key is the certificate's",
@@ -102,61 +102,65 @@ fn certificate(config: &Config) -> Vec<Finding> {
     findings
 }
 
-fn judge_certificate(name: &str, validity: &Validity, now_s: u64) -> Finding {
+fn judge_certificate(name: &str, validity: &Validity, now_s: u64) -> DoctorFinding {
     let shown =
         |s: u64| humantime::format_rfc3339_seconds(UNIX_EPOCH + std::time::Duration::from_secs(s.min(253_402_300_799)));
     let (from, until) = (shown(validity.from_s), shown(validity.until_s));
     if now_s < validity.from_s {
-        Finding::fail("certificate", format!("{name} is not good before {from}"), "see whether the clock is right")
+        DoctorFinding::fail(
+            "certificate",
+            format!("{name} is not good before {from}"),
+            "see whether the clock is right",
+        )
     } else if now_s >= validity.until_s {
-        Finding::fail(
+        DoctorFinding::fail(
             "certificate",
             format!("{name} has expired at {until}"),
             "renew it; a running server takes the new one by itself",
         )
     } else if now_s + DAYS_TO_RENEW * DAY_S >= validity.until_s {
-        Finding::warn(
+        DoctorFinding::warn(
             "certificate",
             format!("{name} expires at {until}"),
             "renew it; a running server takes the new one by itself",
         )
     } else {
-        Finding::ok("certificate", format!("{name} is good until {until}, and the key is its"))
+        DoctorFinding::ok("certificate", format!("{name} is good until {until}, and the key is its"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Level;
+    use super::super::FindingLevel;
     use super::*;
 
     #[test]
     fn without_tls_an_address_of_the_network_is_warned_of_unless_a_proxy_stands_before_it() {
         let mut config = Config::default();
-        assert_eq!(judge_listening(&config, true).level, Level::Ok);
-        assert_eq!(judge_listening(&config, false).level, Level::Warn);
+        assert_eq!(judge_listening(&config, true).level, FindingLevel::Ok);
+        assert_eq!(judge_listening(&config, false).level, FindingLevel::Warn);
         config.server.trusted_proxies = vec!["192.0.2.1".to_owned()];
-        assert_eq!(judge_listening(&config, false).level, Level::Ok);
+        assert_eq!(judge_listening(&config, false).level, FindingLevel::Ok);
         assert_eq!(proxies(&config), None);
         for everybody in ["0.0.0.0/0", "::/0"] {
             config.server.trusted_proxies = vec!["192.0.2.1".to_owned(), everybody.to_owned()];
-            assert_eq!(proxies(&config).map(|finding| finding.level), Some(Level::Warn));
+            assert_eq!(proxies(&config).map(|finding| finding.level), Some(FindingLevel::Warn));
         }
         config.server.trusted_proxies = Vec::new();
         config.server.tls.certificate = "c.pem".into();
-        assert_eq!(judge_listening(&config, false).level, Level::Ok);
+        assert_eq!(judge_listening(&config, false).level, FindingLevel::Ok);
     }
 
     #[test]
     fn a_certificate_is_told_two_weeks_before_its_end() {
         let validity = Validity { from_s: 100 * DAY_S, until_s: 200 * DAY_S };
         for (now_s, level) in [
-            (100 * DAY_S - 1, Level::Fail),
-            (100 * DAY_S, Level::Ok),
-            (186 * DAY_S - 1, Level::Ok),
-            (186 * DAY_S, Level::Warn),
-            (200 * DAY_S - 1, Level::Warn),
-            (200 * DAY_S, Level::Fail),
+            (100 * DAY_S - 1, FindingLevel::Fail),
+            (100 * DAY_S, FindingLevel::Ok),
+            (186 * DAY_S - 1, FindingLevel::Ok),
+            (186 * DAY_S, FindingLevel::Warn),
+            (200 * DAY_S - 1, FindingLevel::Warn),
+            (200 * DAY_S, FindingLevel::Fail),
         ] {
             assert_eq!(judge_certificate("c.pem", &validity, now_s).level, level, "{now_s}");
         }

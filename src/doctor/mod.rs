@@ -11,15 +11,15 @@ mod machine;
 use std::path::Path;
 
 use serde::Serialize;
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 
-use crate::config::{Config, ConfigError, Overrides};
+use crate::config::{Config, ConfigError, ConfigOverrides};
 use crate::exit::{self, Exit, Failure};
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum FindingLevel {
     /// Nothing is to be done.
     Ok,
     /// A server runs, but trouble may follow.
@@ -28,20 +28,20 @@ pub enum Level {
     Fail,
 }
 
-impl Level {
+impl FindingLevel {
     const fn name(self) -> &'static str {
         match self {
-            Level::Ok => "ok",
-            Level::Warn => "warn",
-            Level::Fail => "fail",
+            FindingLevel::Ok => "ok",
+            FindingLevel::Warn => "warn",
+            FindingLevel::Fail => "fail",
         }
     }
 }
 
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    level: Level,
+pub struct DoctorFinding {
+    level: FindingLevel,
     /// The subject of the check, in a word or a few.
     check: &'static str,
     /// The fact that was found: a clause without its full stop.
@@ -50,17 +50,17 @@ pub struct Finding {
     advice: Option<String>,
 }
 
-impl Finding {
-    fn ok(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { level: Level::Ok, check, found: found.into(), advice: None }
+impl DoctorFinding {
+    fn ok(check: &'static str, found: impl Into<String>) -> DoctorFinding {
+        DoctorFinding { level: FindingLevel::Ok, check, found: found.into(), advice: None }
     }
 
-    fn warn(check: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Finding {
-        Finding { level: Level::Warn, check, found: found.into(), advice: Some(advice.into()) }
+    fn warn(check: &'static str, found: impl Into<String>, advice: impl Into<String>) -> DoctorFinding {
+        DoctorFinding { level: FindingLevel::Warn, check, found: found.into(), advice: Some(advice.into()) }
     }
 
-    fn fail(check: &'static str, found: impl Into<String>, advice: impl Into<String>) -> Finding {
-        Finding { level: Level::Fail, check, found: found.into(), advice: Some(advice.into()) }
+    fn fail(check: &'static str, found: impl Into<String>, advice: impl Into<String>) -> DoctorFinding {
+        DoctorFinding { level: FindingLevel::Fail, check, found: found.into(), advice: Some(advice.into()) }
     }
 
     /// Returns the finding as one line for people.
@@ -74,8 +74,8 @@ impl Finding {
 
 /// All findings, as they are printed in JSON.
 #[derive(Debug, Serialize)]
-struct Report {
-    findings: Vec<Finding>,
+struct DoctorReport {
+    findings: Vec<DoctorFinding>,
     /// Number of warnings.
     warnings: usize,
     /// Number of failures.
@@ -90,17 +90,17 @@ struct Report {
 pub fn run(
     config: Result<Config, ConfigError>,
     file: Option<&Path>,
-    overrides: Overrides,
+    overrides: ConfigOverrides,
     json: bool,
 ) -> Result<(), Failure> {
     let findings = findings(config, file, overrides);
     let number = |level| findings.iter().filter(|finding| finding.level == level).count();
-    let (warnings, failures) = (number(Level::Warn), number(Level::Fail));
+    let (warnings, failures) = (number(FindingLevel::Warn), number(FindingLevel::Fail));
     let text = if json {
-        let report = Report { findings, warnings, failures };
+        let report = DoctorReport { findings, warnings, failures };
         serde_json::to_string(&report).map_err(|error| Failure::new(Exit::Failed, error))? + "\n"
     } else {
-        findings.iter().map(Finding::line).collect()
+        findings.iter().map(DoctorFinding::line).collect()
     };
     exit::print(&text)?;
     if failures == 0 {
@@ -110,7 +110,11 @@ pub fn run(
     Err(Failure::new(Exit::Faults, these))
 }
 
-fn findings(config: Result<Config, ConfigError>, file: Option<&Path>, overrides: Overrides) -> Vec<Finding> {
+fn findings(
+    config: Result<Config, ConfigError>,
+    file: Option<&Path>,
+    overrides: ConfigOverrides,
+) -> Vec<DoctorFinding> {
     let mut findings = configuration::look(&config, file);
     match config {
         Ok(config) => {
@@ -128,7 +132,7 @@ fn findings(config: Result<Config, ConfigError>, file: Option<&Path>, overrides:
                 findings.extend(directory::look(&config, server.as_ref()));
             }
             let found = "limits, memory, addresses and certificates were not looked at, for the configuration says what is wanted of them";
-            findings.push(Finding::warn("unchecked", found, "correct the configuration, and run it again"));
+            findings.push(DoctorFinding::warn("unchecked", found, "correct the configuration, and run it again"));
         }
     }
     findings
@@ -144,7 +148,7 @@ fn bytes(bytes: u64) -> String {
         unit += 1;
     }
     match (bytes, unit) {
-        (_, 0) => counted(bytes, "byte"),
+        (_, 0) => count_with_noun(bytes, "byte"),
         _ => format!("{shown:.1} {}", UNITS[unit]),
     }
 }
@@ -155,9 +159,9 @@ mod tests {
 
     #[test]
     fn a_finding_is_one_line_with_what_to_do() {
-        let finding = Finding::warn("disk", "7 bytes\nare free", "make room");
+        let finding = DoctorFinding::warn("disk", "7 bytes\nare free", "make room");
         assert_eq!(finding.line(), "warn  disk           7 bytes?are free. To do: make room\n");
-        assert_eq!(Finding::ok("clock", "it is right").line(), "ok    clock          it is right\n");
+        assert_eq!(DoctorFinding::ok("clock", "it is right").line(), "ok    clock          it is right\n");
     }
 
     #[test]

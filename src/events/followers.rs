@@ -8,17 +8,17 @@ use std::time::Duration;
 use foldhash::HashMap;
 use metrics::{Counter, Gauge};
 use parking_lot::{Mutex, RwLock};
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 use tokio::sync::broadcast::{Receiver, Sender, WeakSender, channel};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
-use super::stored::{Happening, read};
+use super::stored::{ContainerEvent, read};
 use crate::config::EventsConfig;
 
 /// Number of events that a pump reads and passes on before followers on its own thread may take
@@ -42,33 +42,33 @@ const RETRY_AFTER_SECONDS: u64 = 5;
 /// The followers of all containers, and the pumps that send them events.
 pub struct Followers {
     options: EventsConfig,
-    list: RwLock<List>,
-    recent: Arc<Recent>,
+    list: RwLock<FollowerList>,
+    recent: Arc<RecentEvents>,
     /// The permits for work on stored and on large events: as many as there are cores.
     turns: Arc<Semaphore>,
-    meters: Meters,
+    meters: FollowerMeters,
 }
 
 #[derive(Default)]
-struct List {
+struct FollowerList {
     /// Whether the server is ending, so that no more events are sent.
     closed: bool,
     /// Connections that wait for events.
-    waiting: Places,
+    waiting: FollowerSlots,
     /// Connections that only read stored events: at most as many as may wait, counted apart.
-    reading: Places,
-    followed: HashMap<Loid, Followed>,
+    reading: FollowerSlots,
+    followed: HashMap<Loid, FollowedContainer>,
 }
 
 /// The places that are taken.
 #[derive(Default)]
-struct Places {
+struct FollowerSlots {
     all: usize,
-    by_user: HashMap<Text, Own>,
+    by_user: HashMap<SharedText, UserSlots>,
 }
 
 /// The places and permits of one user.
-struct Own {
+struct UserSlots {
     places: usize,
     /// One permit for long work at a time, so that no user takes all permits.
     turn: Arc<Semaphore>,
@@ -79,21 +79,21 @@ struct Own {
 /// The events of all containers that were sent last, as long as they stay in memory. A follower who
 /// has not taken one holds only a weak reference to it.
 #[derive(Default)]
-struct Recent(Mutex<(VecDeque<Arc<Happening>>, usize)>);
+struct RecentEvents(Mutex<(VecDeque<Arc<ContainerEvent>>, usize)>);
 
 /// The message to followers about an event of a container.
 #[derive(Debug, Clone)]
-pub struct Heard {
+pub struct FollowerMessage {
     /// The container's revision after the event.
     pub revision: u64,
     /// The event, as long as it is kept for followers who have not taken it.
-    pub happening: Weak<Happening>,
+    pub happening: Weak<ContainerEvent>,
 }
 
 /// A container that has followers.
-struct Followed {
+struct FollowedContainer {
     /// The only lasting sender: once it is dropped, every follower is notified of the end.
-    sender: Sender<Heard>,
+    sender: Sender<FollowerMessage>,
     /// Notified at each commit of the container.
     bell: Arc<Notify>,
     followers: usize,
@@ -101,23 +101,23 @@ struct Followed {
 }
 
 /// The metrics of followers.
-struct Meters {
+struct FollowerMeters {
     followers: Gauge,
     sent: Counter,
     dropped: Counter,
 }
 
 /// One user's place for one connection, released on drop.
-pub struct Place {
+pub struct FollowerSlot {
     followers: Arc<Followers>,
-    user: Text,
+    user: SharedText,
     waits: bool,
     turn: Arc<Semaphore>,
     short_turn: Arc<Semaphore>,
 }
 
 /// A permit for work that takes time and memory, released on drop.
-pub struct Turn {
+pub struct FollowerPermit {
     _own: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
@@ -127,13 +127,13 @@ pub struct Follower {
     followers: Arc<Followers>,
     container: Loid,
     /// Events since the follower entered, in order. [`Followers`] describes `Lagged` and `Closed`.
-    pub receiver: Receiver<Heard>,
+    pub receiver: Receiver<FollowerMessage>,
 }
 
 impl Followers {
     /// Creates an empty list. Call it after the metrics have been set up.
     pub fn new(options: EventsConfig) -> Followers {
-        let meters = Meters {
+        let meters = FollowerMeters {
             followers: metrics::gauge!("stet_event_followers"),
             sent: metrics::counter!("stet_events_sent_total"),
             dropped: metrics::counter!("stet_event_followers_dropped_total"),
@@ -146,24 +146,24 @@ impl Followers {
     ///
     /// # Errors
     /// `Overloaded` when no place is left for that user, or for all users.
-    pub fn place(self: &Arc<Self>, user: &Text, waits: bool) -> Result<Place> {
+    pub fn place(self: &Arc<Self>, user: &SharedText, waits: bool) -> Result<FollowerSlot> {
         let mut list = self.list.write();
         let places = list.places(waits);
         if places.all >= self.options.followers {
-            return Err(too_many(format!("The limit of {} is reached", counted(places.all, "follower"))));
+            return Err(too_many(format!("The limit of {} is reached", count_with_noun(places.all, "follower"))));
         }
         let own = places.by_user.get(user).map_or(0, |own| own.places);
         if own >= self.options.followers_per_user {
-            return Err(too_many(format!("`{user}` has {} already", counted(own, "follower"))));
+            return Err(too_many(format!("`{user}` has {} already", count_with_noun(own, "follower"))));
         }
         places.all += 1;
         let one = || Arc::new(Semaphore::new(1));
-        let new = || Own { places: 0, turn: one(), short_turn: one() };
+        let new = || UserSlots { places: 0, turn: one(), short_turn: one() };
         let own = places.by_user.entry(user.clone()).or_insert_with(new);
         own.places += 1;
         let (turn, short_turn) = (own.turn.clone(), own.short_turn.clone());
         self.meters.followers.set(list.waiting.all as f64);
-        Ok(Place { followers: self.clone(), user: user.clone(), waits, turn, short_turn })
+        Ok(FollowerSlot { followers: self.clone(), user: user.clone(), waits, turn, short_turn })
     }
 
     /// Adds a follower of a container that has had the revision `known`, or a later one. Must be
@@ -178,7 +178,7 @@ impl Followers {
         }
         let here = list.followed.get(&container).map_or(0, |followed| followed.followers);
         if here >= self.options.followers_per_container {
-            return Err(too_many(format!("`{container}` has {} already", counted(here, "follower"))));
+            return Err(too_many(format!("`{container}` has {} already", count_with_noun(here, "follower"))));
         }
         let followed = list.followed.entry(container).or_insert_with(|| {
             let (sender, _) = channel(self.options.queue_events.min(RING));
@@ -187,7 +187,7 @@ impl Followers {
             bell.notify_one();
             let to = (sender.downgrade(), self.recent.clone());
             let pump = pump(repository.clone(), container, known, bell.clone(), to);
-            Followed { sender, bell, followers: 0, pump: tokio::spawn(pump).abort_handle() }
+            FollowedContainer { sender, bell, followers: 0, pump: tokio::spawn(pump).abort_handle() }
         });
         followed.followers += 1;
         let receiver = followed.sender.subscribe();
@@ -215,15 +215,15 @@ impl Followers {
     }
 }
 
-impl List {
-    fn places(&mut self, waits: bool) -> &mut Places {
+impl FollowerList {
+    fn places(&mut self, waits: bool) -> &mut FollowerSlots {
         if waits { &mut self.waiting } else { &mut self.reading }
     }
 }
 
-impl Recent {
+impl RecentEvents {
     /// Keeps an event that is sent now, and drops the oldest ones beyond the limit.
-    fn keep(&self, happening: &Arc<Happening>) {
+    fn keep(&self, happening: &Arc<ContainerEvent>) {
         let mut kept = self.0.lock();
         let (events, bytes) = &mut *kept;
         *bytes += happening.bytes();
@@ -234,34 +234,34 @@ impl Recent {
     }
 }
 
-impl Place {
+impl FollowerSlot {
     /// Waits for a permit.
     ///
     /// # Errors
     /// None in practice: permits exist as long as their list does.
-    pub async fn turn(&self) -> Result<Turn> {
+    pub async fn turn(&self) -> Result<FollowerPermit> {
         self.turn_of(&self.turn).await
     }
 
-    /// Waits for a permit for short work, beside that of [`Place::turn`]: a stream can begin while
+    /// Waits for a permit for short work, beside that of [`FollowerSlot::turn`]: a stream can begin while
     /// another one of the user is being read.
     ///
     /// # Errors
-    /// Those of [`Place::turn`].
-    pub async fn short_turn(&self) -> Result<Turn> {
+    /// Those of [`FollowerSlot::turn`].
+    pub async fn short_turn(&self) -> Result<FollowerPermit> {
         self.turn_of(&self.short_turn).await
     }
 
-    async fn turn_of(&self, own: &Arc<Semaphore>) -> Result<Turn> {
+    async fn turn_of(&self, own: &Arc<Semaphore>) -> Result<FollowerPermit> {
         // Neither semaphore is ever closed. The user's own permit comes first, so that no user
         // waits for the shared permits with more than one of each kind.
         let own = own.clone().acquire_owned().await.map_err(|_| Error::internal())?;
         let all = self.followers.turns.clone().acquire_owned().await.map_err(|_| Error::internal())?;
-        Ok(Turn { _own: own, _all: all })
+        Ok(FollowerPermit { _own: own, _all: all })
     }
 }
 
-impl Drop for Place {
+impl Drop for FollowerSlot {
     fn drop(&mut self) {
         let mut list = self.followers.list.write();
         let places = list.places(self.waits);
@@ -323,7 +323,7 @@ async fn pump(
     container: Loid,
     mut sent: u64,
     bell: Arc<Notify>,
-    (followers, recent): (WeakSender<Heard>, Arc<Recent>),
+    (followers, recent): (WeakSender<FollowerMessage>, Arc<RecentEvents>),
 ) {
     loop {
         bell.notified().await;
@@ -344,7 +344,7 @@ async fn pump(
                 let happening = Arc::new(happening);
                 recent.keep(&happening);
                 // Sending fails when there are no receivers at this moment.
-                let _ = followers.send(Heard { revision: sent, happening: Arc::downgrade(&happening) });
+                let _ = followers.send(FollowerMessage { revision: sent, happening: Arc::downgrade(&happening) });
             }
             drop(followers);
             if !more {
@@ -366,9 +366,9 @@ mod tests {
     use super::*;
     use crate::http::testing::House;
 
-    fn happening(ids: usize) -> Arc<Happening> {
+    fn happening(ids: usize) -> Arc<ContainerEvent> {
         let container = Loid::new(DatabaseId::FIRST, 7);
-        Arc::new(Happening::of(
+        Arc::new(ContainerEvent::of(
             container,
             Event {
                 container: Some(container),
@@ -388,9 +388,9 @@ mod tests {
 
     #[test]
     fn what_was_sent_is_kept_up_to_so_many_bytes_and_the_newest_always() {
-        let recent = Recent::default();
+        let recent = RecentEvents::default();
         let large = happening(20_000);
-        let sent: Vec<Weak<Happening>> = (0..100)
+        let sent: Vec<Weak<ContainerEvent>> = (0..100)
             .map(|_| {
                 let large = happening(20_000);
                 recent.keep(&large);
@@ -402,7 +402,7 @@ mod tests {
         assert!(kept > 5 && sent[100 - kept].upgrade().is_some(), "{kept} of the newest");
         let (_, bytes) = &*recent.0.lock();
         assert_eq!(*bytes, kept * large.bytes());
-        let alone = Recent::default();
+        let alone = RecentEvents::default();
         alone.keep(&happening(1_000_000));
         assert_eq!(alone.0.lock().0.len(), 1);
     }
@@ -415,10 +415,10 @@ mod tests {
         let mut follower = followers.follow(&house.app.repository, object, 1).expect("there is room");
         let sender = followers.list.read().followed[&object].sender.clone();
         for revision in 2..=RING as u64 + 2 {
-            sender.send(Heard { revision, happening: Weak::new() }).expect("somebody listens");
+            sender.send(FollowerMessage { revision, happening: Weak::new() }).expect("somebody listens");
         }
         assert!(matches!(follower.receiver.try_recv(), Err(TryRecvError::Lagged(1))));
-        assert!(matches!(follower.receiver.try_recv(), Ok(Heard { revision: 3, .. })));
+        assert!(matches!(follower.receiver.try_recv(), Ok(FollowerMessage { revision: 3, .. })));
     }
 
     #[tokio::test]

@@ -28,4 +28,4 @@ pub(crate) mod sight;
 pub(crate) mod stored;
 pub mod stream;
 
-pub use self::followers::{Follower, Followers, Place};
+pub use self::followers::{Follower, FollowerSlot, Followers};

@@ -7,13 +7,13 @@
 //! numbers have no gaps.
 
 use stet_actors::error::Result;
-use stet_actors::families::{Entry, Families};
+use stet_actors::families::{Families, FamilyEntry};
 use stet_actors::id::Loid;
-use stet_actors::liveblog::Sight;
+use stet_actors::liveblog::PostSight;
 use stet_actors::object::Record;
 use stet_actors::store::Event;
 
-use super::stored::{Happening, Notice, Written, named, text};
+use super::stored::{ContainerEvent, EventNotice, EventText, render_named, render_notice};
 use crate::access::Access;
 use crate::limits::yielding::YieldTimer;
 use crate::newsroom::Newsroom;
@@ -27,13 +27,13 @@ pub const REMOVED: &str = "removed";
 
 /// A change while it is filtered for one caller. Each object that it names is checked, and there
 /// may be many.
-pub struct Sifting<'h> {
-    happening: &'h Happening,
+pub struct EventFilter<'h> {
+    happening: &'h ContainerEvent,
     /// The progress; `None` before the beginning.
-    begun: Option<Sifted<'h>>,
+    begun: Option<EventFilterProgress<'h>>,
 }
 
-struct Sifted<'h> {
+struct EventFilterProgress<'h> {
     /// Whether the caller sees only what readers of a liveblog see.
     as_a_reader: bool,
     kind: &'h str,
@@ -48,10 +48,10 @@ struct Sifted<'h> {
 /// Number of ids that are checked between two readings of the clock.
 const AT_ONCE: usize = 16;
 
-impl<'h> Sifting<'h> {
+impl<'h> EventFilter<'h> {
     /// Begins to filter a change.
-    pub fn of(happening: &'h Happening) -> Sifting<'h> {
-        Sifting { happening, begun: None }
+    pub fn of(happening: &'h ContainerEvent) -> EventFilter<'h> {
+        EventFilter { happening, begun: None }
     }
 
     /// Continues until the text is complete, or until others should have their turn (`None`). The
@@ -66,16 +66,16 @@ impl<'h> Sifting<'h> {
         access: Access<'_>,
         container: &Record,
         way: &YieldTimer,
-    ) -> Result<Option<Written>> {
+    ) -> Result<Option<EventText>> {
         let (happening, event) = (self.happening, &self.happening.event);
         let family = Families::ALL.get(container.family);
         // Parts of the container, such as posts, are no objects with rights of their own.
         let as_they_are = access.sees_all() || is_of_parts(family, event);
-        let as_reader = family.is_some_and(Entry::hides_parts) && access.sight(container)? != Sight::All;
+        let as_reader = family.is_some_and(FamilyEntry::hides_parts) && access.sight(container)? != PostSight::All;
         if as_they_are {
             let for_readers = || {
                 let (kind, ids) = as_a_reader(family, event);
-                written(happening, kind, ids)
+                render_visible(happening, kind, ids)
             };
             let text = if as_reader { happening.for_readers.get_or_init(for_readers) } else { &happening.whole };
             return Ok(Some(text.clone()));
@@ -85,7 +85,7 @@ impl<'h> Sifting<'h> {
                 true => as_a_reader(family, event),
                 false => (event.kind.as_str(), event.ids.iter().map(String::as_str).collect()),
             };
-            Sifted { as_a_reader: as_reader, kind, ids, next: 0, kept: Vec::new(), items: Vec::new() }
+            EventFilterProgress { as_a_reader: as_reader, kind, ids, next: 0, kept: Vec::new(), items: Vec::new() }
         };
         let mut sifted = self.begun.take().filter(|begun| begun.as_a_reader == as_reader).unwrap_or_else(fresh);
         while let Some(id) = sifted.ids.get(sifted.next) {
@@ -105,31 +105,31 @@ impl<'h> Sifting<'h> {
                 return Ok(None);
             }
         }
-        Ok(Some(written(happening, sifted.kind, sifted.kept)))
+        Ok(Some(render_visible(happening, sifted.kind, sifted.kept)))
     }
 }
 
 /// Reports whether a change concerns parts of the container only, such as posts.
-fn is_of_parts(family: Option<&Entry>, event: &Event) -> bool {
+fn is_of_parts(family: Option<&FamilyEntry>, event: &Event) -> bool {
     family.is_some_and(|family| family.is_of_parts(&event.kind))
 }
 
 /// Returns the text of a change with the remaining ids.
-fn written(happening: &Happening, kind: &str, ids: Vec<&str>) -> Written {
+fn render_visible(happening: &ContainerEvent, kind: &str, ids: Vec<&str>) -> EventText {
     let event = &happening.event;
     if kind == event.kind && ids.len() == event.ids.len() {
         return happening.whole.clone();
     }
     if ids.is_empty() {
-        return named(HIDDEN, &Notice::bare(happening.container, event.revision)).into();
+        return render_named(HIDDEN, &EventNotice::bare(happening.container, event.revision)).into();
     }
-    text(&Notice::of(happening.container, event, kind, ids)).into()
+    render_notice(&EventNotice::of(happening.container, event, kind, ids)).into()
 }
 
 /// Returns the kind and ids of a change for callers who see approved posts only. A post that ceases
 /// to be approved is reported as removed, whatever was done to it. A post that was not and is not
 /// approved is left out, and so is one whose earlier status was not recorded.
-pub fn as_a_reader<'e>(family: Option<&Entry>, event: &'e Event) -> (&'e str, Vec<&'e str>) {
+pub fn as_a_reader<'e>(family: Option<&FamilyEntry>, event: &'e Event) -> (&'e str, Vec<&'e str>) {
     let (withdrawn, unseen) = match (&event.withdrawn, &event.unseen) {
         (Some(withdrawn), Some(unseen)) => (&withdrawn[..], &unseen[..]),
         _ if is_of_parts(family, event) => return (&event.kind, Vec::new()),
@@ -163,13 +163,13 @@ mod tests {
 
     const CONTAINER: Loid = Loid::new(DatabaseId::FIRST, 7);
 
-    fn liveblog() -> Option<&'static Entry> {
+    fn liveblog() -> Option<&'static FamilyEntry> {
         Families::ALL.get(FamilyKind::Liveblog)
     }
 
-    fn happening(ids: &[&str], withdrawn: &[&str], unseen: &[&str]) -> Happening {
+    fn happening(ids: &[&str], withdrawn: &[&str], unseen: &[&str]) -> ContainerEvent {
         let texts = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
-        Happening::of(
+        ContainerEvent::of(
             CONTAINER,
             Event {
                 container: Some(CONTAINER),
@@ -223,10 +223,10 @@ mod tests {
     #[test]
     fn of_a_post_of_which_it_was_not_noted_who_saw_it_readers_hear_nothing() {
         for kind in ["liveblog.post.add", "liveblog.post.update", "liveblog.post.status", "liveblog.post.remove"] {
-            let happening = Happening::of(CONTAINER, from_before(kind));
+            let happening = ContainerEvent::of(CONTAINER, from_before(kind));
             let (name, ids) = as_a_reader(liveblog(), &happening.event);
             assert_eq!(ids, [""; 0], "{kind}");
-            let text = written(&happening, name, ids).bytes;
+            let text = render_visible(&happening, name, ids).bytes;
             assert_eq!(&text[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
         }
         for kind in ["object.lock", "object.content.write"] {
@@ -238,13 +238,13 @@ mod tests {
     fn what_is_whole_is_shared_and_what_has_nothing_left_tells_its_revision_alone() {
         let full = happening(&["a", "b"], &[], &[]);
         let kind = full.event.kind.as_str();
-        assert_eq!(written(&full, kind, vec!["a", "b"]).bytes.as_ptr(), full.whole.bytes.as_ptr());
-        let hidden = written(&full, kind, Vec::new()).bytes;
+        assert_eq!(render_visible(&full, kind, vec!["a", "b"]).bytes.as_ptr(), full.whole.bytes.as_ptr());
+        let hidden = render_visible(&full, kind, Vec::new()).bytes;
         assert_eq!(&hidden[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
-        let part = written(&full, kind, vec!["b"]).bytes;
+        let part = render_visible(&full, kind, vec!["b"]).bytes;
         assert!(std::str::from_utf8(&part).unwrap().contains("\"ids\":[\"b\"]"));
         // An event that never named anything has nothing to hide.
         let bare = happening(&[], &[], &[]);
-        assert_eq!(written(&bare, kind, Vec::new()).bytes, bare.whole.bytes);
+        assert_eq!(render_visible(&bare, kind, Vec::new()).bytes, bare.whole.bytes);
     }
 }

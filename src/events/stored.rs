@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde::Serialize;
 use stet_actors::id::Loid;
-use stet_actors::store::{Event, EventLog, Resumed, Room, StatusStep, StoreError};
+use stet_actors::store::{BatchRoom, Event, EventLog, ResumeRequest, StatusStep, StoreError};
 
 use crate::limits::{PIECE, SharedReservation};
 
@@ -16,38 +16,38 @@ pub const MOST_BYTES: usize = PIECE;
 
 /// The text of an event on the wire. Clones share the bytes.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct EventText {
     /// The text.
     pub bytes: Bytes,
     /// The memory shared by all receivers of the same bytes.
     pub share: SharedReservation,
 }
 
-impl From<Bytes> for Written {
-    fn from(bytes: Bytes) -> Written {
-        Written { bytes, share: SharedReservation::default() }
+impl From<Bytes> for EventText {
+    fn from(bytes: Bytes) -> EventText {
+        EventText { bytes, share: SharedReservation::default() }
     }
 }
 
 /// A change of a container, with its text for callers who may see all of it.
 #[derive(Debug)]
-pub struct Happening {
+pub struct ContainerEvent {
     /// The container.
     pub container: Loid,
     /// The event as stored.
     pub event: Event,
     /// The text for callers who may see all of it, rendered once.
-    pub whole: Written,
+    pub whole: EventText,
     /// The text for readers of a liveblog, rendered once for all of them.
-    pub for_readers: OnceLock<Written>,
+    pub for_readers: OnceLock<EventText>,
 }
 
-impl Happening {
+impl ContainerEvent {
     /// Renders the text of a change of a container.
-    pub fn of(container: Loid, event: Event) -> Happening {
+    pub fn of(container: Loid, event: Event) -> ContainerEvent {
         let ids = event.ids.iter().map(String::as_str).collect();
-        let whole = text(&Notice::of(container, &event, &event.kind, ids)).into();
-        Happening { container, event, whole, for_readers: OnceLock::new() }
+        let whole = render_notice(&EventNotice::of(container, &event, &event.kind, ids)).into();
+        ContainerEvent { container, event, whole, for_readers: OnceLock::new() }
     }
 
     /// Returns the container's revision after the change.
@@ -60,13 +60,13 @@ impl Happening {
         let Event { ids, withdrawn, unseen, .. } = &self.event;
         let names = [Some(ids), withdrawn.as_ref(), unseen.as_ref()].into_iter().flatten().flatten();
         let names: usize = names.map(|name| size_of::<String>() + name.len().next_multiple_of(16) + 16).sum();
-        size_of::<Happening>() + 256 + names + 2 * self.whole.bytes.len()
+        size_of::<ContainerEvent>() + 256 + names + 2 * self.whole.bytes.len()
     }
 }
 
 /// The JSON in the `data:` line of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Notice<'a> {
+pub struct EventNotice<'a> {
     /// Loid of the container.
     pub container: String,
     /// The container's revision after the change.
@@ -88,35 +88,43 @@ pub struct Notice<'a> {
     pub status: Option<StatusStep>,
 }
 
-impl<'a> Notice<'a> {
+impl<'a> EventNotice<'a> {
     /// Returns a notice that has the container's revision and nothing else.
-    pub fn bare(container: Loid, revision: u64) -> Notice<'a> {
-        Notice { container: container.to_string(), revision, kind: None, ids: None, user: None, at: None, status: None }
+    pub fn bare(container: Loid, revision: u64) -> EventNotice<'a> {
+        EventNotice {
+            container: container.to_string(),
+            revision,
+            kind: None,
+            ids: None,
+            user: None,
+            at: None,
+            status: None,
+        }
     }
 
     /// Returns the notice of a change with the given ids.
-    pub fn of(container: Loid, event: &'a Event, kind: &'a str, ids: Vec<&'a str>) -> Notice<'a> {
-        Notice {
+    pub fn of(container: Loid, event: &'a Event, kind: &'a str, ids: Vec<&'a str>) -> EventNotice<'a> {
+        EventNotice {
             kind: Some(kind),
             ids: Some(ids),
             user: Some(&event.user),
             at: Some(event.at_ms),
             status: event.status.clone(),
-            ..Notice::bare(container, event.revision)
+            ..EventNotice::bare(container, event.revision)
         }
     }
 }
 
 /// Returns an event of that name on the wire.
-pub fn named(name: &str, notice: &Notice<'_>) -> Bytes {
+pub fn render_named(name: &str, notice: &EventNotice<'_>) -> Bytes {
     // Numbers and texts can't fail to serialise. JSON has no line ends, which would break an event.
     let data = serde_json::to_string(notice).unwrap_or_default();
     format!("id: {}\nevent: {name}\ndata: {data}\n\n", notice.revision).into()
 }
 
 /// Returns an event on the wire, named as its kind.
-pub fn text(notice: &Notice<'_>) -> Bytes {
-    named(notice.kind.unwrap_or("message"), notice)
+pub fn render_notice(notice: &EventNotice<'_>) -> Bytes {
+    render_named(notice.kind.unwrap_or("message"), notice)
 }
 
 /// Returns the first `most` events of a container after a revision, oldest first, as they are on
@@ -130,13 +138,14 @@ pub fn read(
     container: Loid,
     after: u64,
     most: usize,
-) -> Result<(Vec<Happening>, bool), StoreError> {
-    let (events, more) = log.events_of(&Resumed { container, after, room: Room::of(most, MOST_BYTES) })?;
+) -> Result<(Vec<ContainerEvent>, bool), StoreError> {
+    let (events, more) = log.events_of(&ResumeRequest { container, after, room: BatchRoom::of(most, MOST_BYTES) })?;
     // The texts may be longer than the stored events.
-    let mut room = Room::of(most, MOST_BYTES);
+    let mut room = BatchRoom::of(most, MOST_BYTES);
     let count = events.len();
-    let happenings = events.into_iter().map(|event| Happening::of(container, event));
-    let found: Vec<Happening> = happenings.take_while(|happening| room.takes(happening.whole.bytes.len())).collect();
+    let happenings = events.into_iter().map(|event| ContainerEvent::of(container, event));
+    let found: Vec<ContainerEvent> =
+        happenings.take_while(|happening| room.takes(happening.whole.bytes.len())).collect();
     let more = more || found.len() < count;
     Ok((found, more))
 }
@@ -146,7 +155,7 @@ pub fn read(
 /// # Errors
 /// Errors of the store.
 pub fn next_kept(log: &dyn EventLog, container: Loid, after: u64) -> Result<Option<u64>, StoreError> {
-    let (events, _) = log.events_of(&Resumed { container, after, room: Room::of(1, MOST_BYTES) })?;
+    let (events, _) = log.events_of(&ResumeRequest { container, after, room: BatchRoom::of(1, MOST_BYTES) })?;
     Ok(events.first().map(|event| event.revision))
 }
 
@@ -178,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_text_of_an_event_is_three_lines_and_an_empty_one_and_tells_no_session_or_address() {
-        let happening = Happening::of(CONTAINER, event(CONTAINER, 3));
+        let happening = ContainerEvent::of(CONTAINER, event(CONTAINER, 3));
         let text = std::str::from_utf8(&happening.whole.bytes).expect("it is text");
         let lines: Vec<&str> = text.split('\n').collect();
         assert_eq!(lines[..2], ["id: 3", "event: drawer.item.add"]);
@@ -191,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_notice_without_more_tells_the_revision_alone() {
-        let text = named("hello", &Notice::bare(CONTAINER, 4));
+        let text = render_named("hello", &EventNotice::bare(CONTAINER, 4));
         assert_eq!(&text[..], b"id: 4\nevent: hello\ndata: {\"container\":\"1$1.0.7\",\"revision\":4}\n\n");
     }
 
@@ -206,7 +215,7 @@ mod tests {
     /// Returns the revisions of the events that are read, and whether there may be more.
     fn revisions(store: &MemoryStore, after: u64, most: usize) -> (Vec<u64>, bool) {
         let (found, more) = read(store, CONTAINER, after, most).expect("it can be read");
-        (found.iter().map(Happening::revision).collect(), more)
+        (found.iter().map(ContainerEvent::revision).collect(), more)
     }
 
     #[test]

@@ -25,18 +25,18 @@ use stet_actors::object::Record;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::sight::Sifting;
-use super::stored::{Happening, Notice, Written, named, next_kept, read};
-use super::{Follower, Followers, Place};
+use super::sight::EventFilter;
+use super::stored::{ContainerEvent, EventNotice, EventText, next_kept, read, render_named};
+use super::{Follower, FollowerSlot, Followers};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::auth::Privilege;
 use crate::limits::yielding::YieldTimer;
-use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation};
+use crate::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
 use crate::newsroom::Newsroom;
 
 /// The bytes of a stream, as the web layer sends them.
-pub type Body = Pin<Box<dyn futures_util::Stream<Item = Result<Bytes, actix_web::Error>>>>;
+pub type EventStreamBody = Pin<Box<dyn futures_util::Stream<Item = Result<Bytes, actix_web::Error>>>>;
 
 /// Interval at which an idle stream checks whether it should go on.
 const LOOK: Duration = Duration::from_secs(1);
@@ -65,7 +65,7 @@ const RETRY: &str = "retry: 3000\n\n";
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
 /// The request to follow a container: the caller, the container and the first event.
-pub struct Following {
+pub struct FollowRequest {
     /// The server's state.
     pub newsroom: Arc<Newsroom>,
     /// The session of the follower.
@@ -82,16 +82,16 @@ pub struct Following {
 }
 
 /// The state of a stream between two pieces.
-struct Stream {
-    following: Following,
-    place: Place,
+struct FollowerStream {
+    following: FollowRequest,
+    place: FollowerSlot,
     /// The place in the list; `None` for a stream that does not wait.
     follower: Option<Follower>,
     /// The last revision that was sent, or is being sent.
     at: u64,
-    next: Next,
+    next: StreamAction,
     /// The remaining text that is being sent.
-    rest: Text,
+    rest: StreamText,
     /// Memory for a text that was found to need it.
     room: Option<Reservation>,
     /// Time of the last write.
@@ -104,7 +104,7 @@ struct Stream {
 }
 
 /// The next action of a stream.
-enum Next {
+enum StreamAction {
     /// Send this text, then read stored events (if true) or wait for live ones.
     Send(Bytes, bool),
     /// Read stored events.
@@ -120,20 +120,20 @@ enum Next {
 
 /// A text that is being sent, with its reserved memory.
 #[derive(Default)]
-struct Text {
+struct StreamText {
     bytes: Bytes,
     _room: Option<Arc<Reservation>>,
 }
 
-impl From<Bytes> for Text {
+impl From<Bytes> for StreamText {
     /// Wraps a short text, which is not charged.
-    fn from(bytes: Bytes) -> Text {
-        Text { bytes, _room: None }
+    fn from(bytes: Bytes) -> StreamText {
+        StreamText { bytes, _room: None }
     }
 }
 
 /// The reason why a stream ends.
-enum Ended {
+enum StreamEnd {
     /// The container may no longer be followed.
     Over,
     /// The reply budget is exhausted. The stream is aborted rather than ended, so that the client
@@ -141,14 +141,14 @@ enum Ended {
     NoRoom,
 }
 
-impl Following {
+impl FollowRequest {
     /// Adds the follower to the list, and returns the body.
     ///
     /// # Errors
     /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a
     /// container that was just destroyed; errors of the store.
-    pub async fn begin(self, followers: &Arc<Followers>) -> Result<Body> {
-        let Following { newsroom, container, .. } = &self;
+    pub async fn begin(self, followers: &Arc<Followers>) -> Result<EventStreamBody> {
+        let FollowRequest { newsroom, container, .. } = &self;
         let place = followers.place(self.session.user(), self.wait)?;
         let follower = match self.wait {
             true => Some(followers.follow(&newsroom.repository, *container, self.present()?)?),
@@ -160,10 +160,10 @@ impl Following {
         // in between would not find the next event, and would have to begin anew.
         newsroom.repository.views_agree().await;
         let (at, first, stored) = self.beginning(&place, present).await?;
-        let first = Next::Send([RETRY.as_bytes(), &first].concat().into(), stored);
-        let rest = Text::default();
+        let first = StreamAction::Send([RETRY.as_bytes(), &first].concat().into(), stored);
+        let rest = StreamText::default();
         let sent = Instant::now();
-        let stream = Stream {
+        let stream = FollowerStream {
             following: self,
             place,
             follower,
@@ -186,7 +186,7 @@ impl Following {
 
     /// Returns the revision after which the stream begins, its first text, and whether stored
     /// events follow.
-    async fn beginning(&self, place: &Place, present: u64) -> Result<(u64, Bytes, bool)> {
+    async fn beginning(&self, place: &FollowerSlot, present: u64) -> Result<(u64, Bytes, bool)> {
         let Some(after) = self.after else { return Ok((present, self.plain(HELLO, present), false)) };
         if after == present {
             return Ok((present, COMMENT, false));
@@ -205,7 +205,7 @@ impl Following {
 
     /// Returns the revision of the first kept event after another one. The event itself is read for
     /// this, so it may be large or wait for a disk.
-    async fn next_kept(&self, place: &Place, after: u64) -> Result<Option<u64>> {
+    async fn next_kept(&self, place: &FollowerSlot, after: u64) -> Result<Option<u64>> {
         let (newsroom, container, turn) = (self.newsroom.clone(), self.container, place.short_turn().await?);
         let reading = tokio::task::spawn_blocking(move || {
             let _turn = turn;
@@ -215,15 +215,15 @@ impl Following {
     }
 
     fn plain(&self, name: &str, revision: u64) -> Bytes {
-        named(name, &Notice::bare(self.container, revision))
+        render_named(name, &EventNotice::bare(self.container, revision))
     }
 
     /// Checks the caller's rights, then calls `read` with the record. Returns its result and, if
     /// the container is in the recycle bin, the last revision that may be sent.
-    fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), Ended> {
+    fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), StreamEnd> {
         let over = |error: Error| {
             tracing::debug!(container = %self.container, %error, "a stream ends");
-            Ended::Over
+            StreamEnd::Over
         };
         self.newsroom.sessions.check(&self.session).map_err(over)?;
         let rights = self.session.rights();
@@ -249,8 +249,8 @@ fn unreadable(error: stet_actors::store::StoreError) -> Error {
     Error::internal()
 }
 
-impl Stream {
-    async fn piece(mut self) -> Option<(Result<Bytes, actix_web::Error>, Stream)> {
+impl FollowerStream {
+    async fn piece(mut self) -> Option<(Result<Bytes, actix_web::Error>, FollowerStream)> {
         loop {
             if !self.rest.bytes.is_empty() {
                 let size = self.rest.bytes.len().min(PIECE);
@@ -261,28 +261,28 @@ impl Stream {
                 return Some((Ok(piece), self));
             }
             // Drops the memory of the text that was sent.
-            self.rest = Text::default();
-            let given = match std::mem::replace(&mut self.next, Next::End) {
-                Next::Send(bytes, stored) => {
-                    self.next = if stored { Next::Stored } else { self.live() };
+            self.rest = StreamText::default();
+            let given = match std::mem::replace(&mut self.next, StreamAction::End) {
+                StreamAction::Send(bytes, stored) => {
+                    self.next = if stored { StreamAction::Stored } else { self.live() };
                     Ok(bytes.into())
                 }
-                Next::Stored => self.stored().await,
-                Next::Room(bytes) => self.wait_for_room(bytes).await,
-                Next::Live => self.happens().await,
-                Next::End => return None,
+                StreamAction::Stored => self.stored().await,
+                StreamAction::Room(bytes) => self.wait_for_room(bytes).await,
+                StreamAction::Live => self.happens().await,
+                StreamAction::End => return None,
             };
             match given {
                 Ok(text) => self.rest = text,
-                Err(Ended::Over) => {
+                Err(StreamEnd::Over) => {
                     // A client that receives the end of a destroyed container must not find it any
                     // more.
                     self.following.newsroom.repository.views_agree().await;
                     return None;
                 }
-                Err(Ended::NoRoom) => {
+                Err(StreamEnd::NoRoom) => {
                     metrics::counter!("stet_overloaded_total", "what" => "replies").increment(1);
-                    self.next = Next::End;
+                    self.next = StreamAction::End;
                     return Some((Err(ErrorInternalServerError("there is no room for a large event")), self));
                 }
             }
@@ -290,44 +290,44 @@ impl Stream {
     }
 
     /// Returns the action after all stored events: live events, or the end.
-    fn live(&self) -> Next {
-        if self.follower.is_some() { Next::Live } else { Next::End }
+    fn live(&self) -> StreamAction {
+        if self.follower.is_some() { StreamAction::Live } else { StreamAction::End }
     }
 
     /// Waits until there is enough memory.
-    async fn wait_for_room(&mut self, bytes: u64) -> Result<Text, Ended> {
+    async fn wait_for_room(&mut self, bytes: u64) -> Result<StreamText, StreamEnd> {
         let room = self.nothing();
-        timeout(PATIENCE, room.wait_to(bytes)).await.map_err(|_| Ended::NoRoom)?;
-        (self.room, self.next) = (Some(room), Next::Stored);
-        Ok(Text::default())
+        timeout(PATIENCE, room.wait_to(bytes)).await.map_err(|_| StreamEnd::NoRoom)?;
+        (self.room, self.next) = (Some(room), StreamAction::Stored);
+        Ok(StreamText::default())
     }
 
     fn nothing(&self) -> Reservation {
         let holder = Holder::User(self.following.session.user().clone());
-        self.following.memory.reservation(Some(holder), Purpose::Replies)
+        self.following.memory.reservation(Some(holder), MemoryPurpose::Replies)
     }
 
     /// Returns the text with its reserved memory, if that is available. Memory that was waited for
     /// is used even if the text has changed since.
-    fn with_room(&mut self, text: Written) -> Option<Text> {
-        let Written { bytes, share } = text;
+    fn with_room(&mut self, text: EventText) -> Option<StreamText> {
+        let EventText { bytes, share } = text;
         if bytes.len() <= PIECE {
             return Some(bytes.into());
         }
         let waited = self.room.take();
         let may_fail = waited.is_none();
         let room = share.reserve(bytes.len() as u64, waited.unwrap_or_else(|| self.nothing()), may_fail)?;
-        Some(Text { bytes, _room: Some(room) })
+        Some(StreamText { bytes, _room: Some(room) })
     }
 
     /// Sends the stored events, some at a time. Returns an empty text if there are none, or if
     /// there is no memory for the next of them.
-    async fn stored(&mut self) -> Result<Text, Ended> {
+    async fn stored(&mut self) -> Result<StreamText, StreamEnd> {
         if let Some(follower) = &mut self.follower {
             // Live events from here on are received again; earlier ones are in the store by now.
             follower.receiver = follower.receiver.resubscribe();
         }
-        let turn = self.place.turn().await.map_err(|_| Ended::Over)?;
+        let turn = self.place.turn().await.map_err(|_| StreamEnd::Over)?;
         let (newsroom, container, at) = (self.following.newsroom.clone(), self.following.container, self.at);
         // The read may wait for a disk. The permit is held until the texts are rendered, and a read
         // that has begun is completed.
@@ -337,28 +337,28 @@ impl Stream {
             Ok((Ok((chunk, more)), turn)) => (chunk, more, turn),
             Ok((Err(error), _)) => {
                 tracing::error!(%container, %error, "the events of a container can't be read; a stream ends");
-                return Err(Ended::Over);
+                return Err(StreamEnd::Over);
             }
-            Err(_) => return Err(Ended::Over),
+            Err(_) => return Err(StreamEnd::Over),
         };
         // Followers who receive an event must find its change in the container.
         self.following.newsroom.repository.views_agree().await;
         self.late &= more;
         self.check_late()?;
-        self.next = if more { Next::Stored } else { self.live() };
+        self.next = if more { StreamAction::Stored } else { self.live() };
         let (mut text, mut way) = (BytesMut::new(), YieldTimer::new());
         for happening in &chunk {
             way.yield_if_due().await;
             if happening.revision() != self.at + 1 {
                 // The next events have just become too old.
-                let Ok(present) = self.following.present() else { return Err(Ended::Over) };
+                let Ok(present) = self.following.present() else { return Err(StreamEnd::Over) };
                 self.following.newsroom.repository.views_agree().await;
                 self.at = present;
-                self.next = Next::Stored;
+                self.next = StreamAction::Stored;
                 text.extend_from_slice(&self.following.plain(RESET, present));
                 break;
             }
-            let mut sifting = Sifting::of(happening);
+            let mut sifting = EventFilter::of(happening);
             let (event, last) = loop {
                 if let Some(made) = self.look_at(&mut sifting, &way)? {
                     break made;
@@ -373,7 +373,7 @@ impl Stream {
                         self.is_on_its_way(happening.revision(), last);
                         return Ok(event);
                     }
-                    None => self.next = if text.is_empty() { Next::Room(bytes) } else { Next::Stored },
+                    None => self.next = if text.is_empty() { StreamAction::Room(bytes) } else { StreamAction::Stored },
                 }
                 break;
             }
@@ -387,13 +387,17 @@ impl Stream {
     }
 
     /// Sends the remaining stored events when nothing more can come, and then ends the stream.
-    async fn last_stored(&mut self) -> Result<Text, Ended> {
+    async fn last_stored(&mut self) -> Result<StreamText, StreamEnd> {
         let text = self.stored().await?;
-        if text.bytes.is_empty() && !matches!(self.next, Next::Room(_)) { Err(Ended::Over) } else { Ok(text) }
+        if text.bytes.is_empty() && !matches!(self.next, StreamAction::Room(_)) {
+            Err(StreamEnd::Over)
+        } else {
+            Ok(text)
+        }
     }
 
     /// Disconnects a follower who could not take live events in time, and is now too far behind.
-    fn check_late(&self) -> Result<(), Ended> {
+    fn check_late(&self) -> Result<(), StreamEnd> {
         let Some(follower) = self.follower.as_ref().filter(|_| self.late) else { return Ok(()) };
         // Each revision has one event. A container that is in the recycle bin or was destroyed is
         // handled elsewhere.
@@ -402,24 +406,24 @@ impl Stream {
         if behind > self.following.newsroom.config.events.queue_events as u64 {
             tracing::info!(container = %self.following.container, behind, "a follower has fallen behind");
             follower.dropped();
-            return Err(Ended::Over);
+            return Err(StreamEnd::Over);
         }
         Ok(())
     }
 
     /// Waits for the next event, or for the time to send a comment.
-    async fn happens(&mut self) -> Result<Text, Ended> {
+    async fn happens(&mut self) -> Result<StreamText, StreamEnd> {
         let keep_alive = self.sent + Duration::from_secs(self.following.newsroom.config.events.keep_alive_seconds);
-        let Some(follower) = &mut self.follower else { return Err(Ended::Over) };
+        let Some(follower) = &mut self.follower else { return Err(StreamEnd::Over) };
         let look = (Instant::now() + LOOK).min(keep_alive);
         let heard = tokio::select! {
             biased;
             heard = follower.receiver.recv() => Some(heard),
             () = sleep_until(look) => None,
         };
-        self.next = Next::Live;
+        self.next = StreamAction::Live;
         match heard {
-            Some(Ok(heard)) if heard.revision <= self.at => Ok(Text::default()),
+            Some(Ok(heard)) if heard.revision <= self.at => Ok(StreamText::default()),
             Some(Ok(heard)) => {
                 let next = heard.happening.upgrade().filter(|_| heard.revision == self.at + 1);
                 let text = match next {
@@ -428,15 +432,15 @@ impl Stream {
                 };
                 Ok(text.unwrap_or_else(|| {
                     // The missing events are in the store, where long work gets a permit.
-                    self.next = Next::Stored;
-                    Text::default()
+                    self.next = StreamAction::Stored;
+                    StreamText::default()
                 }))
             }
             Some(Err(RecvError::Lagged(_))) => {
                 // The events that the channel has dropped are in the store.
-                (self.next, self.late) = (Next::Stored, true);
+                (self.next, self.late) = (StreamAction::Stored, true);
                 self.check_late()?;
-                Ok(Text::default())
+                Ok(StreamText::default())
             }
             // The server ends. The pump may not have passed on all that was done before, but the
             // store has it.
@@ -445,9 +449,9 @@ impl Stream {
                 match self.following.looked_at(|_, _| Ok(()))? {
                     ((), None) => {
                         let comments = !self.asked || Instant::now() >= keep_alive;
-                        Ok(if comments { COMMENT.into() } else { Text::default() })
+                        Ok(if comments { COMMENT.into() } else { StreamText::default() })
                     }
-                    ((), Some(last)) if self.at >= last => Err(Ended::Over),
+                    ((), Some(last)) if self.at >= last => Err(StreamEnd::Over),
                     // The pump is not that far yet, but the store has the event; or it is too old
                     // and no longer kept.
                     ((), Some(_)) => self.last_stored().await,
@@ -458,8 +462,8 @@ impl Stream {
 
     /// Returns the text of the next event, if it can be rendered at once and there is memory for
     /// it.
-    fn heard(&mut self, happening: &Happening) -> Result<Option<Text>, Ended> {
-        let Some((event, last)) = self.look_at(&mut Sifting::of(happening), &YieldTimer::new())? else {
+    fn heard(&mut self, happening: &ContainerEvent) -> Result<Option<StreamText>, StreamEnd> {
+        let Some((event, last)) = self.look_at(&mut EventFilter::of(happening), &YieldTimer::new())? else {
             return Ok(None);
         };
         let text = self.with_room(event);
@@ -471,7 +475,11 @@ impl Stream {
 
     /// Returns the text of an event, if it can be rendered at once, with the last revision that may
     /// be sent, if there is one.
-    fn look_at(&self, sifting: &mut Sifting<'_>, way: &YieldTimer) -> Result<Option<(Written, Option<u64>)>, Ended> {
+    fn look_at(
+        &self,
+        sifting: &mut EventFilter<'_>,
+        way: &YieldTimer,
+    ) -> Result<Option<(EventText, Option<u64>)>, StreamEnd> {
         let newsroom = &self.following.newsroom;
         let (text, last) = self.following.looked_at(|access, record| sifting.go_on(newsroom, access, record, way))?;
         Ok(text.map(|text| (text, last)))
@@ -486,7 +494,7 @@ impl Stream {
         }
         let ends = last.is_some_and(|last| revision >= last);
         if ends {
-            self.next = Next::End;
+            self.next = StreamAction::End;
         }
         ends
     }

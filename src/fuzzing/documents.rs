@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use stet_xml::edit::{Edit, Path, edited, first_texts};
-use stet_xml::xpath::{Budget, XPath};
+use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
+use stet_xml::xpath::{EvaluationLimit, XPath};
 use stet_xml::{Limits, XmlErrorKind};
 
 use crate::auth::is_answer;
-use crate::sysconfig::files::{Files, Read, Shelf, SourceFile};
-use crate::sysconfig::{Commands, Content, Jobs, ObjectTypes, SiteContent, Workflows};
+use crate::sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
+use crate::sysconfig::{CachedConfiguration, Commands, Jobs, ObjectTypes, SiteContent, Workflows};
 
 /// Limits that inputs can reach.
 const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10, ..Limits::UNBOUNDED };
@@ -55,7 +55,7 @@ pub fn edits(data: &[u8]) -> bool {
         let Ok(edit) = edit else { return false };
         edits.push(edit);
     }
-    let made = match edited(text.as_deref(), &edits, &LIMITS) {
+    let made = match apply_edits(text.as_deref(), &edits, &LIMITS) {
         Ok(made) => made,
         Err(error) => {
             assert!(!error.to_string().is_empty());
@@ -83,11 +83,12 @@ pub fn edits(data: &[u8]) -> bool {
 pub fn xpath(data: &[u8]) -> bool {
     let Ok((text, expression, index)) = serde_json::from_slice::<(String, String, usize)>(data) else { return false };
     let Ok(xpath) = XPath::parse(&expression) else { return false };
-    let mut budget = Budget { looks: 200_000, bytes: 1 << 20 };
+    let mut budget = EvaluationLimit { looks: 200_000, bytes: 1 << 20 };
     let Ok(found) = xpath.find(&text, &LIMITS, &mut budget) else { return false };
     for node in found.iter().take(5) {
         let back = XPath::parse(&node.path).ok();
-        let back = back.and_then(|path| path.find(&text, &LIMITS, &mut Budget { looks: 200_000, bytes: 1 << 20 }).ok());
+        let back = back
+            .and_then(|path| path.find(&text, &LIMITS, &mut EvaluationLimit { looks: 200_000, bytes: 1 << 20 }).ok());
         // A path may be longer than an expression may be, or contain a name that is also an
         // operator's.
         assert!(back.as_ref().is_none_or(|back| back[..] == [node.clone()]), "{node:?}: {back:?}");
@@ -157,16 +158,16 @@ pub fn declarations(data: &[u8]) -> bool {
 }
 
 /// Reads a text as every file of a cache, and as the files that these include.
-fn configuration<T: Content>(text: &str) {
+fn configuration<T: CachedConfiguration>(text: &str) {
     let mut files = Files::new();
     for _ in 0..20 {
-        let shelf = Shelf::of(&files);
+        let shelf = FileShelf::of(&files);
         match T::read(&shelf) {
-            Read::Done(_) => return,
-            Read::Faulty { faults, .. } => {
+            ReadingOutcome::Done(_) => return,
+            ReadingOutcome::Faulty { faults, .. } => {
                 return faults.iter().for_each(|fault| assert!(!fault.to_string().is_empty()));
             }
-            Read::Needs(_) => {}
+            ReadingOutcome::Needs(_) => {}
         }
         for path in shelf.needed() {
             let file = SourceFile { path: path.clone(), text: Ok(text.into()), state: None };

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::test::TestRequest;
-use stet_actors::expect::Expect;
+use stet_actors::expect::Precondition;
 
 use crate::config::{ForwardedHeader, ServerConfig};
 use crate::http::client::{Proxies, client_address, host, is_secure};
 use crate::http::etag::{ETag, expectation};
 use crate::http::identify::token_of;
-use crate::http::range::{self, Wanted};
+use crate::http::range::{self, RequestedRange};
 
 /// The trusted proxy, and the client that it names.
 const PROXY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -47,16 +47,16 @@ pub fn headers(data: &[u8]) -> bool {
 /// written and read again.
 fn expected_in(headers: &HeaderMap) -> bool {
     match expectation(headers) {
-        Some(Expect::OneOf { tags, .. }) => {
+        Some(Precondition::OneOf { tags, .. }) => {
             for tag in &tags {
                 let mut written = HeaderMap::new();
                 written.insert(header::IF_MATCH, ETag::new(*tag, "a").value().clone());
-                assert_eq!(expectation(&written), Some(Expect::one_of([*tag])));
+                assert_eq!(expectation(&written), Some(Precondition::one_of([*tag])));
             }
             !tags.is_empty()
         }
-        Some(Expect::Any) => true,
-        Some(Expect::Nothing) | None => false,
+        Some(Precondition::Any) => true,
+        Some(Precondition::Nothing) | None => false,
     }
 }
 
@@ -65,14 +65,14 @@ fn expected_in(headers: &HeaderMap) -> bool {
 fn range_of(value: &HeaderValue) -> bool {
     let mut map = HeaderMap::new();
     map.insert(header::RANGE, value.clone());
-    let wanted = range::wanted(&map, 10, &ETag::of_bytes("a"), Some(1000));
-    if let Wanted::Part { first, last } = wanted {
+    let wanted = range::requested_range(&map, 10, &ETag::of_bytes("a"), Some(1000));
+    if let RequestedRange::Part { first, last } = wanted {
         assert!(first <= last && last < 10, "{wanted:?}");
     }
     // The condition is not met, so the range is ignored.
     map.insert(header::IF_RANGE, value.clone());
-    assert_eq!(range::wanted(&map, 10, &ETag::of_bytes("a"), Some(1000)), Wanted::Whole);
-    wanted != Wanted::Whole
+    assert_eq!(range::requested_range(&map, 10, &ETag::of_bytes("a"), Some(1000)), RequestedRange::Whole);
+    wanted != RequestedRange::Whole
 }
 
 /// Asserts that the client named by the trusted proxy counts, whatever the client itself has sent:

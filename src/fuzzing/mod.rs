@@ -20,7 +20,7 @@ mod tests;
 
 /// A fuzz target for one kind of input.
 #[derive(Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     /// Name of the fuzz target, and of its folder of seeds.
     pub name: &'static str,
     /// Checks an input, and panics when an assertion fails. Returns whether the input was accepted,
@@ -29,7 +29,7 @@ pub struct Target {
 }
 
 /// All fuzz targets.
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[FuzzTarget] = &[
     target("source", names::source),
     target("query", requests::query),
     target("headers", headers::headers),
@@ -45,8 +45,8 @@ pub const TARGETS: &[Target] = &[
     target("journal", rows::journal),
 ];
 
-const fn target(name: &'static str, run: fn(&[u8]) -> bool) -> Target {
-    Target { name, run }
+const fn target(name: &'static str, run: fn(&[u8]) -> bool) -> FuzzTarget {
+    FuzzTarget { name, run }
 }
 
 /// Runs the target of that name.

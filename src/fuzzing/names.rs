@@ -5,12 +5,12 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId, Source};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource, ObjectUuid, ShortcutId};
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits, check_path, file_name, name_key, parent_path};
 
 use crate::api::routes;
 use crate::http::route::Verb;
-use crate::http::router::{Found, Router};
+use crate::http::router::{RouteMatch, Router};
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(routes::all()));
 
@@ -22,7 +22,7 @@ pub fn source(data: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(data) else { return false };
     in_a_path(text);
     for verb in Verb::ALL {
-        if let Found::Route(route, params) = ROUTER.find(text, verb) {
+        if let RouteMatch::Route(route, params) = ROUTER.find(text, verb) {
             assert_eq!(params.iter().count(), route.path_params.len(), "{text:?}");
         }
     }
@@ -30,10 +30,10 @@ pub fn source(data: &[u8]) -> bool {
     round::<Loid>(text);
     round::<ObjectUuid>(text);
     round::<ShortcutId>(text);
-    let source = round::<Source>(text);
+    let source = round::<ObjectSource>(text);
     if let Some(source) = &source {
         let json = serde_json::to_string(source).expect("a source can be serialised");
-        assert_eq!(&serde_json::from_str::<Source>(&json).expect("it can be read back"), source);
+        assert_eq!(&serde_json::from_str::<ObjectSource>(&json).expect("it can be read back"), source);
     }
     source.is_some()
 }
@@ -53,7 +53,7 @@ fn in_a_path(text: &str) {
     }
     let path = format!("/v3/container/drawer/{}", utf8_percent_encode(text, NON_ALPHANUMERIC));
     match ROUTER.find(&path, Verb::Put) {
-        Found::Route(_, params) => assert_eq!(params.iter().map(|(_, value)| value).collect::<Vec<_>>(), [text]),
+        RouteMatch::Route(_, params) => assert_eq!(params.iter().map(|(_, value)| value).collect::<Vec<_>>(), [text]),
         other => panic!("{path}: {other:?}"),
     }
 }

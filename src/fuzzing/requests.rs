@@ -13,9 +13,9 @@ use crate::api::object::{CreateObject, RestoreRequest};
 use crate::api::requests::ObjectListRequest;
 use crate::api::routes;
 use crate::api::user::PasswordRequest;
-use crate::http::body::Reading;
-use crate::http::query::{Pairs, Query, parameters};
-use crate::http::route::{Kind, QueryParam};
+use crate::http::body::JsonBodyReader;
+use crate::http::query::{Query, QueryPairs, parameters};
+use crate::http::route::{ParameterKind, QueryParam};
 use crate::limits::Reservation;
 use crate::records::Display;
 
@@ -26,7 +26,7 @@ const DEPTH: usize = 64;
 pub fn query(data: &[u8]) -> bool {
     let Some((head, rest)) = data.split_at_checked(2) else { return false };
     let Ok(raw) = std::str::from_utf8(rest) else { return false };
-    let pairs = Pairs::of(raw);
+    let pairs = QueryPairs::of(raw);
     let decoded: Vec<_> = form_urlencoded::parse(raw.as_bytes()).collect();
     assert!(pairs.iter().eq(decoded.iter().map(|(key, value)| (&**key, &**value))), "{raw:?}");
     let _ = pairs.last("token");
@@ -44,10 +44,10 @@ pub fn query(data: &[u8]) -> bool {
     for parameter in parameters(route) {
         let name = parameter.name;
         match parameter.kind {
-            Kind::Boolean => drop(query.boolean_if_any(name)),
-            Kind::Integer => drop(query.integer(name)),
-            Kind::TextList => assert!(query.list(name).iter().all(|text| !text.is_empty()), "{raw:?}"),
-            Kind::Text | Kind::Source => drop(query.text(name)),
+            ParameterKind::Boolean => drop(query.boolean_if_any(name)),
+            ParameterKind::Integer => drop(query.integer(name)),
+            ParameterKind::TextList => assert!(query.list(name).iter().all(|text| !text.is_empty()), "{raw:?}"),
+            ParameterKind::Text | ParameterKind::Source => drop(query.text(name)),
         }
     }
     if route.query.iter().any(|listed| matches!(listed, QueryParam::Display { .. })) {
@@ -58,7 +58,7 @@ pub fn query(data: &[u8]) -> bool {
 }
 
 /// A function that reads a body as one type, and reports whether it is one.
-type Read = fn(&[u8]) -> bool;
+type BodyCheck = fn(&[u8]) -> bool;
 
 fn object<T: DeserializeOwned>(body: &[u8]) -> bool {
     read(body, |reading| reading.object::<T>(body).map(drop))
@@ -68,15 +68,15 @@ fn any<T: DeserializeOwned>(body: &[u8]) -> bool {
     read(body, |reading| reading.any::<T>(body).map(drop))
 }
 
-fn reading(room: &Reservation) -> Reading<'_> {
-    Reading { required: true, depth: DEPTH, values: 10_000, room, secret: false, entries: 100 }
+fn reading(room: &Reservation) -> JsonBodyReader<'_> {
+    JsonBodyReader { required: true, depth: DEPTH, values: 10_000, room, secret: false, entries: 100 }
 }
 
 /// Asserts that a secret body is accepted exactly if an open one is. Only the words of errors may
 /// differ.
-fn read(body: &[u8], reader: impl Fn(Reading<'_>) -> stet_actors::error::Result<()>) -> bool {
+fn read(body: &[u8], reader: impl Fn(JsonBodyReader<'_>) -> stet_actors::error::Result<()>) -> bool {
     let room = Reservation::unaccounted();
-    let [open, secret] = [false, true].map(|secret| reader(Reading { secret, ..reading(&room) }));
+    let [open, secret] = [false, true].map(|secret| reader(JsonBodyReader { secret, ..reading(&room) }));
     assert_eq!(open.is_ok(), secret.is_ok(), "{}", String::from_utf8_lossy(body));
     for refusal in [&open, &secret].into_iter().filter_map(|outcome| outcome.as_ref().err()) {
         assert!(matches!(refusal.code, Code::InvalidBody | Code::TooLarge));
@@ -84,7 +84,7 @@ fn read(body: &[u8], reader: impl Fn(Reading<'_>) -> stet_actors::error::Result<
     open.is_ok()
 }
 
-const BODIES: &[Read] = &[
+const BODIES: &[BodyCheck] = &[
     any::<ObjectListRequest>,
     object::<CreateObject>,
     object::<CreateDrawer>,

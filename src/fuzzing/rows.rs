@@ -5,29 +5,29 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use stet_actors::families::Families;
 use stet_actors::object::{Attributes, Draft, Link, Record, Version};
-use stet_actors::part::{Derived, PartKind};
+use stet_actors::part::{PartKind, RowDerivation};
 use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Event, Row, Segment, Table, decode_value, encode_value};
 use stet_store::blob;
 
-use crate::auth::{Group, Session, User};
+use crate::auth::{Session, User, UserGroup};
 use crate::sysconfig::caches::snapshot::Snapshot;
 
 /// The format of events, which are no rows of the domain.
 const EVENT_FORMAT: u8 = 1;
 
 /// A function that reads a value as one kind of row, and reports whether it is one.
-type Read = fn(&[u8]) -> bool;
+type RowValueCheck = fn(&[u8]) -> bool;
 
-const KINDS: &[Read] = &[
+const KINDS: &[RowValueCheck] = &[
     row::<Record>,
     row::<Attributes>,
     row::<Version>,
     row::<Draft>,
     row::<Receipt>,
     row::<User>,
-    row::<Group>,
+    row::<UserGroup>,
     row::<Session>,
     event,
     row::<Link>,
@@ -39,7 +39,7 @@ fn row<R: Row + PartialEq + Debug>(value: &[u8]) -> bool {
     let Ok(row) = decode_value::<R>(R::FORMAT, value) else { return false };
     let again = encode_value(R::FORMAT, &row);
     assert_eq!(decode_value::<R>(R::FORMAT, &again).as_ref(), Ok(&row));
-    follows(Derived::of(&row), &again);
+    check_derived(RowDerivation::of(&row), &again);
     true
 }
 
@@ -49,15 +49,15 @@ fn part(kind: PartKind, value: &[u8]) -> bool {
     assert_eq!(kind.again(&again).as_ref(), Ok(&again));
     assert_eq!(kind.derive(&again).as_ref(), Ok(&derived));
     if let Some(derived) = derived {
-        follows(derived, &again);
+        check_derived(derived, &again);
     }
     true
 }
 
 /// Asserts that the index entries of a row are those that a check of the whole store derives from
 /// its value.
-fn follows(derived: Derived, value: &Bytes) {
-    let Derived { place, entries } = derived;
+fn check_derived(derived: RowDerivation, value: &Bytes) {
+    let RowDerivation { place, entries } = derived;
     assert!(entries.iter().all(|(key, _)| key.table.is_index()), "{entries:?}");
     // Rows of the domain are stored under the key that they state; for all others `index_of`
     // returns nothing.
@@ -117,7 +117,7 @@ pub fn journal(data: &[u8]) -> bool {
 fn blob(data: &[u8]) -> bool {
     let Ok(sets) = blob::decode(&Bytes::copy_from_slice(data)) else { return false };
     let mut again = Vec::new();
-    blob::encode(sets.iter().map(blob::Set::parts), &mut again);
+    blob::encode(sets.iter().map(blob::NumberedChangeSet::parts), &mut again);
     assert_eq!(blob::decode(&again.into()), Ok(sets));
     true
 }

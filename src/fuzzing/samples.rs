@@ -5,21 +5,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use stet_actors::drawer::{self, DrawerHead, Item};
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{self, LiveblogHead, Post, PostStatus, RemovedPost, StatusChange};
+use stet_actors::liveblog::{self, LiveblogHead, Post, PostHistoryEntry, PostStatus, RemovedPost};
 use stet_actors::object::{
-    Attributes, Base, Bin, ChannelCopy, Content, Draft, FamilyKind, FolderKey, Link, Lock, Record, Stored, Version,
+    Attributes, ChannelCopy, Content, ContentLocation, DiscardNote, Draft, DraftBase, FamilyKind, FolderKey, Link,
+    Lock, Record, Version,
 };
-use stet_actors::part::{Attachment, PartKind};
-use stet_actors::receipt::{Kept, KeptReply, Receipt};
-use stet_actors::sequence::Movable;
-use stet_actors::store::{Change, Event, EventId, Logged, Row, Segment, StatusStep, Table, encode_value};
-use stet_actors::topic::{self, Attached, TopicHead, TopicItem, Word};
+use stet_actors::part::{PartAttachment, PartKind};
+use stet_actors::receipt::{KeptReply, Receipt, ReceiptContent};
+use stet_actors::sequence::MovableItem;
+use stet_actors::store::{Event, EventId, Row, RowChange, Segment, StatusStep, StoredEvent, Table, encode_value};
+use stet_actors::topic::{self, TextOrNumber, TopicAttachment, TopicHead, TopicItem};
 use stet_actors::topic_plan::{self, PlanHead, PlannedTopic};
-use stet_store::blob::{self, Set};
+use stet_store::blob::{self, NumberedChangeSet};
 
 use super::rows::number_of;
 use crate::auth::Privilege;
-use crate::auth::{Grant, Group, User};
+use crate::auth::{Grant, User, UserGroup};
 
 const LOID: Loid = Loid::new(DatabaseId::FIRST, 4711);
 const FOLDER: Loid = Loid::new(DatabaseId::FIRST, 12);
@@ -41,12 +42,13 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         body: Bytes::from_static(b"{}"),
         rights: 3,
     };
-    let outcome = Kept::Outcome { command: "drawer.add".to_owned(), reply: Bytes::from_static(b"\x01\xc0") };
+    let outcome = ReceiptContent::Outcome { command: "drawer.add".to_owned(), reply: Bytes::from_static(b"\x01\xc0") };
     let attributes = Attributes { attributes: Some("<props/>".into()), ..Attributes::none(LOID) };
-    let version = Version { loid: LOID.at_version(1), author: "ada".into(), at: 1, content: content(Stored::Row) };
+    let version =
+        Version { loid: LOID.at_version(1), author: "ada".into(), at: 1, content: content(ContentLocation::Row) };
     let head = DrawerHead { loid: LOID, capacity: 100, automatic: false, title: "Desk".into(), description: "".into() };
     let item = Item::new(LOID, ShortcutId(7), FOLDER, 1 << 65, true);
-    let group = Group { name: "desk".into(), description: "The desk".to_owned(), privileges: grants() };
+    let group = UserGroup { name: "desk".into(), description: "The desk".to_owned(), privileges: grants() };
     let mut user = User::new("ada");
     user.home = Some("/Users/ada".to_owned());
     let removed = RemovedPost { liveblog: LOID, post: FOLDER, revision: 9, was_approved: true, author: "ada".into() };
@@ -59,7 +61,7 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "version", row(b'2', &version)),
         ("rows", "draft", row(b'3', &draft())),
         ("rows", "receipt_outcome", row(b'4', &kept(outcome))),
-        ("rows", "receipt_reply", row(b'4', &kept(Kept::Reply(reply)))),
+        ("rows", "receipt_reply", row(b'4', &kept(ReceiptContent::Reply(reply)))),
         ("rows", "user", row(b'5', &user)),
         ("rows", "group", row(b'6', &group)),
         ("rows", "session", numbered(b'7', &session(None))),
@@ -75,10 +77,14 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "removed_post_before", numbered(number_of(liveblog::REMOVED_POST), &before)),
         ("rows", "topic", part(topic::HEAD, &TopicHead { loid: LOID, title: "City".into(), description: "".into() })),
         ("rows", "topic_item", part(topic::ITEM, &*topic_item())),
-        ("rows", "topic_divider", part(topic::DIVIDER, &topic::Divider::new(LOID, Some(FOLDER), 8, "Late".into()))),
+        (
+            "rows",
+            "topic_divider",
+            part(topic::DIVIDER, &topic::TopicDivider::new(LOID, Some(FOLDER), 8, "Late".into())),
+        ),
         ("rows", "plan", part(topic_plan::HEAD, &PlanHead { loid: LOID, title: "".into(), description: "".into() })),
         ("rows", "planned_topic", part(topic_plan::TOPIC, &PlannedTopic::new(LOID, FOLDER).at(1 << 65))),
-        ("rows", "plan_divider", part(topic_plan::DIVIDER, &topic_plan::Divider::new(LOID, None, 9, "Mon".into()))),
+        ("rows", "plan_divider", part(topic_plan::DIVIDER, &topic_plan::PlanDivider::new(LOID, None, 9, "Mon".into()))),
         ("journal", "empty", journal(&[])),
         ("journal", "sets", journal(&sets())),
     ]
@@ -88,13 +94,13 @@ fn uuid() -> ObjectUuid {
     "0190f3a1-7c1e-7000-8000-0123456789ab".parse().expect("it is a uuid")
 }
 
-fn content(stored: Stored) -> Content {
+fn content(stored: ContentLocation) -> Content {
     Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored }
 }
 
 fn draft() -> Draft {
-    let base = Some(Base { version: 2, sha256: [7; 32] });
-    Draft { loid: LOID, author: "ada".into(), at: 1, content: content(Stored::Row), base }
+    let base = Some(DraftBase { version: 2, sha256: [7; 32] });
+    Draft { loid: LOID, author: "ada".into(), at: 1, content: content(ContentLocation::Row), base }
 }
 
 fn record() -> Record {
@@ -107,9 +113,9 @@ fn record() -> Record {
         version: 1,
         suid: Some("s".into()),
         status: Some("Story/Draft".into()),
-        content: Some(content(Stored::File)),
+        content: Some(content(ContentLocation::File)),
         lock: Some(Lock { user: "ada".into(), session: "s1".into(), at: 1, expires: 2 }),
-        bin: Some(Bin { at: 3, by: "ada".into(), entry: FOLDER, path: "/News".into() }),
+        bin: Some(DiscardNote { at: 3, by: "ada".into(), entry: FOLDER, path: "/News".into() }),
         copy: Some(ChannelCopy {
             channel: "Web".into(),
             inherited_from: Some(FolderKey(FOLDER)),
@@ -123,7 +129,7 @@ fn record() -> Record {
 }
 
 fn post() -> Post {
-    let change = |from, to| StatusChange { from, to, user: "ada".into(), at_ms: 1000 };
+    let change = |from, to| PostHistoryEntry { from, to, user: "ada".into(), at_ms: 1000 };
     Post {
         liveblog: LOID,
         record: record(),
@@ -136,7 +142,7 @@ fn post() -> Post {
         moderated: true,
         pinned: true,
         tags: vec!["sport".into()],
-        attachments: vec![Attachment { id: 30, name: "a.jpg".into(), content: content(Stored::Row) }],
+        attachments: vec![PartAttachment { id: 30, name: "a.jpg".into(), content: content(ContentLocation::Row) }],
         history: vec![change(None, PostStatus::Pending), change(Some(PostStatus::Pending), PostStatus::Rejected)],
         text: "words".into(),
     }
@@ -147,13 +153,13 @@ fn topic_item() -> Arc<TopicItem> {
     item.content_type = "text".into();
     item.comment = "From the quay".into();
     item.occupation = "reporter".into();
-    item.priority = Word::Text("high".into());
-    item.custom_priority = Word::Number(3);
+    item.priority = TextOrNumber::Text("high".into());
+    item.custom_priority = TextOrNumber::Number(3);
     item.product = "Morning".into();
     item.edition = "City".into();
     item.assignees = vec!["ada".into(), "mia".into()];
     item.due = Some(1_763_726_400);
-    item.attachment = Some(Attached { object: Loid::new(DatabaseId::FIRST, 13), hidden: true });
+    item.attachment = Some(TopicAttachment { object: Loid::new(DatabaseId::FIRST, 13), hidden: true });
     Arc::new(item).at(1 << 65)
 }
 
@@ -187,7 +193,7 @@ fn event() -> Event {
 }
 
 fn segment() -> Bytes {
-    let logged = |seq, ordinal| Logged::of(EventId { seq, ordinal }, &event());
+    let logged = |seq, ordinal| StoredEvent::of(EventId { seq, ordinal }, &event());
     Segment::of(vec![logged(7, 0), logged(7, 1), logged(300, 0)]).expect("they are in order").encode()
 }
 
@@ -203,15 +209,15 @@ fn numbered(kind: u8, value: &[u8]) -> Vec<u8> {
     [&[kind], value].concat()
 }
 
-fn sets() -> Vec<Set> {
-    let change = |table, key: &'static [u8], value: Option<&'static [u8]>| Change {
+fn sets() -> Vec<NumberedChangeSet> {
+    let change = |table, key: &'static [u8], value: Option<&'static [u8]>| RowChange {
         table,
         key: Bytes::from_static(key),
         value: value.map(Bytes::from_static),
     };
     let first = vec![change(Table::Objects, b"key", Some(b"value")), change(Table::Names, b"name", None)];
-    let set = |seq, changes, events| Set { seq, changes, events };
-    let logged = Logged::of(EventId { seq: 1, ordinal: 0 }, &event());
+    let set = |seq, changes, events| NumberedChangeSet { seq, changes, events };
+    let logged = StoredEvent::of(EventId { seq: 1, ordinal: 0 }, &event());
     vec![
         set(1, first, vec![logged]),
         set(2, vec![], vec![]),
@@ -220,9 +226,9 @@ fn sets() -> Vec<Set> {
 }
 
 /// Encodes a journal record without the zeros that fill its page: they add nothing to a seed.
-fn journal(sets: &[Set]) -> Vec<u8> {
+fn journal(sets: &[NumberedChangeSet]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    blob::encode(sets.iter().map(Set::parts), &mut bytes);
+    blob::encode(sets.iter().map(NumberedChangeSet::parts), &mut bytes);
     let len = 5 + u32::from_le_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]) as usize;
     bytes.truncate(len);
     bytes

@@ -8,7 +8,7 @@ use stet_actors::error::{Code, Result};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::api::object::{Form, read_parts};
+use crate::api::object::{ObjectForm, read_parts};
 use crate::config::LimitsConfig;
 use crate::content::{ContentStore, UploadBounds};
 
@@ -43,7 +43,7 @@ impl FormReader {
         FormReader { runtime: runtime.expect("a runtime can be made"), contents, limits, _folder: folder }
     }
 
-    fn read(&self, chunks: impl Stream<Item = Bytes> + 'static) -> Result<Form> {
+    fn read(&self, chunks: impl Stream<Item = Bytes> + 'static) -> Result<ObjectForm> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("multipart/form-data; boundary=b"));
         let payload = Box::pin(chunks.map(Ok::<_, PayloadError>));

@@ -11,13 +11,13 @@ use stet_actors::trace::RequestId;
 use tokio::sync::OnceCell;
 
 use super::calls::CallLimit;
-use super::change::Changes;
+use super::change::ChangeHandle;
 use super::client::Proxies;
 use super::kept_text::KeptText;
 use super::meters::Meters;
-use super::route::Group;
+use super::route::EndpointGroup;
 use super::router::Router;
-use super::shared::Shared;
+use super::shared::SharedReply;
 use crate::limits::TimeSlices;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
@@ -26,7 +26,7 @@ use crate::traces::Traces;
 /// The stages of the server between its start and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Stage {
+pub enum ServerStage {
     /// Not ready for calls yet.
     Starting,
     /// Serving.
@@ -36,22 +36,22 @@ pub enum Stage {
 }
 
 /// The endpoints that the web layer serves, and the state of their handlers.
-pub struct Surface {
+pub struct ServedEndpoints {
     /// The endpoints, as tables.
-    pub groups: &'static [Group],
+    pub groups: &'static [EndpointGroup],
     /// The state that their handlers keep between calls.
-    pub kept: Kept,
+    pub kept: HandlerState,
 }
 
 /// State that handlers keep between calls, such as cached replies: one value of each type. The web
 /// layer does not know these types.
 #[derive(Default)]
-pub struct Kept(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub struct HandlerState(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
-impl Kept {
+impl HandlerState {
     /// Adds a value and returns the collection.
     #[must_use]
-    pub fn with<T: Any + Send + Sync>(mut self, value: T) -> Kept {
+    pub fn with<T: Any + Send + Sync>(mut self, value: T) -> HandlerState {
         self.0.insert(TypeId::of::<T>(), Box::new(value));
         self
     }
@@ -63,7 +63,7 @@ pub struct App {
     /// The newsroom that is served.
     pub newsroom: Arc<Newsroom>,
     /// The endpoints, as tables.
-    pub groups: &'static [Group],
+    pub groups: &'static [EndpointGroup],
     /// Finds endpoints.
     pub router: Router,
     /// The trusted proxies.
@@ -77,7 +77,7 @@ pub struct App {
     /// The metrics that `/metrics` shows.
     pub metrics: Metrics,
     /// The last rendered text of `/metrics`.
-    pub shown_metrics: Shared,
+    pub shown_metrics: SharedReply,
     /// The meters of the endpoints.
     pub meters: Meters,
     /// The exporter of traces, if one is configured.
@@ -85,8 +85,8 @@ pub struct App {
     /// The reply of `/openapi.json`, rendered on first use.
     pub openapi: OnceCell<KeptText>,
     /// The handle by which calls change objects.
-    pub(super) changes: Changes,
-    kept: Kept,
+    pub(super) changes: ChangeHandle,
+    kept: HandlerState,
     stage: AtomicU8,
     /// The number of this process in the ids of its requests, and the count of its requests so far.
     process: u32,
@@ -102,17 +102,17 @@ impl Deref for App {
 }
 
 impl App {
-    /// Builds the web layer of `newsroom` in [`Stage::Starting`]. It has the endpoints of
+    /// Builds the web layer of `newsroom` in [`ServerStage::Starting`]. It has the endpoints of
     /// `surface`, and its calls change objects through `changes`.
-    pub fn new(newsroom: Arc<Newsroom>, changes: Changes, surface: Surface, metrics: Metrics) -> App {
-        let Surface { groups, kept } = surface;
+    pub fn new(newsroom: Arc<Newsroom>, changes: ChangeHandle, surface: ServedEndpoints, metrics: Metrics) -> App {
+        let ServedEndpoints { groups, kept } = surface;
         let config = &newsroom.config;
         let strict = config.server.tls.strict_transport_seconds;
         let strict_transport = (config.server.tls.is_on() && strict > 0).then(|| {
             // A word and digits are visible ASCII, which is all that a header's value must be.
             HeaderValue::try_from(format!("max-age={strict}")).expect("a number of seconds is a header's value")
         });
-        let routes = || groups.iter().flat_map(Group::routes);
+        let routes = || groups.iter().flat_map(EndpointGroup::routes);
         App {
             strict_transport,
             proxies: Proxies::new(&config.server),
@@ -127,8 +127,8 @@ impl App {
             kept,
             metrics,
             openapi: OnceCell::new(),
-            shown_metrics: Shared::default(),
-            stage: AtomicU8::new(Stage::Starting as u8),
+            shown_metrics: SharedReply::default(),
+            stage: AtomicU8::new(ServerStage::Starting as u8),
             process: rand::random(),
             requests: AtomicU64::new(0),
         }
@@ -145,16 +145,16 @@ impl App {
     }
 
     /// Returns the current stage of the server.
-    pub fn stage(&self) -> Stage {
+    pub fn stage(&self) -> ServerStage {
         match self.stage.load(Ordering::Acquire) {
-            0 => Stage::Starting,
-            1 => Stage::Ready,
-            _ => Stage::Draining,
+            0 => ServerStage::Starting,
+            1 => ServerStage::Ready,
+            _ => ServerStage::Draining,
         }
     }
 
     /// Moves the server to another stage.
-    pub fn enter(&self, stage: Stage) {
+    pub fn enter(&self, stage: ServerStage) {
         self.stage.store(stage as u8, Ordering::Release);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! That may take as long as the client likes. In that time the caller may lose rights, and a path
 //! may come to name another object. So nothing may be looked up before the body and used after it.
-//! [`Arriving`] therefore gives a handler access to no object. It becomes a [`Call`] when the body
+//! [`IncomingCall`] therefore gives a handler access to no object. It becomes a [`Call`] when the body
 //! is complete and the caller has been checked again. The target of the body is looked up twice,
 //! and the handler gets the second result.
 
@@ -13,10 +13,10 @@ use actix_web::http::header::HeaderMap;
 use stet_actors::error::{Error, Result};
 
 use super::authorise::check_again;
-use super::body::Incoming;
+use super::body::IncomingBody;
 use super::call::Call;
 use super::query::Query;
-use super::route::Taken;
+use super::route::HandlerInput;
 
 /// The interval at which a caller whose body is still arriving is checked again. It is shorter than
 /// the idle time of a session.
@@ -24,15 +24,15 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// A call whose body has not been received yet.
 // Boxed, because it moves from future to future, and each would reserve space for it.
-pub struct Arriving(Box<Call>);
+pub struct IncomingCall(Box<Call>);
 
-impl Taken for Arriving {
-    fn of(call: Call) -> Arriving {
-        Arriving(Box::new(call))
+impl HandlerInput for IncomingCall {
+    fn of(call: Call) -> IncomingCall {
+        IncomingCall(Box::new(call))
     }
 }
 
-impl Arriving {
+impl IncomingCall {
     /// Returns the query, which tells some endpoints what their body contains.
     pub fn query(&self) -> &Query {
         &self.0.query
@@ -55,9 +55,9 @@ impl Arriving {
     pub async fn received<O, T>(
         self,
         target: impl Fn(&Call) -> Result<O>,
-        read: impl AsyncFnOnce(&Call, Incoming, &O) -> Result<T>,
+        read: impl AsyncFnOnce(&Call, IncomingBody, &O) -> Result<T>,
     ) -> Result<(Box<Call>, O, T)> {
-        let Arriving(mut call) = self;
+        let IncomingCall(mut call) = self;
         let before = target(&call)?;
         // The dispatcher provides one for every route whose body arrives in this way. It is read
         // once.

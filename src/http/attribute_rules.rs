@@ -10,13 +10,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::json;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{Record, Text};
-use stet_actors::rules::{AttributeRules, Checked};
+use stet_actors::object::{Record, SharedText};
+use stet_actors::rules::{AttributeRules, RuleCheck};
 use stet_xml::Limits;
 
 use crate::limits::offload::{LARGE_TEXT, offload};
 use crate::newsroom::Newsroom;
-use crate::sysconfig::{Finding, MetadataDefinition, SiteContent};
+use crate::sysconfig::{AttributeFinding, MetadataDefinition, SiteContent};
 
 /// The number of checks of one change that may be postponed. Later ones run within the command.
 const MOST_PUT_OFF: usize = 8;
@@ -27,32 +27,32 @@ const MOST_REPORTED: usize = 100;
 /// The metadata definitions in force, and their findings in the texts of one change.
 pub(super) struct DefinedAttributes {
     newsroom: Arc<Newsroom>,
-    state: Mutex<State>,
+    state: Mutex<AttributeCheckState>,
 }
 
 #[derive(Default)]
-struct State {
+struct AttributeCheckState {
     /// Large texts that were checked outside of the command.
-    known: Vec<(Subject, Arc<[Finding]>)>,
-    put_off: Option<Subject>,
+    known: Vec<(AttributeCheckSubject, Arc<[AttributeFinding]>)>,
+    put_off: Option<AttributeCheckSubject>,
     times_put_off: usize,
-    reported: Vec<Finding>,
+    reported: Vec<AttributeFinding>,
 }
 
 /// A text and the definition that applies to it.
 #[derive(Clone)]
-struct Subject {
+struct AttributeCheckSubject {
     content: Arc<SiteContent>,
     definition: Arc<MetadataDefinition>,
-    text: Text,
+    text: SharedText,
 }
 
-impl Subject {
-    fn findings(&self, limits: &Limits) -> Arc<[Finding]> {
+impl AttributeCheckSubject {
+    fn findings(&self, limits: &Limits) -> Arc<[AttributeFinding]> {
         self.content.findings(&self.definition, &self.text, limits).into()
     }
 
-    fn is(&self, other: &Subject) -> bool {
+    fn is(&self, other: &AttributeCheckSubject) -> bool {
         Arc::ptr_eq(&self.definition, &other.definition)
             && (Arc::ptr_eq(&self.text, &other.text) || self.text == other.text)
     }
@@ -65,12 +65,12 @@ impl DefinedAttributes {
     }
 
     /// Removes and returns the findings that did not cause a refusal.
-    pub fn take_reported(&self) -> Vec<Finding> {
+    pub fn take_reported(&self) -> Vec<AttributeFinding> {
         std::mem::take(&mut self.state.lock().reported)
     }
 
     /// Returns the findings of a text; `None` if it is to be checked outside of the command.
-    fn findings(&self, subject: Subject) -> Option<Arc<[Finding]>> {
+    fn findings(&self, subject: AttributeCheckSubject) -> Option<Arc<[AttributeFinding]>> {
         if subject.text.len() >= LARGE_TEXT {
             let mut state = self.state.lock();
             if let Some((_, findings)) = state.known.iter().find(|(known, _)| known.is(&subject)) {
@@ -89,12 +89,12 @@ impl DefinedAttributes {
 }
 
 impl AttributeRules for DefinedAttributes {
-    fn check(&self, record: &Record, text: &Text, imported: bool) -> Result<Checked> {
+    fn check(&self, record: &Record, text: &SharedText, imported: bool) -> Result<RuleCheck> {
         let content = self.newsroom.sysconfig.site_content(record.loid.database);
         let definition = content.rules_for(&record.type_name, record.work_folder.as_deref()).cloned();
-        let Some(definition) = definition else { return Ok(Checked::Now) };
-        let Some(findings) = self.findings(Subject { content, definition, text: text.clone() }) else {
-            return Ok(Checked::Later);
+        let Some(definition) = definition else { return Ok(RuleCheck::Now) };
+        let Some(findings) = self.findings(AttributeCheckSubject { content, definition, text: text.clone() }) else {
+            return Ok(RuleCheck::Later);
         };
         if !imported && findings.iter().any(|finding| finding.is_strict) {
             return Err(refusal(&findings));
@@ -105,7 +105,7 @@ impl AttributeRules for DefinedAttributes {
                 state.reported.push(finding.clone());
             }
         }
-        Ok(Checked::Now)
+        Ok(RuleCheck::Now)
     }
 
     fn catch_up(&self) -> Pin<Box<dyn Future<Output = Result<()>> + Send + '_>> {
@@ -122,8 +122,8 @@ impl AttributeRules for DefinedAttributes {
 
 /// Builds the error for refused attributes. The message names the first element at fault, and
 /// `details.faults` lists all findings.
-fn refusal(findings: &[Finding]) -> Error {
-    let strict: Vec<&Finding> = findings.iter().filter(|finding| finding.is_strict).collect();
+fn refusal(findings: &[AttributeFinding]) -> Error {
+    let strict: Vec<&AttributeFinding> = findings.iter().filter(|finding| finding.is_strict).collect();
     let faults: Vec<_> =
         strict.iter().map(|finding| json!({ "path": finding.path, "message": finding.message })).collect();
     let (path, message) = strict.first().map_or(("", ""), |first| (first.path.as_str(), first.message.as_str()));

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use stet_actors::error::{Code, Result};
 
 use super::app::App;
-use super::call::Sources;
+use super::call::PathSources;
 use super::query::Query;
-use super::route::{Route, Scope};
-use super::router::Params;
+use super::route::{PrivilegeScope, Route};
+use super::router::PathParams;
 use crate::access::Access;
 use crate::auth::{LiveSession, Privilege, Rights};
 
@@ -18,15 +18,15 @@ use crate::auth::{LiveSession, Privilege, Rights};
 ///
 /// # Errors
 /// `PermissionDenied`.
-pub fn check_privilege(app: &App, access: Access<'_>, route: &Route, params: &Params<'_>) -> Result<()> {
+pub fn check_privilege(app: &App, access: Access<'_>, route: &Route, params: &PathParams<'_>) -> Result<()> {
     match route.privilege {
         None => Ok(()),
         Some(_) if route.privilege_of_status => {
             let about = route.needs().next().and_then(|(name, _)| params.get(name));
             access.check_any_anywhere(&app.sysconfig.privileges_of_statuses(), about)
         }
-        Some(needed) if route.scope() == Scope::Server => access.check_everywhere(needed),
-        Some(needed) if route.scope() == Scope::People => {
+        Some(needed) if route.scope() == PrivilegeScope::Server => access.check_everywhere(needed),
+        Some(needed) if route.scope() == PrivilegeScope::People => {
             access.check_anywhere(needed, None)?;
             access.check_people(needed)
         }
@@ -44,7 +44,7 @@ pub fn check_privilege(app: &App, access: Access<'_>, route: &Route, params: &Pa
 ///
 /// # Errors
 /// `ObjectNotFound`, `PermissionDenied`, `DatabaseNotFound`; errors of the store.
-pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query, sources: &Sources) -> Result<()> {
+pub fn check_objects(app: &App, access: Access<'_>, route: &Route, query: &Query, sources: &PathSources) -> Result<()> {
     for (name, needed) in route.needs() {
         if access.has_everywhere(needed) {
             continue;
@@ -82,8 +82,8 @@ pub fn check_again(
     route: &Route,
     session: Option<&Arc<LiveSession>>,
     query: &Query,
-    params: &Params<'_>,
-    sources: &Sources,
+    params: &PathParams<'_>,
+    sources: &PathSources,
 ) -> Result<Arc<Rights>> {
     let rights = check_caller_again(app, route, session, params)?;
     if let Some(session) = session {
@@ -100,7 +100,7 @@ pub fn check_caller_again(
     app: &App,
     route: &Route,
     session: Option<&Arc<LiveSession>>,
-    params: &Params<'_>,
+    params: &PathParams<'_>,
 ) -> Result<Arc<Rights>> {
     let Some(session) = session else { return Ok(Arc::default()) };
     app.sessions.check(session)?;

@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 
 use super::whole_number::Lenient;
@@ -22,7 +22,7 @@ use crate::json::schema_of_content;
 use crate::limits::{GrowingBuffer, Reservation};
 
 /// An unread body, and the reservation for the part that has been read.
-pub struct Incoming {
+pub struct IncomingBody {
     /// The bytes as they arrive.
     pub payload: Payload,
     /// The memory reservation of the call.
@@ -31,7 +31,7 @@ pub struct Incoming {
 
 /// Returns the error for a body that is larger than allowed.
 pub fn too_large(what: &str, limit: u64) -> Error {
-    Error::new(Code::TooLarge, format!("{what} is larger than the {} allowed.", counted(limit, "byte")))
+    Error::new(Code::TooLarge, format!("{what} is larger than the {} allowed.", count_with_noun(limit, "byte")))
         .with_detail("limit", limit)
 }
 
@@ -44,16 +44,17 @@ fn invalid(message: String) -> Error {
 /// # Errors
 /// `TooLarge` as soon as the limit is exceeded, or announced to be; `Overloaded` if all bodies
 /// together take too much memory; `InvalidBody` if the client stops sending.
-pub async fn read(incoming: Incoming, announced: Option<u64>, limit: usize) -> Result<Bytes> {
-    let Incoming { mut payload, room } = incoming;
+pub async fn read(incoming: IncomingBody, announced: Option<u64>, limit: usize) -> Result<Bytes> {
+    let IncomingBody { mut payload, room } = incoming;
     if announced.is_some_and(|announced| announced > limit as u64) {
         return Err(too_large("The body", limit as u64));
     }
     // The announced size is not allocated at once: the bytes may never arrive.
     let mut body = GrowingBuffer::new(&room);
     while let Some(chunk) = payload.next().await {
-        let chunk =
-            chunk.map_err(|error| invalid(format!("The body could not be read: {}.", wording::of_payload(&error))))?;
+        let chunk = chunk.map_err(|error| {
+            invalid(format!("The body could not be read: {}.", wording::describe_payload_error(&error)))
+        })?;
         if body.len() + chunk.len() > limit {
             return Err(too_large("The body", limit as u64));
         }
@@ -98,7 +99,7 @@ fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize
                 values += 1;
                 if depth > most_depth {
                     let message =
-                        format!("The body is nested deeper than the {} allowed.", counted(most_depth, "level"));
+                        format!("The body is nested deeper than the {} allowed.", count_with_noun(most_depth, "level"));
                     return Err(invalid(message).with_detail("path", "$"));
                 }
             }
@@ -107,8 +108,10 @@ fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize
             _ => {}
         }
         if values > most_values {
-            let message =
-                format!("The body has more than the {} allowed (`limits.json_values`).", counted(most_values, "value"));
+            let message = format!(
+                "The body has more than the {} allowed (`limits.json_values`).",
+                count_with_noun(most_values, "value")
+            );
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", most_values));
         }
     }
@@ -117,7 +120,7 @@ fn values_of(json: &[u8], most_depth: usize, most_values: usize) -> Result<usize
 
 /// The limits and rules by which a JSON body is read.
 #[derive(Clone, Copy)]
-pub struct Reading<'r> {
+pub struct JsonBodyReader<'r> {
     /// Whether a body is required. Otherwise an absent or blank one counts as `{}`.
     pub required: bool,
     /// The number of levels that it may be nested.
@@ -143,11 +146,11 @@ pub fn entries_allowed() -> usize {
     ENTRIES.get()
 }
 
-impl<'r> Reading<'r> {
+impl<'r> JsonBodyReader<'r> {
     /// Returns the rules for a body without a secret.
-    pub fn of(limits: &LimitsConfig, required: bool, room: &'r Reservation) -> Reading<'r> {
+    pub fn of(limits: &LimitsConfig, required: bool, room: &'r Reservation) -> JsonBodyReader<'r> {
         let (depth, values, entries) = (limits.json_depth, limits.json_values, limits.list_sources);
-        Reading { required, depth, values, room, secret: false, entries }
+        JsonBodyReader { required, depth, values, room, secret: false, entries }
     }
 
     /// Parses a JSON body.
@@ -188,7 +191,8 @@ impl<'r> Reading<'r> {
                 Some((within, _)) if self.secret && is_unknown => within.to_owned(),
                 _ => path,
             };
-            let why = if self.secret { without_values(error.inner()) } else { wording::of_json(error.inner()) };
+            let why =
+                if self.secret { without_values(error.inner()) } else { wording::describe_json_error(error.inner()) };
             invalid(format!("The body is not as it must be at `{path}`: {why}.")).with_detail("path", path)
         })?;
         reader.end().map_err(|error| {
@@ -197,19 +201,19 @@ impl<'r> Reading<'r> {
         Ok(value)
     }
 
-    /// Parses a JSON body that must be an object, otherwise like [`Reading::any`].
+    /// Parses a JSON body that must be an object, otherwise like [`JsonBodyReader::any`].
     ///
     /// # Errors
-    /// The errors of [`Reading::any`].
+    /// The errors of [`JsonBodyReader::any`].
     pub fn object<T: DeserializeOwned>(self, body: &[u8]) -> Result<T> {
-        self.any(body).map(|Object(value)| value)
+        self.any(body).map(|JsonObject(value)| value)
     }
 
     /// Reads the fields that `T` knows from a body that is an object. A list is accepted too, but
     /// ignored. The result must be small for any body, because its memory is not counted.
     ///
     /// # Errors
-    /// The errors of [`Reading::any`].
+    /// The errors of [`JsonBodyReader::any`].
     pub fn some<T: DeserializeOwned + Default>(self, body: &[u8]) -> Result<T> {
         let body = without_mark(body);
         let blank = body.iter().all(u8::is_ascii_whitespace);
@@ -218,9 +222,9 @@ impl<'r> Reading<'r> {
         }
         values_of(body, self.depth, self.values)?;
         match self.parse(body)? {
-            Whole::Object(value) => Ok(value),
-            Whole::List => Ok(T::default()),
-            Whole::Neither => {
+            BodyShape::Object(value) => Ok(value),
+            BodyShape::List => Ok(T::default()),
+            BodyShape::Neither => {
                 let message = "The body is not as it must be at `$`: an object or a list is wanted.";
                 Err(invalid(message.to_owned()).with_detail("path", "$"))
             }
@@ -229,85 +233,85 @@ impl<'r> Reading<'r> {
 }
 
 /// The kind of a body: an object, a list or another value.
-enum Whole<T> {
+enum BodyShape<T> {
     Object(T),
     List,
     Neither,
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Whole<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Whole<T>, D::Error> {
-        struct Kind<T>(PhantomData<T>);
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for BodyShape<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<BodyShape<T>, D::Error> {
+        struct BodyShapeVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Kind<T> {
-            type Value = Whole<T>;
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for BodyShapeVisitor<T> {
+            type Value = BodyShape<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object or a list")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Whole<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Whole::Object)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<BodyShape<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(BodyShape::Object)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<Whole<T>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<BodyShape<T>, A::Error> {
                 while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Whole::List)
+                Ok(BodyShape::List)
             }
 
-            fn visit_bool<E>(self, _: bool) -> std::result::Result<Whole<T>, E> {
-                Ok(Whole::Neither)
+            fn visit_bool<E>(self, _: bool) -> std::result::Result<BodyShape<T>, E> {
+                Ok(BodyShape::Neither)
             }
 
-            fn visit_i64<E>(self, _: i64) -> std::result::Result<Whole<T>, E> {
-                Ok(Whole::Neither)
+            fn visit_i64<E>(self, _: i64) -> std::result::Result<BodyShape<T>, E> {
+                Ok(BodyShape::Neither)
             }
 
-            fn visit_u64<E>(self, _: u64) -> std::result::Result<Whole<T>, E> {
-                Ok(Whole::Neither)
+            fn visit_u64<E>(self, _: u64) -> std::result::Result<BodyShape<T>, E> {
+                Ok(BodyShape::Neither)
             }
 
-            fn visit_f64<E>(self, _: f64) -> std::result::Result<Whole<T>, E> {
-                Ok(Whole::Neither)
+            fn visit_f64<E>(self, _: f64) -> std::result::Result<BodyShape<T>, E> {
+                Ok(BodyShape::Neither)
             }
 
-            fn visit_str<E>(self, _: &str) -> std::result::Result<Whole<T>, E> {
-                Ok(Whole::Neither)
+            fn visit_str<E>(self, _: &str) -> std::result::Result<BodyShape<T>, E> {
+                Ok(BodyShape::Neither)
             }
 
-            fn visit_unit<E>(self) -> std::result::Result<Whole<T>, E> {
-                Ok(Whole::Neither)
+            fn visit_unit<E>(self) -> std::result::Result<BodyShape<T>, E> {
+                Ok(BodyShape::Neither)
             }
         }
 
-        from.deserialize_any(Kind(PhantomData))
+        from.deserialize_any(BodyShapeVisitor(PhantomData))
     }
 }
 
 /// A value that must be a JSON object, as a body or within one. A plain struct does not ensure
 /// that: serde also accepts a list of its fields in order.
 #[derive(Debug, Clone, Default)]
-pub struct Object<T>(pub T);
+pub struct JsonObject<T>(pub T);
 
-schema_of_content!(Object);
+schema_of_content!(JsonObject);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Object<T>, D::Error> {
-        struct Fields<T>(PhantomData<T>);
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<JsonObject<T>, D::Error> {
+        struct JsonObjectVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
-            type Value = Object<T>;
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for JsonObjectVisitor<T> {
+            type Value = JsonObject<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<JsonObject<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(JsonObject)
             }
         }
 
-        from.deserialize_map(Fields(PhantomData))
+        from.deserialize_map(JsonObjectVisitor(PhantomData))
     }
 }
 
@@ -324,7 +328,7 @@ fn without_values(error: &serde_json::Error) -> String {
     }
     if let Some((_, wanted)) = text.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected ")) {
         let wanted = wanted.split(" at line ").next().unwrap_or(wanted);
-        return format!("the value there must be {}", wording::wanted_as(wanted));
+        return format!("the value there must be {}", wording::describe_expected(wanted));
     }
     // For broken JSON the text contains a position; for a field, a name of the schema.
     let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));
@@ -336,16 +340,16 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::limits::{Holder, MemoryBudget, Purpose};
+    use crate::limits::{Holder, MemoryBudget, MemoryPurpose};
 
-    fn reading(room: &Reservation, depth: usize) -> Reading<'_> {
-        Reading { required: true, depth, values: 1000, room, secret: false, entries: usize::MAX }
+    fn reading(room: &Reservation, depth: usize) -> JsonBodyReader<'_> {
+        JsonBodyReader { required: true, depth, values: 1000, room, secret: false, entries: usize::MAX }
     }
 
     #[test]
     fn what_is_read_counts_and_too_many_values_are_refused_before_they_are() {
         let budget = MemoryBudget::new(1 << 20);
-        let room = budget.reservation(Some(Holder::User("a".into())), Purpose::Bodies);
+        let room = budget.reservation(Some(Holder::User("a".into())), MemoryPurpose::Bodies);
         let list = |values: usize| format!("[{}]", vec!["\"\""; values].join(","));
         let read: Vec<String> = reading(&room, 8).any(list(998).as_bytes()).unwrap();
         let held = (1 << 20) - (0..=1 << 20).rev().find(|bytes| room.add(*bytes).is_ok()).unwrap();
@@ -386,8 +390,8 @@ mod tests {
         #[derive(Debug, Default, Deserialize)]
         #[serde(default)]
         struct Search {
-            filters: Object<Drawer>,
-            more: Vec<Object<Drawer>>,
+            filters: JsonObject<Drawer>,
+            more: Vec<JsonObject<Drawer>>,
         }
         let parsed = |body: &str| reading(&Reservation::unaccounted(), 8).object::<Search>(body.as_bytes());
         let search = parsed(r#"{"filters": {"capacity": 3}, "more": [{"capacity": 4}]}"#).unwrap();
@@ -407,7 +411,7 @@ mod tests {
     }
 
     fn parse<T: DeserializeOwned>(body: &[u8], required: bool, depth: usize) -> Result<T> {
-        Reading { required, ..reading(&Reservation::unaccounted(), depth) }.any(body)
+        JsonBodyReader { required, ..reading(&Reservation::unaccounted(), depth) }.any(body)
     }
 
     #[test]
@@ -425,7 +429,8 @@ mod tests {
         }
         let refused = |body: &str| {
             let room = Reservation::unaccounted();
-            let error = Reading { secret: true, ..reading(&room, 8) }.object::<Login>(body.as_bytes()).unwrap_err();
+            let error =
+                JsonBodyReader { secret: true, ..reading(&room, 8) }.object::<Login>(body.as_bytes()).unwrap_err();
             assert_eq!(error.code, Code::InvalidBody);
             assert!(!error.message.contains("4242"), "{error}");
             error.message

@@ -16,7 +16,7 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::route::{Body, Route, TypeOf};
+use super::route::{BodyRule, Route, TypeOf};
 use super::warnings::{MOST, shown_name};
 use crate::auth::Privilege;
 use crate::nearest::nearest_name;
@@ -30,10 +30,10 @@ const MAX_DEPTH: usize = 16;
 
 /// The known keys at one place of a body, and below it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Keys {
-    known: Vec<Key>,
+pub(super) struct BodyKeys {
+    known: Vec<BodyKey>,
     /// The keys in the entries of a list.
-    entries: Option<Box<Keys>>,
+    entries: Option<Box<BodyKeys>>,
     /// Whether an object with these keys is allowed here.
     is_object: bool,
     /// Whether any value is allowed here: attributes given as JSON.
@@ -41,14 +41,14 @@ pub(super) struct Keys {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Key {
+struct BodyKey {
     name: String,
     /// Whether the name matches without regard to case.
     any_case: bool,
-    below: Keys,
+    below: BodyKeys,
 }
 
-impl Key {
+impl BodyKey {
     fn is(&self, name: &str) -> bool {
         if self.any_case { self.name.eq_ignore_ascii_case(name) } else { self.name == name }
     }
@@ -68,38 +68,38 @@ pub(super) struct UnknownKey {
 }
 
 /// The keys of each endpoint that has been called so far.
-static KNOWN: LazyLock<RwLock<HashMap<&'static str, Arc<Keys>>>> = LazyLock::new(RwLock::default);
+static KNOWN: LazyLock<RwLock<HashMap<&'static str, Arc<BodyKeys>>>> = LazyLock::new(RwLock::default);
 
 /// Returns the keys that an endpoint knows in its body or in the part `options` of its form; `None`
 /// if it has neither.
-pub(super) fn keys_of(route: &'static Route) -> Option<Arc<Keys>> {
-    let (Body::Optional(type_of, _)
-    | Body::Required(type_of, _)
-    | Body::Form(type_of, _)
-    | Body::Multipart { options: type_of, .. }
-    | Body::MultipartOrBytes { options: type_of, .. }) = route.body
+pub(super) fn keys_of(route: &'static Route) -> Option<Arc<BodyKeys>> {
+    let (BodyRule::Optional(type_of, _)
+    | BodyRule::Required(type_of, _)
+    | BodyRule::Form(type_of, _)
+    | BodyRule::Multipart { options: type_of, .. }
+    | BodyRule::MultipartOrBytes { options: type_of, .. }) = route.body
     else {
         return None;
     };
     if let Some(keys) = KNOWN.read().get(route.id) {
         return Some(keys.clone());
     }
-    let keys = Arc::new(Keys::of_body(type_of, route.privilege == Some(Privilege::Create)));
+    let keys = Arc::new(BodyKeys::of_body(type_of, route.privilege == Some(Privilege::Create)));
     KNOWN.write().insert(route.id, keys.clone());
     Some(keys)
 }
 
-impl Keys {
+impl BodyKeys {
     /// Returns the keys of a complete body of this type: those of its schema, and those that any
     /// body may have.
-    fn of_body(type_of: TypeOf, creates: bool) -> Keys {
+    fn of_body(type_of: TypeOf, creates: bool) -> BodyKeys {
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let schema = type_of(&mut generator).to_value();
-        let mut keys = Keys::of(&schema, generator.definitions(), 0);
-        let mut everywhere = Keys { is_object: true, ..Keys::default() };
+        let mut keys = BodyKeys::of(&schema, generator.definitions(), 0);
+        let mut everywhere = BodyKeys { is_object: true, ..BodyKeys::default() };
         let flags = display::FLAGS.iter().map(|flag| flag.name);
         for name in flags.chain([display::WEB_PRODUCT, display::SYSTEM_ATTRIBUTE]) {
-            everywhere.add(name, true, Keys::default());
+            everywhere.add(name, true, BodyKeys::default());
         }
         // Display options in `options` match in any case; other keys there only under their exact
         // name.
@@ -109,38 +109,38 @@ impl Keys {
             options.below.is_free = false;
         }
         if creates {
-            everywhere.add("createMode", false, Keys::default());
+            everywhere.add("createMode", false, BodyKeys::default());
         }
-        keys.add("databaseId", false, Keys::default());
+        keys.add("databaseId", false, BodyKeys::default());
         keys.merge(everywhere);
         // The schema of a body that has only display options allows any value.
         keys.is_free = false;
         keys
     }
 
-    fn of(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> Keys {
+    fn of(schema: &Value, definitions: &Map<String, Value>, depth: usize) -> BodyKeys {
         let Some(schema) = schema.as_object().filter(|_| depth < MAX_DEPTH) else {
-            return Keys { is_free: *schema != Value::Bool(false), ..Keys::default() };
+            return BodyKeys { is_free: *schema != Value::Bool(false), ..BodyKeys::default() };
         };
-        let mut keys = Keys::default();
+        let mut keys = BodyKeys::default();
         let mut refers = false;
         let reference = schema.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next());
         let referred = reference.and_then(|name| definitions.get(name));
         let either = ["allOf", "anyOf", "oneOf"].iter().filter_map(|name| schema.get(*name)?.as_array()).flatten();
         for part in referred.into_iter().chain(either) {
             refers = true;
-            keys.merge(Keys::of(part, definitions, depth + 1));
+            keys.merge(BodyKeys::of(part, definitions, depth + 1));
         }
         if let Some(items) = schema.get("items") {
             let entries = keys.entries.get_or_insert_default();
-            entries.merge(Keys::of(items, definitions, depth + 1));
+            entries.merge(BodyKeys::of(items, definitions, depth + 1));
         }
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             keys.is_object = true;
             keys.is_free |= schema.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
             for (name, property) in properties {
                 let any_case = property.get(ANY_CASE).is_some_and(|marked| *marked == Value::Bool(true));
-                keys.add(name, any_case, Keys::of(property, definitions, depth + 1));
+                keys.add(name, any_case, BodyKeys::of(property, definitions, depth + 1));
             }
         } else if !refers {
             let is_object = |kind: &Value| kind == "object";
@@ -155,16 +155,16 @@ impl Keys {
         keys
     }
 
-    fn add(&mut self, name: &str, any_case: bool, below: Keys) {
+    fn add(&mut self, name: &str, any_case: bool, below: BodyKeys) {
         match self.known.iter_mut().find(|key| key.name == name && key.any_case == any_case) {
             Some(known) => known.below.merge(below),
-            None => self.known.push(Key { name: name.to_owned(), any_case, below }),
+            None => self.known.push(BodyKey { name: name.to_owned(), any_case, below }),
         }
     }
 
     /// Adds the keys of another schema for the same place.
-    fn merge(&mut self, other: Keys) {
-        for Key { name, any_case, below } in other.known {
+    fn merge(&mut self, other: BodyKeys) {
+        for BodyKey { name, any_case, below } in other.known {
             self.add(&name, any_case, below);
         }
         if let Some(entries) = other.entries {
@@ -174,7 +174,7 @@ impl Keys {
         self.is_free |= other.is_free;
     }
 
-    fn find(&self, name: &str) -> Option<&Key> {
+    fn find(&self, name: &str) -> Option<&BodyKey> {
         self.known.iter().find(|key| key.is(name))
     }
 
@@ -192,7 +192,7 @@ impl Keys {
     /// broken body is examined up to the fault; its reader refuses it.
     pub(super) fn unknown_in(&self, json: &[u8]) -> Vec<UnknownKey> {
         let found = RefCell::default();
-        let walk = Walk { keys: self, place: &Place::Top, top: self, found: &found };
+        let walk = BodyKeyWalk { keys: self, place: &BodyPlace::Top, top: self, found: &found };
         let mut reader = serde_json::Deserializer::from_slice(json);
         let _ = walk.deserialize(&mut reader);
         found.into_inner()
@@ -201,7 +201,7 @@ impl Keys {
     /// Returns the unknown names of a URL-encoded form.
     pub(super) fn unknown_in_form(&self, form: &[u8]) -> Vec<UnknownKey> {
         let found = RefCell::default();
-        let walk = Walk { keys: self, place: &Place::Top, top: self, found: &found };
+        let walk = BodyKeyWalk { keys: self, place: &BodyPlace::Top, top: self, found: &found };
         for (name, _) in form_urlencoded::parse(form) {
             if !name.is_empty() && !self.knows(&name) && !walk.note(&name) {
                 break;
@@ -212,39 +212,39 @@ impl Keys {
 }
 
 /// A place in a body. Its text form is a JSON path.
-enum Place<'p> {
+enum BodyPlace<'p> {
     Top,
-    Key(&'p Place<'p>, &'p str),
-    Entry(&'p Place<'p>, usize),
+    Key(&'p BodyPlace<'p>, &'p str),
+    Entry(&'p BodyPlace<'p>, usize),
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for BodyPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Top => f.write_str("$"),
-            Place::Key(above, name) => write!(f, "{above}.{name}"),
-            Place::Entry(above, at) => write!(f, "{above}[{at}]"),
+            BodyPlace::Top => f.write_str("$"),
+            BodyPlace::Key(above, name) => write!(f, "{above}.{name}"),
+            BodyPlace::Entry(above, at) => write!(f, "{above}[{at}]"),
         }
     }
 }
 
 /// A visitor that collects the unknown keys of a value and stores nothing else.
 #[derive(Clone, Copy)]
-struct Walk<'w> {
-    keys: &'w Keys,
-    place: &'w Place<'w>,
-    top: &'w Keys,
+struct BodyKeyWalk<'w> {
+    keys: &'w BodyKeys,
+    place: &'w BodyPlace<'w>,
+    top: &'w BodyKeys,
     found: &'w RefCell<Vec<UnknownKey>>,
 }
 
-impl Walk<'_> {
+impl BodyKeyWalk<'_> {
     /// Notes an unknown key; returns whether there is room for more.
     fn note(&self, name: &str) -> bool {
         let mut found = self.found.borrow_mut();
         let nearest = nearest_name(name, self.keys.known.iter().map(|key| key.name.as_str())).map(str::to_owned);
         let options = self.top.known.iter().find(|key| key.name == "options" && !key.any_case);
         let elsewhere = match self.place {
-            Place::Top => options.filter(|options| options.below.knows(name)).map(|_| "under `options`"),
+            BodyPlace::Top => options.filter(|options| options.below.knows(name)).map(|_| "under `options`"),
             _ => self.top.knows(name).then_some("at the top of the body"),
         };
         let unknown = UnknownKey { within: self.place.to_string(), name: shown_name(name), nearest, elsewhere };
@@ -255,7 +255,7 @@ impl Walk<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for BodyKeyWalk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -267,7 +267,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for BodyKeyWalk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -282,15 +282,15 @@ impl<'de> Visitor<'de> for Walk<'_> {
         }
         while let Some(key) = map.next_key_seed(FindKey(self))? {
             match key {
-                Found::Known(Key { name, below, .. }) => {
-                    let place = Place::Key(self.place, name);
-                    map.next_value_seed(Walk { keys: below, place: &place, ..self })?;
+                BodyKeyMatch::Known(BodyKey { name, below, .. }) => {
+                    let place = BodyPlace::Key(self.place, name);
+                    map.next_value_seed(BodyKeyWalk { keys: below, place: &place, ..self })?;
                 }
-                Found::Unknown => {
+                BodyKeyMatch::Unknown => {
                     map.next_value::<IgnoredAny>()?;
                 }
                 // Further ones are not reported.
-                Found::TooMany => return Err(A::Error::custom("there are too many unknown keys")),
+                BodyKeyMatch::TooMany => return Err(A::Error::custom("there are too many unknown keys")),
             }
         }
         Ok(())
@@ -302,7 +302,10 @@ impl<'de> Visitor<'de> for Walk<'_> {
             return Ok(());
         };
         let mut at = 0;
-        while list.next_element_seed(Walk { keys: entries, place: &Place::Entry(self.place, at), ..self })?.is_some() {
+        while list
+            .next_element_seed(BodyKeyWalk { keys: entries, place: &BodyPlace::Entry(self.place, at), ..self })?
+            .is_some()
+        {
             at += 1;
         }
         Ok(())
@@ -334,36 +337,36 @@ impl<'de> Visitor<'de> for Walk<'_> {
 }
 
 /// The result of looking up a key.
-enum Found<'w> {
-    Known(&'w Key),
+enum BodyKeyMatch<'w> {
+    Known(&'w BodyKey),
     Unknown,
     TooMany,
 }
 
 /// A visitor that looks up a key while it is read, so that a known one needs no memory.
-struct FindKey<'w>(Walk<'w>);
+struct FindKey<'w>(BodyKeyWalk<'w>);
 
 impl<'de, 'w> DeserializeSeed<'de> for FindKey<'w> {
-    type Value = Found<'w>;
+    type Value = BodyKeyMatch<'w>;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Found<'w>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<BodyKeyMatch<'w>, D::Error> {
         from.deserialize_str(self)
     }
 }
 
 impl<'w> Visitor<'_> for FindKey<'w> {
-    type Value = Found<'w>;
+    type Value = BodyKeyMatch<'w>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_str<E>(self, name: &str) -> Result<Found<'w>, E> {
+    fn visit_str<E>(self, name: &str) -> Result<BodyKeyMatch<'w>, E> {
         let FindKey(walk) = self;
         Ok(match walk.keys.find(name) {
-            Some(key) => Found::Known(key),
-            None if walk.note(name) => Found::Unknown,
-            None => Found::TooMany,
+            Some(key) => BodyKeyMatch::Known(key),
+            None if walk.note(name) => BodyKeyMatch::Unknown,
+            None => BodyKeyMatch::TooMany,
         })
     }
 }
@@ -415,7 +418,7 @@ mod tests {
 
     /// Returns the paths of the unknown keys in a body, with their nearest known names.
     fn unknown(body: &str) -> Vec<(String, Option<String>)> {
-        let found = Keys::of_body(type_of::<Desk>, false).unknown_in(body.as_bytes());
+        let found = BodyKeys::of_body(type_of::<Desk>, false).unknown_in(body.as_bytes());
         found.into_iter().map(|key| (format!("{}.{}", key.within, key.name), key.nearest)).collect()
     }
 
@@ -461,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_key_at_another_place_is_said_to_be_there() {
-        let keys = Keys::of_body(type_of::<Desk>, false);
+        let keys = BodyKeys::of_body(type_of::<Desk>, false);
         let found =
             keys.unknown_in(b"{\"checkIn\": true, \"lead\": {\"name\": \"x\"}, \"options\": {\"folderPath\": \"/\"}}");
         let places: Vec<_> = found.iter().map(|key| key.elsewhere).collect();
@@ -471,7 +474,7 @@ mod tests {
     #[test]
     fn as_many_unknown_keys_are_kept_as_a_reply_reports() {
         let many: Vec<String> = (0..100_000).map(|n| format!("\"{n}{}\": {n}", "k".repeat(300))).collect();
-        let found = Keys::of_body(type_of::<Desk>, false).unknown_in(format!("{{{}}}", many.join(",")).as_bytes());
+        let found = BodyKeys::of_body(type_of::<Desk>, false).unknown_in(format!("{{{}}}", many.join(",")).as_bytes());
         assert_eq!(found.len(), MOST);
         assert!(found.iter().all(|key| key.name.chars().count() <= 101));
         let deep = format!("{}1{}", "{\"lead\":".repeat(9000), "}".repeat(9000));

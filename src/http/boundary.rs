@@ -6,7 +6,7 @@
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use stet_actors::error::{Code, Error, Result};
 
-use super::parameters::{Parameter, Parameters, shortened};
+use super::parameters::{HeaderParameter, HeaderParameters, shortened};
 
 /// The characters that a boundary may have besides letters and digits: those of RFC 2046, 5.1.1,
 /// and those of a token.
@@ -37,11 +37,11 @@ pub fn check_form_type(headers: &HeaderMap) -> Result<()> {
 pub fn boundary_of(headers: &HeaderMap) -> Result<String> {
     let text = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let text = String::from_utf8_lossy(text);
-    let (media_type, parameters) = Parameters::of(&text);
+    let (media_type, parameters) = HeaderParameters::of(&text);
     if !media_type.eq_ignore_ascii_case("multipart/form-data") {
         return Err(refusal(headers, "its type is another"));
     }
-    let parameters = parameters.collect::<std::result::Result<Vec<Parameter<'_>>, String>>();
+    let parameters = parameters.collect::<std::result::Result<Vec<HeaderParameter<'_>>, String>>();
     let parameters = parameters.map_err(|why| refusal(headers, &format!("it {why}")))?;
     let boundary = parameters.into_iter().find(|parameter| parameter.name.eq_ignore_ascii_case("boundary"));
     let boundary = boundary.ok_or_else(|| refusal(headers, "it has no boundary"))?;

@@ -10,36 +10,36 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use smallvec::SmallVec;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Expect;
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::receipt::Once;
+use stet_actors::expect::Precondition;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::receipt::IdempotentCall;
 use stet_actors::trace::Trace;
 
 use super::app::App;
 use super::authorise::check_again;
-use super::body::{Incoming, Reading};
+use super::body::{IncomingBody, JsonBodyReader};
 use super::compress::is_form_known;
 use super::etag::ETag;
 use super::identify::{check_origin, key_in_address, token_of};
-use super::query::{Pairs, Query};
+use super::query::{Query, QueryPairs};
 use super::reply::Json;
-use super::route::{Body, QueryParam, Route};
-use super::router::Params;
+use super::route::{BodyRule, QueryParam, Route};
+use super::router::PathParams;
 use super::warnings::{Warning, Warnings};
-use crate::access::{Access, Seen};
+use crate::access::{Access, ObjectVisibility};
 use crate::auth::{LiveSession, Privilege, Rights};
 use crate::limits::offload;
-use crate::limits::{Purpose, Reservation, behalf};
+use crate::limits::{MemoryPurpose, Reservation, behalf};
 use crate::receipts::Claim;
-use crate::records::Cached;
+use crate::records::CachedRecord;
 use crate::records::Display;
 use crate::traces;
 
 /// The sources in a path, by the names of their parameters. The inline capacity is enough for every
 /// endpoint, so there is no allocation.
-pub type Sources = SmallVec<[(&'static str, Source); 2]>;
+pub type PathSources = SmallVec<[(&'static str, ObjectSource); 2]>;
 
 /// A call that has passed all checks, for its handler.
 pub struct Call {
@@ -52,9 +52,9 @@ pub struct Call {
     /// Typed query parameters.
     pub query: Query,
     /// Path parameters, decoded.
-    pub params: Params<'static>,
+    pub params: PathParams<'static>,
     /// The path parameters that are sources.
-    pub sources: Sources,
+    pub sources: PathSources,
     /// The caller's session; always present if the route requires a token.
     pub session: Option<Arc<LiveSession>>,
     /// The rights of the session.
@@ -62,14 +62,14 @@ pub struct Call {
     /// The body, if the route has one that is not a multipart form.
     pub body: Bytes,
     /// The unread body, if it is a multipart form or a content.
-    pub(super) incoming: Option<Incoming>,
+    pub(super) incoming: Option<IncomingBody>,
     /// The body's part of the memory budget, held until the call is answered; `None` if the route
     /// has no body.
     pub(super) room: Option<Arc<Reservation>>,
     /// The claim on the call's `Idempotency-Key`.
     pub claim: Option<Arc<Claim>>,
     /// The condition from `If-Match` on the changed object.
-    pub(super) expect: Option<Arc<Expect>>,
+    pub(super) expect: Option<Arc<Precondition>>,
     /// The client's address, as reported by trusted proxies.
     pub client: IpAddr,
     /// The request that the call's work and log lines are attributed to.
@@ -108,7 +108,7 @@ impl Call {
 
     /// Returns the key in the address, if the caller is identified by it.
     pub fn key_in_address(&self) -> Option<String> {
-        key_in_address(self.route, &Pairs::of(self.http.query_string())).map(str::to_owned)
+        key_in_address(self.route, &QueryPairs::of(self.http.query_string())).map(str::to_owned)
     }
 
     /// Returns a path parameter.
@@ -122,10 +122,10 @@ impl Call {
     /// # Errors
     /// `InvalidParameter` for a parameter that the route does not declare as a source, and whose
     /// value is none.
-    pub fn source(&self, name: &str) -> Result<Source> {
+    pub fn source(&self, name: &str) -> Result<ObjectSource> {
         match self.sources.iter().find(|(known, _)| *known == name) {
             Some((_, source)) => Ok(source.clone()),
-            None => Source::parse(name, self.param(name)),
+            None => ObjectSource::parse(name, self.param(name)),
         }
     }
 
@@ -148,7 +148,7 @@ impl Call {
 
     /// Returns an empty reservation for memory that the reply needs while it is built.
     pub(crate) fn reply_memory(&self) -> Reservation {
-        self.app.memory.reservation(behalf(), Purpose::Replies)
+        self.app.memory.reservation(behalf(), MemoryPurpose::Replies)
     }
 
     /// Returns the caller's access to objects.
@@ -212,7 +212,7 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidParameter`, `ObjectNotFound`, `PermissionDenied`.
-    pub fn resolve(&self, name: &str) -> Result<Arc<Cached>> {
+    pub fn resolve(&self, name: &str) -> Result<Arc<CachedRecord>> {
         self.find_for(self.needed_for(name), &self.source(name)?, self.database()?)
     }
 
@@ -225,7 +225,7 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidParameter`, `ObjectNotFound`.
-    pub fn resolve_seen(&self, name: &str) -> Result<Arc<Cached>> {
+    pub fn resolve_seen(&self, name: &str) -> Result<Arc<CachedRecord>> {
         self.find_seen(&self.source(name)?, self.database()?)
     }
 
@@ -233,7 +233,7 @@ impl Call {
     ///
     /// # Errors
     /// `ObjectNotFound`, `PermissionDenied`, `InvalidPath`, errors of the store.
-    pub fn find(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+    pub fn find(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
         self.find_for(Privilege::Read, source, database)
     }
 
@@ -243,7 +243,7 @@ impl Call {
     ///
     /// # Errors
     /// The errors of [`Call::find`].
-    pub fn find_configured(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+    pub fn find_configured(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
         let record = self.app.resolve_configured(source, database)?;
         self.access().check(Privilege::Read, &record, source)?;
         Ok(record)
@@ -254,7 +254,12 @@ impl Call {
     ///
     /// # Errors
     /// The errors of [`Call::find`]; `InvalidType` for a version.
-    pub fn find_for(&self, privilege: Privilege, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+    pub fn find_for(
+        &self,
+        privilege: Privilege,
+        source: &ObjectSource,
+        database: DatabaseId,
+    ) -> Result<Arc<CachedRecord>> {
         let record = self.app.resolve(source, database)?;
         self.access().check(privilege, &record, source)?;
         if privilege != Privilege::Read {
@@ -270,7 +275,7 @@ impl Call {
     ///
     /// # Errors
     /// `ObjectNotFound`, `InvalidPath`, errors of the store.
-    pub fn find_seen(&self, source: &Source, database: DatabaseId) -> Result<Arc<Cached>> {
+    pub fn find_seen(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
         let record = self.app.resolve(source, database)?;
         self.as_seen(record)?.ok_or_else(|| Error::not_found(source))
     }
@@ -280,11 +285,11 @@ impl Call {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn as_seen(&self, record: Arc<Cached>) -> Result<Option<Arc<Cached>>> {
+    pub fn as_seen(&self, record: Arc<CachedRecord>) -> Result<Option<Arc<CachedRecord>>> {
         Ok(match self.access().seen(&record)? {
-            Seen::Whole => Some(record),
-            Seen::OnTheWay => Some(Arc::new(record.outline())),
-            Seen::Nothing => None,
+            ObjectVisibility::Whole => Some(record),
+            ObjectVisibility::OnTheWay => Some(Arc::new(record.outline())),
+            ObjectVisibility::Nothing => None,
         })
     }
 
@@ -300,9 +305,9 @@ impl Call {
     ///
     /// # Errors
     /// The errors of [`Call::caller`].
-    pub fn who(&self) -> Result<Who> {
+    pub fn who(&self) -> Result<CallerIdentity> {
         let session = self.caller()?;
-        Ok(Who {
+        Ok(CallerIdentity {
             user: session.user().clone(),
             session: session.id().clone(),
             address: Some(self.address().to_string().as_str().into()),
@@ -325,7 +330,7 @@ impl Call {
     }
 
     /// Returns the receipt that keeps the outcome of this call, if it has an `Idempotency-Key`.
-    pub fn once(&self) -> Option<Arc<Once>> {
+    pub fn once(&self) -> Option<Arc<IdempotentCall>> {
         self.claim.as_ref().and_then(|claim| claim.once())
     }
 
@@ -359,19 +364,23 @@ impl Call {
 
     /// Parses the body, on another thread if it is large: megabytes of JSON take long, and parsing
     /// can't be interrupted.
-    async fn read<T: Send + 'static>(&self, required: bool, read: fn(Reading<'_>, &[u8]) -> Result<T>) -> Result<T> {
+    async fn read<T: Send + 'static>(
+        &self,
+        required: bool,
+        read: fn(JsonBodyReader<'_>, &[u8]) -> Result<T>,
+    ) -> Result<T> {
         let (app, secret, body) = (self.app.clone(), self.route.secret, self.body.clone());
         // The dispatcher provides one for every route that has a body.
         let room = self.room.clone().ok_or_else(Error::internal)?;
         let read = move || {
-            let reading = Reading::of(&app.config.limits, required, &room);
-            read(Reading { secret, ..reading }, &body)
+            let reading = JsonBodyReader::of(&app.config.limits, required, &room);
+            read(JsonBodyReader { secret, ..reading }, &body)
         };
         offload::offload_if_large(self.body.len(), read).await?
     }
 
     fn requires_body(&self) -> bool {
-        matches!(self.route.body, Body::Required(..))
+        matches!(self.route.body, BodyRule::Required(..))
     }
 
     fn content_type(&self) -> Option<&str> {
@@ -396,7 +405,7 @@ impl Call {
             let wanted = "`application/x-www-form-urlencoded` or `application/json`";
             return Err(Error::new(Code::InvalidBody, format!("The body must be {wanted}, but is `{parts}`.")));
         }
-        let fields = |reading: Reading<'_>, body: &[u8]| {
+        let fields = |reading: JsonBodyReader<'_>, body: &[u8]| {
             let fields: serde_json::Map<String, Value> = form_urlencoded::parse(body)
                 .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
                 .collect();
@@ -441,8 +450,9 @@ impl Call {
             return Ok(display);
         }
         let (app, required, body) = (self.app.clone(), self.requires_body(), self.body.clone());
-        let read =
-            move || display.with(Reading::of(&app.config.limits, required, &Reservation::unaccounted()).some(&body)?);
+        let read = move || {
+            display.with(JsonBodyReader::of(&app.config.limits, required, &Reservation::unaccounted()).some(&body)?)
+        };
         offload::offload_if_large(self.body.len(), read).await?
     }
 }
@@ -452,9 +462,9 @@ impl Call {
 ///
 /// # Errors
 /// `InvalidType`.
-pub fn check_whole(source: &Source) -> Result<()> {
+pub fn check_whole(source: &ObjectSource) -> Result<()> {
     match source {
-        Source::Loid(loid) if loid.version != 0 => {
+        ObjectSource::Loid(loid) if loid.version != 0 => {
             let message =
                 format!("`{loid}` is a version, which can't be changed: name the object, `{}`.", loid.object());
             Err(Error::new(Code::InvalidType, message).with_source(loid))

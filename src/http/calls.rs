@@ -8,11 +8,11 @@
 use std::net::IpAddr;
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 
 use crate::auth::LiveSession;
-use crate::limits::{MOST_QUOTAS, Quota, Quotas, Standing, counted_as};
+use crate::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
 
 /// The period of the limit, in seconds.
 const WINDOW_SECONDS: u64 = 60;
@@ -40,7 +40,7 @@ impl CallLimit {
     ///
     /// # Errors
     /// `TooManyRequests`.
-    pub fn count(&self, session: Option<&LiveSession>, address: IpAddr, now_ms: u64) -> (Result<()>, Standing) {
+    pub fn count(&self, session: Option<&LiveSession>, address: IpAddr, now_ms: u64) -> (Result<()>, QuotaBalance) {
         let (taken, standing) = match session {
             Some(session) => self.quota.take_shared(session.calls(), now_ms),
             None => self.addresses.take(counted_as(address), now_ms),
@@ -50,18 +50,18 @@ impl CallLimit {
     }
 }
 
-fn refusal(standing: &Standing) -> Error {
-    let Standing { limit, retry_seconds, .. } = standing;
+fn refusal(standing: &QuotaBalance) -> Error {
+    let QuotaBalance { limit, retry_seconds, .. } = standing;
     let message = format!(
         "More than {} in a minute; try again in {}.",
-        counted(*limit, "call"),
-        counted(*retry_seconds, "second")
+        count_with_noun(*limit, "call"),
+        count_with_noun(*retry_seconds, "second")
     );
     Error::new(Code::TooManyRequests, message).with_detail("retryAfter", *retry_seconds)
 }
 
 /// Reports the state of the quota to the client, in headers.
-pub fn report(standing: &Standing, headers: &mut HeaderMap) {
+pub fn report(standing: &QuotaBalance, headers: &mut HeaderMap) {
     headers.insert(LIMIT, HeaderValue::from(standing.limit));
     headers.insert(REMAINING, HeaderValue::from(standing.remaining));
     headers.insert(RESET, HeaderValue::from(standing.reset_seconds));

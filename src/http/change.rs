@@ -3,7 +3,7 @@
 //! Every change carries the condition from `If-Match` and the outcome of an earlier attempt of the
 //! same call. A failed precondition gets the current record added here. There is no other way to
 //! change objects: handlers can reach only the repository's
-//! [`Reader`](stet_actors::repository::Reader). The handle for changes is private to [`Changes`],
+//! [`Reader`](stet_actors::repository::Reader). The handle for changes is private to [`ChangeHandle`],
 //! which only this file opens. Other code that changes objects (the sample, sessions that release
 //! locks, receipts) got its own handle when the server was built.
 //!
@@ -23,14 +23,16 @@ use foldhash::HashMap;
 use serde_json::Value;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::{Expect, Tag};
+use stet_actors::expect::{Precondition, RevisionTag};
 use stet_actors::family::{Family, State};
-use stet_actors::id::{Loid, Source};
-use stet_actors::joint::Joint;
-use stet_actors::receipt::Step as ReceiptStep;
+use stet_actors::id::{Loid, ObjectSource};
+use stet_actors::joint::JointCommand;
+use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::Repository;
 use stet_actors::rules::AttributeRules;
-use stet_actors::runtime::{Done, Jointly, LargeChanges, Left as LeftObject, Published, Request};
+use stet_actors::runtime::{
+    ChangeRequest, CommandResult, ContainerView, JointResult, LargeChangeAdmission, ResultingObject,
+};
 use stet_actors::workflow::StatusRights;
 
 use super::attribute_rules::DefinedAttributes;
@@ -40,42 +42,42 @@ use crate::access::CallerStatuses;
 use crate::auth::Privilege;
 use crate::config::Config;
 use crate::limits::{LargeChangeQueue, set_changed};
-use crate::messages::{Mail, Message};
+use crate::messages::{Message, NewMessage};
 use crate::records::{Display, is_large, render};
-use crate::traces::Step;
+use crate::traces::TraceSpan;
 
 /// The handle by which calls change objects. The web layer gets one, which only this file uses.
-pub struct Changes {
+pub struct ChangeHandle {
     repository: Repository,
-    large: Arc<dyn LargeChanges>,
+    large: Arc<dyn LargeChangeAdmission>,
 }
 
-impl Changes {
+impl ChangeHandle {
     /// Creates the handle for this repository, within the limits of the configuration.
-    pub fn to(repository: Repository, config: &Config) -> Changes {
+    pub fn to(repository: Repository, config: &Config) -> ChangeHandle {
         let large = Arc::new(LargeChangeQueue::of(repository.store().clone(), config));
-        Changes { repository, large }
+        ChangeHandle { repository, large }
     }
 }
 
 /// A container that a call names, known to belong to its family.
-pub struct Container<F> {
+pub struct NamedContainer<F> {
     loid: Loid,
     of: PhantomData<fn() -> F>,
 }
 
-impl<F> Clone for Container<F> {
+impl<F> Clone for NamedContainer<F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F> Copy for Container<F> {}
+impl<F> Copy for NamedContainer<F> {}
 
-impl<F: Family> Container<F> {
+impl<F: Family> NamedContainer<F> {
     /// Returns the container of a view.
-    pub fn of(view: &Published<F::State>) -> Container<F> {
-        Container { loid: view.state.object().record.loid, of: PhantomData }
+    pub fn of(view: &ContainerView<F::State>) -> NamedContainer<F> {
+        NamedContainer { loid: view.state.object().record.loid, of: PhantomData }
     }
 
     /// Returns the loid of the container.
@@ -85,7 +87,7 @@ impl<F: Family> Container<F> {
 }
 
 /// The committed view of a container of family `F`.
-pub type ViewOf<F> = Arc<Published<<F as Family>::State>>;
+pub type ViewOf<F> = Arc<ContainerView<<F as Family>::State>>;
 
 /// The committed view of a container that the caller may read.
 pub struct SeenView<F: Family>(ViewOf<F>);
@@ -113,7 +115,7 @@ impl<F: Family> SeenView<F> {
 }
 
 /// The result of a command on a container.
-pub struct Left<R, F: Family> {
+pub struct ContainerChangeResult<R, F: Family> {
     /// The reply of the command.
     pub reply: R,
     /// The container right after the command.
@@ -121,38 +123,38 @@ pub struct Left<R, F: Family> {
 }
 
 /// The objects that the body of a bulk call lists.
-pub struct Each<'c> {
+pub struct BulkChanges<'c> {
     call: &'c mut Call,
     /// The revisions that this call itself has left, for objects that it changed under a condition.
     /// An object that is listed again no longer has the revision that the caller stated, and the
     /// caller's own change is the reason.
-    left: RefCell<HashMap<Loid, Arc<Expect>>>,
+    left: RefCell<HashMap<Loid, Arc<Precondition>>>,
 }
 
-impl Each<'_> {
+impl BulkChanges<'_> {
     /// Returns the object at a position of the list as the client sent it. A retry recognises
     /// completed changes by this position. A long list takes time, so the caller is checked again
     /// before each object: their rights at that time count.
     ///
     /// # Errors
     /// `InvalidToken`, `PermissionDenied`: for this object only; the call continues with the next.
-    pub fn at(&mut self, place: usize) -> Result<OneOfMany<'_>> {
+    pub fn at(&mut self, place: usize) -> Result<BulkChange<'_>> {
         self.call.look_again()?;
         self.call.still_in_use();
         // This change may still be refused, like the change of a call of its own.
         set_changed(false);
-        Ok(OneOfMany { call: self.call, place, left: &self.left })
+        Ok(BulkChange { call: self.call, place, left: &self.left })
     }
 }
 
 /// One of the objects that the body of a bulk call lists.
-pub struct OneOfMany<'c> {
+pub struct BulkChange<'c> {
     call: &'c Call,
     place: usize,
-    left: &'c RefCell<HashMap<Loid, Arc<Expect>>>,
+    left: &'c RefCell<HashMap<Loid, Arc<Precondition>>>,
 }
 
-impl<'c> OneOfMany<'c> {
+impl<'c> BulkChange<'c> {
     /// Returns the call, with the caller's current rights.
     pub fn call(&self) -> &'c Call {
         self.call
@@ -164,7 +166,7 @@ impl<'c> OneOfMany<'c> {
     pub fn done_before(&self) -> Option<Loid> {
         let object = self.call.once()?.done_at(self.place)?;
         // The revision that the earlier attempt left is not known any more.
-        self.note_left(object, Expect::Any);
+        self.note_left(object, Precondition::Any);
         Some(object)
     }
 
@@ -173,15 +175,15 @@ impl<'c> OneOfMany<'c> {
     ///
     /// # Errors
     /// The errors of [`Call::change`].
-    pub async fn change<J: Joint>(&self, object: Loid, joint: J) -> Result<J::Reply> {
+    pub async fn change<J: JointCommand>(&self, object: Loid, joint: J) -> Result<J::Reply> {
         self.change_part(object, object, joint).await
     }
 
-    /// Changes `named`, which is the object or a part of it; otherwise like [`OneOfMany::change`].
+    /// Changes `named`, which is the object or a part of it; otherwise like [`BulkChange::change`].
     ///
     /// # Errors
     /// The errors of [`Call::change`].
-    pub async fn change_part<J: Joint>(&self, named: Loid, object: Loid, joint: J) -> Result<J::Reply> {
+    pub async fn change_part<J: JointCommand>(&self, named: Loid, object: Loid, joint: J) -> Result<J::Reply> {
         let call = self.call;
         let step = call.once().map(|once| once.at(self.place, named)).transpose()?;
         let (mut request, held_to) = call.request_under(step)?;
@@ -192,12 +194,12 @@ impl<'c> OneOfMany<'c> {
         let outcome = call.app.changes.repository.jointly(joint, request).await;
         drop(traced);
         match outcome {
-            Ok(Jointly { reply, left }) => {
+            Ok(JointResult { reply, left }) => {
                 let was_made = J::was_made(&reply);
                 set_changed(was_made);
                 call.warn_of_attributes(&held_to);
                 if let Some(left) = left.filter(|_| was_made) {
-                    self.note_left(object, Expect::one_of([Tag::of(&left.object().record)]));
+                    self.note_left(object, Precondition::one_of([RevisionTag::of(&left.object().record)]));
                 }
                 Ok(reply)
             }
@@ -206,7 +208,7 @@ impl<'c> OneOfMany<'c> {
     }
 
     /// Notes the expected revision of an object for later positions, if the call has a condition.
-    fn note_left(&self, object: Loid, expect: Expect) {
+    fn note_left(&self, object: Loid, expect: Precondition) {
         if self.call.expect.is_some() {
             self.left.borrow_mut().insert(object, Arc::new(expect));
         }
@@ -218,18 +220,18 @@ impl Call {
     ///
     /// # Errors
     /// `ObjectNotFound`; `InvalidType` for a container of another family.
-    pub fn container<F: Family>(&self, param: &str) -> Result<Container<F>> {
+    pub fn container<F: Family>(&self, param: &str) -> Result<NamedContainer<F>> {
         // A container in memory has a known family. A container that is changed all the time is in
         // no other cache.
-        if let Source::Loid(loid) = self.source(param)?
+        if let ObjectSource::Loid(loid) = self.source(param)?
             && loid.version == 0
             && self.app.repository.is_in_memory::<F>(loid)
         {
-            return Ok(Container { loid, of: PhantomData });
+            return Ok(NamedContainer { loid, of: PhantomData });
         }
         let record = self.resolve(param)?;
         if record.family == F::KIND {
-            return Ok(Container { loid: record.loid, of: PhantomData });
+            return Ok(NamedContainer { loid: record.loid, of: PhantomData });
         }
         let (source, wanted) = (self.param(param), F::KIND.name());
         let message = format!("`{source}` is of type {}, not a {wanted}.", record.type_name);
@@ -240,7 +242,7 @@ impl Call {
     ///
     /// # Errors
     /// The errors of [`Call::view_of`].
-    pub async fn view<F: Family>(&self, container: &Container<F>) -> Result<SeenView<F>> {
+    pub async fn view<F: Family>(&self, container: &NamedContainer<F>) -> Result<SeenView<F>> {
         self.view_of(container.loid).await
     }
 
@@ -257,7 +259,7 @@ impl Call {
         self.seen(view)?.ok_or_else(|| Error::not_found(container))
     }
 
-    /// Returns a container as a change has left it. If that view is not known ([`Jointly::left`]),
+    /// Returns a container as a change has left it. If that view is not known ([`JointResult::left`]),
     /// returns the current one, in the recycle bin or not. `None` if the container was removed or
     /// may not be read, which does not make the change fail.
     ///
@@ -266,9 +268,9 @@ impl Call {
     pub async fn view_after<F: Family>(
         &self,
         container: Loid,
-        left: Option<&LeftObject>,
+        left: Option<&ResultingObject>,
     ) -> Result<Option<SeenView<F>>> {
-        if let Some(view) = left.and_then(LeftObject::view::<F>) {
+        if let Some(view) = left.and_then(ResultingObject::view::<F>) {
             return self.seen(view);
         }
         match self.app.repository.any_view::<F>(container).await {
@@ -290,9 +292,9 @@ impl Call {
     /// errors of the store.
     pub async fn change<C: Command>(
         &self,
-        container: &Container<C::Family>,
+        container: &NamedContainer<C::Family>,
         command: C,
-    ) -> Result<Left<C::Reply, C::Family>> {
+    ) -> Result<ContainerChangeResult<C::Reply, C::Family>> {
         let (request, held_to) = self.request()?;
         let traced = self.traced(C::NAME);
         let outcome = self.app.changes.repository.execute(container.loid, command, request).await;
@@ -300,10 +302,10 @@ impl Call {
         match outcome {
             // The caller was admitted to the container by its name in the path, and this is the
             // caller's own result.
-            Ok(Done { reply, view }) => {
+            Ok(CommandResult { reply, view }) => {
                 set_changed(true);
                 self.warn_of_attributes(&held_to);
-                Ok(Left { reply, view: SeenView(view) })
+                Ok(ContainerChangeResult { reply, view: SeenView(view) })
             }
             Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
         }
@@ -314,7 +316,7 @@ impl Call {
     ///
     /// # Errors
     /// The errors of [`Call::change`].
-    pub async fn change_all<J: Joint>(&self, joint: J) -> Result<Jointly<J::Reply>> {
+    pub async fn change_all<J: JointCommand>(&self, joint: J) -> Result<JointResult<J::Reply>> {
         let (request, held_to) = self.request()?;
         let traced = self.traced(J::NAME);
         let outcome = self.app.changes.repository.jointly(joint, request).await;
@@ -334,12 +336,12 @@ impl Call {
     ///
     /// # Errors
     /// An error if the call can't be carried out under its `Idempotency-Key`: see
-    /// [`Once::check_places`](stet_actors::receipt::Once).
-    pub fn each_of(&mut self, many: usize) -> Result<Each<'_>> {
+    /// [`IdempotentCall::check_places`](stet_actors::receipt::IdempotentCall).
+    pub fn each_of(&mut self, many: usize) -> Result<BulkChanges<'_>> {
         if let Some(once) = self.once() {
             once.check_places(many)?;
         }
-        Ok(Each { call: self, left: RefCell::default() })
+        Ok(BulkChanges { call: self, left: RefCell::default() })
     }
 
     /// Reports whether an earlier attempt has made the only change of this call, and its reply was
@@ -352,7 +354,7 @@ impl Call {
     ///
     /// # Errors
     /// See [`Messages::send`](crate::messages::Messages::send).
-    pub async fn send(&self, mail: Mail) -> Result<Message> {
+    pub async fn send(&self, mail: NewMessage) -> Result<Message> {
         let sent = self.app.messages.send(mail, self.request()?.0).await?;
         set_changed(true);
         Ok(sent)
@@ -360,12 +362,12 @@ impl Call {
 
     /// Begins the span of a change in the request's trace, if there is one. Drop it when the change
     /// is on disk or refused.
-    fn traced(&self, command: &'static str) -> Option<Step> {
+    fn traced(&self, command: &'static str) -> Option<TraceSpan> {
         self.otel.as_ref().map(|trace| trace.step(command))
     }
 
     /// Builds the request that accompanies the only change of the call.
-    fn request(&self) -> Result<(Request, Arc<DefinedAttributes>)> {
+    fn request(&self) -> Result<(ChangeRequest, Arc<DefinedAttributes>)> {
         self.request_under(self.step())
     }
 
@@ -382,7 +384,7 @@ impl Call {
         self.once().map(|once| once.only())
     }
 
-    fn request_under(&self, step: Option<ReceiptStep>) -> Result<(Request, Arc<DefinedAttributes>)> {
+    fn request_under(&self, step: Option<ReceiptStep>) -> Result<(ChangeRequest, Arc<DefinedAttributes>)> {
         let readable = self.access().readable()?;
         let held_to = Arc::new(DefinedAttributes::of(self.app.newsroom.clone()));
         let rules: Arc<dyn AttributeRules> = held_to.clone();
@@ -392,7 +394,7 @@ impl Call {
             Arc::new(CallerStatuses { newsroom, session, rights: self.rights.clone() });
         let (who, trace) = (self.who()?, self.trace.clone());
         let (rules, statuses) = (Some(rules), Some(statuses));
-        Ok((Request { who, readable, rules, statuses, expect, step, large, trace }, held_to))
+        Ok((ChangeRequest { who, readable, rules, statuses, expect, step, large, trace }, held_to))
     }
 
     /// Adds the current record to a failed precondition (docs/api/README.md, "Conditional
@@ -423,11 +425,11 @@ impl Call {
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::command::Who;
+    use stet_actors::command::CallerIdentity;
     use stet_actors::lifecycle::NewObject;
 
     use super::*;
-    use crate::auth::{Grant, Group, User};
+    use crate::auth::{Grant, User, UserGroup};
     use crate::http::testing::House;
 
     /// The caller may lose their rights while a list of thousands is processed.
@@ -437,19 +439,20 @@ mod tests {
         let directory = &house.app.directory;
         let grant = async |privileges: &[Privilege]| {
             let privileges = privileges.iter().map(|privilege| Grant { privilege: *privilege, folder: None }).collect();
-            let group = Group { name: "desk".into(), description: String::new(), privileges };
-            directory.by(Who::operator()).put_group(group).await.expect("the store is well");
+            let group = UserGroup { name: "desk".into(), description: String::new(), privileges };
+            directory.by(CallerIdentity::operator()).put_group(group).await.expect("the store is well");
         };
         grant(&[Privilege::Read, Privilege::Delete]).await;
         let mut ada = User::new("ada");
         ada.groups.push("desk".into());
-        directory.by(Who::operator()).put_user(ada.clone()).await.expect("the store is well");
+        directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
         let known = directory.user("ada").expect("the store is well").expect("they are there");
         let begun = house.app.sessions.log_in_as("web", "test", &known, "192.0.2.7").await.expect("the store is well");
         let mut call = house.call_of("objects-discard");
         (call.session, call.rights) = (Some(begun.session.clone()), begun.session.rights());
         let story = house.create(NewObject::document("a.xml", "Story")).await;
-        let find = |one: OneOfMany<'_>| one.call().find_for(Privilege::Delete, &story.into(), story.database).map(drop);
+        let find =
+            |one: BulkChange<'_>| one.call().find_for(Privilege::Delete, &story.into(), story.database).map(drop);
         let mut each = call.each_of(9).expect("it has no key");
         assert_eq!(each.at(0).and_then(find), Ok(()));
         grant(&[Privilege::Read]).await;
@@ -457,7 +460,7 @@ mod tests {
         grant(&[Privilege::Read, Privilege::Delete]).await;
         assert_eq!(each.at(2).and_then(find), Ok(()));
         ada.disabled = true;
-        directory.by(Who::operator()).put_user(ada).await.expect("the store is well");
+        directory.by(CallerIdentity::operator()).put_user(ada).await.expect("the store is well");
         assert_eq!(each.at(3).and_then(find).map_err(|error| error.code), Err(Code::InvalidToken));
         // The errors for the remaining objects show nothing that the caller may no longer read.
         let found = call.find(&story.into(), story.database).map(drop);

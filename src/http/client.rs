@@ -34,7 +34,7 @@ pub struct Proxies {
 
 /// A client as the connection and the headers of trusted proxies show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Client<'r> {
+struct ProxiedClient<'r> {
     address: IpAddr,
     /// The scheme of the client's request, according to the nearest proxy.
     scheme: Option<&'r str>,
@@ -54,8 +54,8 @@ impl Proxies {
         self.trusted.iter().any(|network| network.contains(&address))
     }
 
-    fn client<'r>(&self, peer: IpAddr, headers: &'r HeaderMap) -> Client<'r> {
-        let mut client = Client { address: peer.to_canonical(), scheme: None, host: None };
+    fn client<'r>(&self, peer: IpAddr, headers: &'r HeaderMap) -> ProxiedClient<'r> {
+        let mut client = ProxiedClient { address: peer.to_canonical(), scheme: None, host: None };
         if !self.trusts(peer) {
             return client;
         }
@@ -150,7 +150,7 @@ fn address_of(text: &str) -> Option<IpAddr> {
     bare.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
 }
 
-fn client<'r>(http: &'r HttpRequest, proxies: &Proxies) -> Client<'r> {
+fn client<'r>(http: &'r HttpRequest, proxies: &Proxies) -> ProxiedClient<'r> {
     // Every TCP connection has a peer.
     let peer = http.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
     proxies.client(peer, http.headers())

@@ -22,8 +22,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
 
 use super::etag::{self, ETag};
-use super::held::Held;
-use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation, give_way};
+use super::held::GuardedBody;
+use crate::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, give_way};
 
 /// The most memory that a coder takes: brotli's, with its window.
 const CODER_BYTES: u64 = 8 << 20;
@@ -37,12 +37,12 @@ pub(super) const CODINGS: [(ContentEncoding, &str); 3] =
     [(ContentEncoding::Zstd, ".zst"), (ContentEncoding::Brotli, ".br"), (ContentEncoding::Gzip, ".gz")];
 
 /// Returns the tag of a representation without the suffix of a coding.
-pub(super) fn uncoded(tag: &str) -> &str {
+pub(super) fn without_coding(tag: &str) -> &str {
     CODINGS.iter().find_map(|(_, suffix)| tag.strip_suffix(suffix)).unwrap_or(tag)
 }
 
 /// Returns the coding for a complete text reply to this request; `None` for no coding.
-pub(super) fn negotiated(http: &HttpRequest) -> Option<ContentEncoding> {
+pub(super) fn negotiate_coding(http: &HttpRequest) -> Option<ContentEncoding> {
     if http.method() == Method::HEAD || !http.headers().contains_key(header::ACCEPT_ENCODING) {
         return None;
     }
@@ -60,14 +60,14 @@ pub(super) fn negotiated(http: &HttpRequest) -> Option<ContentEncoding> {
 /// names no compressed form of the text, the tag depends on the size of the text. Then the reply
 /// must be rendered first.
 pub(super) fn is_form_known(http: &HttpRequest, from: u64, tag: &ETag) -> bool {
-    from == 0 || negotiated(http).is_none() || names_coded_form(http, tag)
+    from == 0 || negotiate_coding(http).is_none() || names_coded_form(http, tag)
 }
 
 /// Reports whether the client has a compressed form of a representation. Then its text is known to
 /// be long enough for compression.
 fn names_coded_form(http: &HttpRequest, tag: &ETag) -> bool {
     let coded = CODINGS.iter().filter_map(|(coding, _)| coded_tag(tag.value(), *coding));
-    coded.into_iter().any(|coded| etag::names(http.headers(), &coded))
+    coded.into_iter().any(|coded| etag::names_tag(http.headers(), &coded))
 }
 
 /// The rules for compressing a reply, and the memory for that.
@@ -90,7 +90,7 @@ impl Compression<'_> {
             return response;
         }
         let size = response.body().size();
-        let coded = negotiated(http).and_then(|coding| Some((coding, self.room(size)?)));
+        let coded = negotiate_coding(http).and_then(|coding| Some((coding, self.room(size)?)));
         let Some((coding, room)) = coded else {
             response.headers_mut().append(header::VARY, VARY);
             return response;
@@ -99,7 +99,7 @@ impl Compression<'_> {
             response.headers_mut().insert(header::ETAG, tag);
         }
         // The encoder adds `Content-Encoding` and `Vary` to the head.
-        response.map_body(|head, body| BoxBody::new(Held::new(encoder(coding, head, body), room)))
+        response.map_body(|head, body| BoxBody::new(GuardedBody::new(encoder(coding, head, body), room)))
     }
 
     /// Builds the 304 in place of a reply that the client has already, with the tag and the `Vary`
@@ -115,7 +115,7 @@ impl Compression<'_> {
             false => self.from > 0 && !self.secret && is_text(response.headers()),
         };
         let names_coded = || tag.is_some_and(|tag| names_coded_form(http, &ETag::from(tag.clone())));
-        let coding = negotiated(http).filter(|_| varies && (was_made || names_coded()));
+        let coding = negotiate_coding(http).filter(|_| varies && (was_made || names_coded()));
         let mut bare = HttpResponse::NotModified();
         if let Some(tag) = tag {
             let coded = coding.and_then(|coding| coded_tag(tag, coding));
@@ -142,7 +142,7 @@ impl Compression<'_> {
 
     /// Reserves memory for a coder until the reply has been sent.
     fn room(&self, size: BodySize) -> Option<Reservation> {
-        let room = self.memory.reservation(self.holder.clone(), Purpose::Replies);
+        let room = self.memory.reservation(self.holder.clone(), MemoryPurpose::Replies);
         let is_small = matches!(size, BodySize::Sized(size) if size <= PIECE as u64);
         room.try_grow_to(if is_small { SMALL_CODER_BYTES } else { CODER_BYTES }).then_some(room)
     }
@@ -154,13 +154,13 @@ pub(super) const VARY: HeaderValue = HeaderValue::from_static("accept-encoding")
 /// Wraps a body in a coder, which runs one piece at a time on the thread that sends it.
 pub(super) fn encoder(coding: ContentEncoding, head: &mut ResponseHead, body: BoxBody) -> impl MessageBody + 'static {
     let is_due = Rc::new(Cell::new(false));
-    let slices = Slices { body, left: Bytes::new(), taken: 0, is_due: is_due.clone() };
-    Pausing { coder: Box::pin(Encoder::response(coding, head, slices)), is_due, pause: None }
+    let slices = BodySlices { body, left: Bytes::new(), taken: 0, is_due: is_due.clone() };
+    PausingEncoder { coder: Box::pin(Encoder::response(coding, head, slices)), is_due, pause: None }
 }
 
 /// A coder that pauses after each piece. When its body is not ready, the coder returns its output
 /// so far and is polled again at once. So the pause is made around the coder.
-struct Pausing<B> {
+struct PausingEncoder<B> {
     coder: Pin<Box<B>>,
     /// Whether a piece has been taken since the last pause.
     is_due: Rc<Cell<bool>>,
@@ -168,7 +168,7 @@ struct Pausing<B> {
     pause: Option<Pin<Box<dyn Future<Output = ()>>>>,
 }
 
-impl<B: MessageBody> MessageBody for Pausing<B> {
+impl<B: MessageBody> MessageBody for PausingEncoder<B> {
     type Error = B::Error;
 
     fn size(&self) -> BodySize {
@@ -209,16 +209,16 @@ fn coded_tag(tag: &HeaderValue, coding: ContentEncoding) -> Option<HeaderValue> 
 const SLICE: usize = 1023;
 
 /// A body in slices that a coder processes on the calling thread. It pauses after each piece.
-struct Slices {
+struct BodySlices {
     body: BoxBody,
     left: Bytes,
     /// Bytes since the last pause.
     taken: usize,
-    /// Set at each pause, for the [`Pausing`] around the coder.
+    /// Set at each pause, for the [`PausingEncoder`] around the coder.
     is_due: Rc<Cell<bool>>,
 }
 
-impl MessageBody for Slices {
+impl MessageBody for BodySlices {
     type Error = <BoxBody as MessageBody>::Error;
 
     fn size(&self) -> BodySize {
@@ -258,7 +258,7 @@ mod tests {
     async fn a_coder_is_given_slices_that_it_works_on_at_once_and_pauses() {
         let whole: Vec<u8> = (0..3 * PIECE + 5).map(|at| (at % 251) as u8).collect();
         let body = BoxBody::new(Bytes::from(whole.clone()));
-        let mut slices = Slices { body, left: Bytes::new(), taken: 0, is_due: Rc::default() };
+        let mut slices = BodySlices { body, left: Bytes::new(), taken: 0, is_due: Rc::default() };
         let (mut all, mut pauses) = (Vec::new(), 0);
         loop {
             let next = poll_fn(|cx| match Pin::new(&mut slices).poll_next(cx) {

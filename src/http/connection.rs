@@ -23,7 +23,7 @@ use socket2::{SockRef, Socket};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::held::Held;
+use super::held::GuardedBody;
 
 /// The size of a body that the system accepts as soon as it is sent, in bytes. Its time on the way
 /// does not have to be counted.
@@ -130,7 +130,7 @@ impl CallUnderWay {
         reply.map_body(|_, body| match body.size() {
             BodySize::None => body,
             BodySize::Sized(size) if size <= SMALL => body,
-            _ => BoxBody::new(Held::new(body, self)),
+            _ => BoxBody::new(GuardedBody::new(body, self)),
         })
     }
 }

@@ -17,34 +17,36 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Source;
-use stet_actors::trace::{Asked, RequestId, Trace};
+use stet_actors::id::ObjectSource;
+use stet_actors::trace::{RequestId, RequestOrigin, Trace};
 
-use super::app::{App, Stage, as_header};
+use super::app::{App, ServerStage, as_header};
 use super::authorise::{check_caller_again, check_objects, check_privilege};
 use super::boundary::check_form_type;
-use super::call::{Call, Sources};
+use super::call::{Call, PathSources};
 use super::compress::Compression;
 use super::connection::Connection;
-use super::error::{ErrorReply, Surface};
+use super::error::{ApiSurface, ErrorReply};
 use super::identify::{identify, key_in_address};
-use super::meters::{NO_ENDPOINT, Timed, TimedBody};
-use super::pieces::{self, Counted};
-use super::pipeline::Turn;
+use super::meters::{NO_ENDPOINT, TimedBody, TimedCall};
+use super::pieces::{self, ReplyAccounting};
+use super::pipeline::PipelineSlot;
 use super::probe::Probe;
-use super::query::{Pairs, Query};
-use super::reply::{BodyStream, Content, Reply};
-use super::route::{Body, Kind, Produces, Route, Verb};
-use super::router::{Found, Hint, Params};
+use super::query::{Query, QueryPairs};
+use super::reply::{BodyStream, Reply, ReplyBody};
+use super::route::{BodyRule, ParameterKind, ReplyFormat, Route, Verb};
+use super::router::{PathParams, RouteHint, RouteMatch};
 use super::warnings::Warnings;
 use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 use crate::config::Config;
 use crate::limits::offload;
-use crate::limits::{CallTask, Holder, Purpose, SharedReservation, Standing, begin_call, counted_as, on_behalf_of};
+use crate::limits::{
+    CallTask, Holder, MemoryPurpose, QuotaBalance, SharedReservation, begin_call, counted_as, on_behalf_of,
+};
 use crate::receipts::{Claim, replay};
-use crate::traces::{self, Answered};
+use crate::traces::{self, TracedResponse};
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -53,7 +55,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
     let (connection, turn) = {
         let known = http.extensions();
-        (known.get::<Rc<Connection>>().cloned(), known.get::<Rc<Turn>>().cloned())
+        (known.get::<Rc<Connection>>().cloned(), known.get::<Rc<PipelineSlot>>().cloned())
     };
     if let Some(turn) = &turn
         && turn.is_behind_the_last()
@@ -83,31 +85,32 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let task = CallTask::new(&app.time_slices);
     let response = match (cors::preflight(&app, &http), Probe::at(path)) {
         (Some(preflight), _) => Some(preflight),
-        (None, Some(probe)) => Some(Timed::new(&task, pin!(probe.answer(&app, &http)), || NO_ENDPOINT).await),
+        (None, Some(probe)) => Some(TimedCall::new(&task, pin!(probe.answer(&app, &http)), || NO_ENDPOINT).await),
         (None, None) => None,
     };
     if let Some(response) = response {
         // These replies are the same for all clients and always in memory.
-        let response = pieces::in_pieces(response, 0, &Counted::Not).expect("what is not counted is not refused");
+        let response =
+            pieces::in_pieces(response, 0, &ReplyAccounting::Not).expect("what is not counted is not refused");
         let compression =
             Compression { from: app.config.server.compress_bytes, secret: false, memory: &app.memory, holder: None };
         let response = compression.of(response, &http);
         return finish(&app, &http, response, request_id);
     }
     let path = below_base(&app.config, path);
-    let surface = Surface::of(path);
+    let surface = ApiSurface::of(path);
     let span = tracing::debug_span!("request", id = %request_id, method = %http.method(), path);
     let client = client::client_address(&http, &app.proxies);
-    let trace = Trace::of(Asked { request: request_id, client }, span);
+    let trace = Trace::of(RequestOrigin { request: request_id, client }, span);
     let otel = app.traces.as_ref().map(|traces| traces.begin(http.headers(), SystemTime::now()));
-    let mut known = Known { otel: otel.clone(), ..Known::default() };
+    let mut known = CallFacts { otel: otel.clone(), ..CallFacts::default() };
     let route = known.route.clone();
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
     let answering = trace.follow(answer(&app, &http, path, payload, (client, &trace), &mut known));
-    let outcome = Timed::new(&task, pin!(answering), endpoint).await;
+    let outcome = TimedCall::new(&task, pin!(answering), endpoint).await;
     // The reply may be built from rows, while the next call reads views. Both must agree.
     app.repository.views_agree().await;
-    let Known { route: found, claim, standing, holder, otel: _, warnings } = known;
+    let CallFacts { route: found, claim, standing, holder, otel: _, warnings } = known;
     let found = found.get();
     let is_strict = found.is_some() && prefer::prefers_strict(http.headers());
     let mut response = match outcome {
@@ -135,7 +138,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let response = response.map_body(|_, body| TimedBody::of(task, endpoint, body));
     if let Some(otel) = otel {
         let (route, id) = (found.map(|route| route.path), request_id.to_string());
-        otel.answered(&Answered {
+        otel.answered(&TracedResponse {
             endpoint,
             route,
             method: http.method().as_str(),
@@ -185,7 +188,7 @@ fn deliver(
     app: &App,
     reply: Reply,
     route: Option<&'static Route>,
-    surface: Surface,
+    surface: ApiSurface,
     http: &HttpRequest,
     unknown: UnknownNames<'_>,
     (claim, holder): (Option<&Claim>, Option<Holder>),
@@ -193,7 +196,7 @@ fn deliver(
     let UnknownNames { warnings, is_strict } = unknown;
     // With warnings the bytes are a copy for this client alone.
     let share = if warnings.is_empty() { reply.share() } else { SharedReservation::default() };
-    let (held, is_repeated) = (reply.held, matches!(reply.content, Content::Kept(_)));
+    let (held, is_repeated) = (reply.held, matches!(reply.content, ReplyBody::Kept(_)));
     let (mut response, fresh) = render(reply, route, warnings, surface, http);
     // A repeated reply noted this when it was first sent.
     let notes_strict = is_strict && !is_repeated;
@@ -205,7 +208,7 @@ fn deliver(
         None => response,
     };
     // A reply to a key in the address may contain links with the key.
-    let pairs = Pairs::of(http.query_string());
+    let pairs = QueryPairs::of(http.query_string());
     let secret = route.is_some_and(|route| route.secret || key_in_address(route, &pairs).is_some());
     let from = app.config.server.compress_bytes;
     let compression = Compression { from, secret, memory: &app.memory, holder: holder.clone() };
@@ -217,18 +220,18 @@ fn deliver(
         return Ok(bare);
     }
     let may_fail = route.is_some_and(Route::only_reads);
-    let counted = Counted::Against { memory: &app.memory, holder, share, may_fail };
+    let counted = ReplyAccounting::Against { memory: &app.memory, holder, share, may_fail };
     Ok(compression.of(pieces::in_pieces(response, held, &counted)?, http))
 }
 
 /// The facts about a call that are known when it is answered or refused.
 #[derive(Default)]
-struct Known {
+struct CallFacts {
     /// Shared, because it is read while the answer is still being built.
     route: Rc<Cell<Option<&'static Route>>>,
     claim: Option<Arc<Claim>>,
     /// The state of the caller's call quota.
-    standing: Option<Standing>,
+    standing: Option<QuotaBalance>,
     /// The user or address that a large reply is charged to.
     holder: Option<Holder>,
     /// The call's part in a trace of OpenTelemetry.
@@ -243,21 +246,22 @@ async fn answer(
     path: &str,
     payload: Payload,
     (client, trace): (IpAddr, &Trace),
-    known: &mut Known,
+    known: &mut CallFacts,
 ) -> Result<Reply> {
     // A call that fails before its caller is known counts for its address.
-    if let Some(turn) = http.extensions().get::<Rc<Turn>>() {
-        turn.check().map_err(|error| counted(app, client, error, &mut known.standing))?;
+    if let Some(turn) = http.extensions().get::<Rc<PipelineSlot>>() {
+        turn.check().map_err(|error| count_failure(app, client, error, &mut known.standing))?;
     }
     let limit = app.config.limits.url_bytes;
     if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
-        return Err(counted(app, client, body::too_large("The URL", limit as u64), &mut known.standing));
+        return Err(count_failure(app, client, body::too_large("The URL", limit as u64), &mut known.standing));
     }
-    let (route, params) = find(app, http, path).map_err(|error| counted(app, client, error, &mut known.standing))?;
+    let (route, params) =
+        find(app, http, path).map_err(|error| count_failure(app, client, error, &mut known.standing))?;
     known.route.set(Some(route));
-    let pairs = Pairs::of(http.query_string());
+    let pairs = QueryPairs::of(http.query_string());
     let session =
-        identify(app, route, http, &pairs).map_err(|error| counted(app, client, error, &mut known.standing))?;
+        identify(app, route, http, &pairs).map_err(|error| count_failure(app, client, error, &mut known.standing))?;
     count(app, client, session.as_deref(), &mut known.standing)?;
     let holder = match &session {
         Some(session) => Holder::User(session.user().clone()),
@@ -276,7 +280,7 @@ async fn answer(
         }
         () => None,
     };
-    if !matches!(route.body, Body::None) {
+    if !matches!(route.body, BodyRule::None) {
         body_headers::check(http.headers())?;
     }
     if let Some(session) = &session
@@ -296,23 +300,23 @@ async fn answer(
     }
     let mut sources = check_params(route, &params)?;
     let checked = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
-    let mut checked = Checked::of(checked, known.claim.as_ref())?;
+    let mut checked = PathObjectCheck::of(checked, known.claim.as_ref())?;
     let headers = http.headers();
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let limits = &app.config.limits;
-    let room = || Arc::new(app.memory.reservation(Some(holder), Purpose::Bodies));
-    let incoming = (!matches!(route.body, Body::None)).then(|| body::Incoming { payload, room: room() });
+    let room = || Arc::new(app.memory.reservation(Some(holder), MemoryPurpose::Bodies));
+    let incoming = (!matches!(route.body, BodyRule::None)).then(|| body::IncomingBody { payload, room: room() });
     let room = incoming.as_ref().map(|incoming| incoming.room.clone());
     let (bytes, incoming) = match (incoming, route.body.most(limits)) {
         (Some(incoming), Some(most)) => {
             let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
             rights = check_caller_again(app, route, session.as_ref(), &params)?;
             let again = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
-            checked = Checked::of(again, known.claim.as_ref())?;
+            checked = PathObjectCheck::of(again, known.claim.as_ref())?;
             (body, None)
         }
         (incoming, _) => {
-            if matches!(route.body, Body::Multipart { .. }) {
+            if matches!(route.body, BodyRule::Multipart { .. }) {
                 check_form_type(headers)?;
             }
             (Bytes::new(), incoming)
@@ -322,7 +326,7 @@ async fn answer(
         && incoming.is_none()
         // If the caller's rights have changed while the body arrived, the kept reply might show
         // what they may no longer see.
-        && (matches!(checked, Checked::Well) || claim.is_with(&rights))
+        && (matches!(checked, PathObjectCheck::Well) || claim.is_with(&rights))
     {
         let (hashed, body) = (claim.clone(), bytes.clone());
         let fingerprint = offload::offload_if_large(bytes.len(), move || hashed.fingerprint(&[&body])).await?;
@@ -331,10 +335,10 @@ async fn answer(
         }
         if recall(app, claim, &query, &mut sources)? {
             check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources)?;
-            checked = Checked::Well;
+            checked = PathObjectCheck::Well;
         }
     }
-    if let Checked::NotThere(error) = checked {
+    if let PathObjectCheck::NotThere(error) = checked {
         return Err(error);
     }
     let call = Call {
@@ -365,7 +369,7 @@ async fn answer(
 }
 
 /// The result of checking the objects in the path.
-enum Checked {
+enum PathObjectCheck {
     /// The caller may do this to all of them.
     Well,
     /// An object is missing for the caller, or not theirs to change. The call itself may be the
@@ -374,18 +378,18 @@ enum Checked {
     NotThere(Error),
 }
 
-impl Checked {
+impl PathObjectCheck {
     /// Converts the outcome of the check; an error that the call itself may have caused is kept for
     /// later.
     ///
     /// # Errors
     /// Errors that an earlier attempt of the call can't have caused; all errors of a call without a
     /// key.
-    fn of(checked: Result<()>, claim: Option<&Arc<Claim>>) -> Result<Checked> {
+    fn of(checked: Result<()>, claim: Option<&Arc<Claim>>) -> Result<PathObjectCheck> {
         match checked {
-            Ok(()) => Ok(Checked::Well),
+            Ok(()) => Ok(PathObjectCheck::Well),
             Err(error) if claim.is_some() && matches!(error.code, Code::ObjectNotFound | Code::PermissionDenied) => {
-                Ok(Checked::NotThere(error))
+                Ok(PathObjectCheck::NotThere(error))
             }
             Err(error) => Err(error),
         }
@@ -401,20 +405,20 @@ fn access_of<'a>(app: &'a App, session: Option<&'a Arc<LiveSession>>, rights: &'
 
 /// Resolves path sources, on a retry, to the objects they named in the first attempt. Returns
 /// whether this is a retry. Otherwise it notes the objects that the paths name now.
-fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut Sources) -> Result<bool> {
+fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut PathSources) -> Result<bool> {
     let Some(once) = claim.once() else { return Ok(false) };
     let before = once.names();
     for ((_, source), named) in sources.iter_mut().zip(before.unwrap_or_default()) {
         if let Some(loid) = named {
-            *source = Source::Loid(*loid);
+            *source = ObjectSource::Loid(*loid);
         }
     }
-    if sources.iter().any(|(_, source)| matches!(source, Source::Path(_))) {
+    if sources.iter().any(|(_, source)| matches!(source, ObjectSource::Path(_))) {
         let database = app.database(query.text("databaseId"))?;
         // The handler reports a missing object.
-        let named = |source: &Source| match source {
-            Source::Path(_) => app.resolve(source, database).ok().map(|record| record.loid),
-            Source::Loid(_) | Source::Uuid(_) => None,
+        let named = |source: &ObjectSource| match source {
+            ObjectSource::Path(_) => app.resolve(source, database).ok().map(|record| record.loid),
+            ObjectSource::Loid(_) | ObjectSource::Uuid(_) => None,
         };
         once.means(sources.iter().map(|(_, source)| named(source)).collect());
     }
@@ -422,7 +426,7 @@ fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut Sources) -> Res
 }
 
 /// Counts a call against the limit on calls, if there is one, and stores the state of the quota.
-fn count(app: &App, client: IpAddr, session: Option<&LiveSession>, standing: &mut Option<Standing>) -> Result<()> {
+fn count(app: &App, client: IpAddr, session: Option<&LiveSession>, standing: &mut Option<QuotaBalance>) -> Result<()> {
     let Some(limit) = &app.call_limit else { return Ok(()) };
     let (outcome, now) = limit.count(session, client, app.repository.clock().steady_ms());
     *standing = Some(now);
@@ -431,21 +435,21 @@ fn count(app: &App, client: IpAddr, session: Option<&LiveSession>, standing: &mu
 
 /// Counts a call without a session that fails with `error`, and returns the error to answer: that
 /// of an exceeded limit takes precedence.
-fn counted(app: &App, client: IpAddr, error: Error, standing: &mut Option<Standing>) -> Error {
+fn count_failure(app: &App, client: IpAddr, error: Error, standing: &mut Option<QuotaBalance>) -> Error {
     count(app, client, None, standing).err().unwrap_or(error)
 }
 
-fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Route, Params<'p>)> {
+fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Route, PathParams<'p>)> {
     let method = http.method();
     // The message has the full path, so that a missing base path is noticed.
     let not_found = || {
         let mut message = format!("There is no endpoint `{}`.", http.uri().path());
         let base = &app.config.server.base_path;
         match Verb::of(method).and_then(|verb| app.router.hint(path, verb)) {
-            Some(Hint::Slashes(joined)) => {
+            Some(RouteHint::Slashes(joined)) => {
                 message += &format!(" In a segment the slashes of a path are `%2F`; `{base}{joined}` is one.");
             }
-            Some(Hint::Misspelt(mended)) => message += &format!(" Did you mean `{base}{mended}`?"),
+            Some(RouteHint::Misspelt(mended)) => message += &format!(" Did you mean `{base}{mended}`?"),
             None => {}
         }
         Error::new(Code::NoSuchEndpoint, message)
@@ -459,16 +463,16 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
     };
     match Verb::of(method) {
         Some(verb) => match app.router.find(path, verb) {
-            Found::Route(route, params) => Ok((route, params)),
-            Found::Invalid(error) => Err(error),
-            Found::MethodNotAllowed(allow) => Err(not_allowed(allow)),
-            Found::NoEndpoint => Err(not_found()),
+            RouteMatch::Route(route, params) => Ok((route, params)),
+            RouteMatch::Invalid(error) => Err(error),
+            RouteMatch::MethodNotAllowed(allow) => Err(not_allowed(allow)),
+            RouteMatch::NoEndpoint => Err(not_found()),
         },
         // No endpoint has this method. The reply still lists the methods that fit.
         None => {
             let fitting: Vec<&str> = Verb::ALL
                 .into_iter()
-                .filter(|verb| matches!(app.router.find(path, *verb), Found::Route(..)))
+                .filter(|verb| matches!(app.router.find(path, *verb), RouteMatch::Route(..)))
                 .flat_map(|verb| if verb == Verb::Get { vec!["GET", "HEAD"] } else { vec![verb.name()] })
                 .collect();
             Err(if fitting.is_empty() { not_found() } else { not_allowed(fitting.join(", ")) })
@@ -477,13 +481,13 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
 }
 
 /// Checks the values in the path and returns the sources among them.
-fn check_params(route: &Route, params: &Params<'_>) -> Result<Sources> {
-    let mut sources = Sources::new();
+fn check_params(route: &Route, params: &PathParams<'_>) -> Result<PathSources> {
+    let mut sources = PathSources::new();
     for param in route.path_params {
         let value = params.get(param.name).unwrap_or_default();
         match param.kind {
-            Kind::Source => sources.push((param.name, Source::parse(param.name, value)?)),
-            Kind::Integer if value.parse::<i64>().is_err() => {
+            ParameterKind::Source => sources.push((param.name, ObjectSource::parse(param.name, value)?)),
+            ParameterKind::Integer if value.parse::<i64>().is_err() => {
                 return Err(Error::parameter(param.name, value, "a whole number"));
             }
             _ => {}
@@ -497,47 +501,50 @@ fn render(
     reply: Reply,
     route: Option<&'static Route>,
     warnings: &Warnings,
-    surface: Surface,
+    surface: ApiSurface,
     http: &HttpRequest,
 ) -> (HttpResponse, bool) {
     let Reply { content, etag, headers, held: _, unchanged } = reply;
     // A reply may be unconditional; then its ETag decides here.
     let reading = matches!(*http.method(), Method::GET | Method::HEAD);
     let known = reading && etag.as_ref().is_some_and(|tag| tag.is_known(http.headers()));
-    let fresh = unchanged || known || matches!(content, Content::NotModified(_));
+    let fresh = unchanged || known || matches!(content, ReplyBody::NotModified(_));
     let json = match route.map(|route| route.produces) {
-        Some(Produces::Xml) => "application/xml;charset=utf-8",
+        Some(ReplyFormat::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
     };
     // A browser might show this content as a page. It may run and load nothing, and must not send
     // its address, which may contain a token.
-    let page = matches!(content, Content::Stream(..) | Content::Part(..) | Content::File(..) | Content::Made(..))
-        || json.starts_with("application/xml");
+    let page =
+        matches!(content, ReplyBody::Stream(..) | ReplyBody::Part(..) | ReplyBody::File(..) | ReplyBody::Made(..))
+            || json.starts_with("application/xml");
     let mut response = match content {
-        Content::NotModified(media_type) => HttpResponse::NotModified().content_type(media_type).finish(),
-        Content::Kept(kept) => replay(&kept),
-        Content::Json(body) => {
-            let bytes = if surface == Surface::V3 { warnings.beside(body.whole()) } else { body.bare() };
+        ReplyBody::NotModified(media_type) => HttpResponse::NotModified().content_type(media_type).finish(),
+        ReplyBody::Kept(kept) => replay(&kept),
+        ReplyBody::Json(body) => {
+            let bytes = if surface == ApiSurface::V3 { warnings.beside(body.whole()) } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)
         }
-        Content::Minimal(body) => {
+        ReplyBody::Minimal(body) => {
             HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(warnings.beside(body.whole()))
         }
-        Content::Listing(stream) => made(json, stream, http),
-        Content::Made(media_type, stream) => made(media_type, stream, http),
-        Content::File(media_type, bytes) => HttpResponse::Ok().content_type(media_type).body(bytes),
-        Content::Text(media_type, text) => HttpResponse::Ok().content_type(media_type).body(text),
-        Content::Stream(media_type, size, stream) => {
+        ReplyBody::Listing(stream) => render_streamed(json, stream, http),
+        ReplyBody::Made(media_type, stream) => render_streamed(media_type, stream, http),
+        ReplyBody::File(media_type, bytes) => HttpResponse::Ok().content_type(media_type).body(bytes),
+        ReplyBody::Text(media_type, text) => HttpResponse::Ok().content_type(media_type).body(text),
+        ReplyBody::Stream(media_type, size, stream) => {
             let body = actix_web::body::SizedStream::new(size, stream);
             HttpResponse::Ok().content_type(media_type).body(body)
         }
-        Content::Part(media_type, size, stream, range) => {
+        ReplyBody::Part(media_type, size, stream, range) => {
             let body = actix_web::body::SizedStream::new(size, stream);
             let mut response = HttpResponse::PartialContent();
             response.content_type(media_type).insert_header((header::CONTENT_RANGE, range)).body(body)
         }
         // After the last event, the connection is closed.
-        Content::Events(stream) => HttpResponse::Ok().content_type("text/event-stream").force_close().streaming(stream),
+        ReplyBody::Events(stream) => {
+            HttpResponse::Ok().content_type("text/event-stream").force_close().streaming(stream)
+        }
     };
     let out = response.headers_mut();
     if page {
@@ -558,7 +565,7 @@ fn render(
 }
 
 /// Builds the response whose body is rendered while it is sent. For a HEAD nothing is rendered.
-fn made(media_type: &'static str, stream: BodyStream, http: &HttpRequest) -> HttpResponse {
+fn render_streamed(media_type: &'static str, stream: BodyStream, http: &HttpRequest) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     match *http.method() {
         Method::HEAD => response.content_type(media_type).streaming(empty::<Result<Bytes, actix_web::Error>>()),
@@ -566,7 +573,13 @@ fn made(media_type: &'static str, stream: BodyStream, http: &HttpRequest) -> Htt
     }
 }
 
-fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, request_id: RequestId) -> HttpResponse {
+fn render_error(
+    app: &App,
+    error: &Error,
+    surface: ApiSurface,
+    http: &HttpRequest,
+    request_id: RequestId,
+) -> HttpResponse {
     let request_id = &request_id.to_string();
     let failure = ErrorReply { error, surface, request_id, prefix: &app.config.compat.code_prefix };
     let (media_type, bytes) = failure.body(http.headers());
@@ -586,7 +599,7 @@ fn render_error(app: &App, error: &Error, surface: Surface, http: &HttpRequest, 
 /// Adds the headers that every response has.
 fn finish(app: &App, http: &HttpRequest, mut response: HttpResponse, request_id: RequestId) -> HttpResponse {
     let bodiless = response.status() == StatusCode::NOT_MODIFIED;
-    if app.stage() == Stage::Draining {
+    if app.stage() == ServerStage::Draining {
         // The client opens another connection for its next call, and a load balancer may choose
         // another server for it.
         response.head_mut().set_connection_type(ConnectionType::Close);

@@ -10,23 +10,23 @@ use stet_actors::error::{Code, Error};
 
 /// The two sets of resources (docs/api/README.md, "Base path and surfaces").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surface {
+pub enum ApiSurface {
     /// Below `/v3`: replies in an envelope.
     V3,
     /// The older set: bare replies.
     Older,
 }
 
-impl Surface {
+impl ApiSurface {
     /// Returns the surface of a path below the base path.
-    pub fn of(path: &str) -> Surface {
-        if path == "/v3" || path.starts_with("/v3/") { Surface::V3 } else { Surface::Older }
+    pub fn of(path: &str) -> ApiSurface {
+        if path == "/v3" || path.starts_with("/v3/") { ApiSurface::V3 } else { ApiSurface::Older }
     }
 }
 
 /// Returns the status of a code. In the table, the first status is that of v3, and the second that
 /// of the older surface if it differs (docs/api/README.md, "Codes").
-pub fn status(code: Code, surface: Surface) -> StatusCode {
+pub fn status(code: Code, surface: ApiSurface) -> StatusCode {
     use StatusCode as S;
     let (v3, older) = match code {
         Code::InvalidName
@@ -63,8 +63,8 @@ pub fn status(code: Code, surface: Surface) -> StatusCode {
         Code::RepositoryError => (S::INTERNAL_SERVER_ERROR, None),
     };
     match surface {
-        Surface::V3 => v3,
-        Surface::Older => older.unwrap_or(v3),
+        ApiSurface::V3 => v3,
+        ApiSurface::Older => older.unwrap_or(v3),
     }
 }
 
@@ -77,7 +77,7 @@ pub struct ErrorReply<'a> {
     /// The error.
     pub error: &'a Error,
     /// The surface of the endpoint.
-    pub surface: Surface,
+    pub surface: ApiSurface,
     /// The id of the request.
     pub request_id: &'a str,
     /// The prefix of codes.
@@ -173,8 +173,8 @@ impl ErrorReply<'_> {
             return ("application/problem+json", serde_json::to_vec(&problem).unwrap_or_default());
         }
         let bytes = match self.surface {
-            Surface::V3 => serde_json::to_vec(&FailureEnvelope { status: "error", result: body }),
-            Surface::Older => serde_json::to_vec(&body),
+            ApiSurface::V3 => serde_json::to_vec(&FailureEnvelope { status: "error", result: body }),
+            ApiSurface::Older => serde_json::to_vec(&body),
         };
         ("application/json", bytes.unwrap_or_default())
     }
@@ -228,10 +228,10 @@ mod tests {
 
     #[test]
     fn lock_codes_and_permission_differ_on_the_older_surface() {
-        assert_eq!(status(Code::ObjectLocked, Surface::V3), 403);
-        assert_eq!(status(Code::ObjectLocked, Surface::Older), 400);
-        assert_eq!(status(Code::PermissionDenied, Surface::V3), 403);
-        assert_eq!(status(Code::PermissionDenied, Surface::Older), 401);
+        assert_eq!(status(Code::ObjectLocked, ApiSurface::V3), 403);
+        assert_eq!(status(Code::ObjectLocked, ApiSurface::Older), 400);
+        assert_eq!(status(Code::PermissionDenied, ApiSurface::V3), 403);
+        assert_eq!(status(Code::PermissionDenied, ApiSurface::Older), 401);
     }
 
     #[test]

@@ -12,9 +12,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use stet_actors::error::{Error, Result};
-use stet_actors::expect::{Expect, Tag};
+use stet_actors::expect::{Precondition, RevisionTag};
 
-use super::compress::uncoded;
+use super::compress::without_coding;
 
 /// The number of characters of a header that a message shows.
 const SHOWN: usize = 100;
@@ -26,7 +26,7 @@ pub struct ETag(HeaderValue);
 impl ETag {
     /// Creates the tag of a representation of an object at a revision. `what` is anything that
     /// differs whenever the bytes may differ.
-    pub fn new(of: Tag, what: impl Hash) -> ETag {
+    pub fn new(of: RevisionTag, what: impl Hash) -> ETag {
         ETag::written(&format!("{}-{}-{:016x}", of.revision, of.object, hash_of(what)))
     }
 
@@ -61,7 +61,7 @@ impl From<HeaderValue> for ETag {
 }
 
 /// Reports whether `If-None-Match` names a tag, weak or strong.
-pub(super) fn names(headers: &HeaderMap, wanted: &HeaderValue) -> bool {
+pub(super) fn names_tag(headers: &HeaderMap, wanted: &HeaderValue) -> bool {
     tags(headers, &header::IF_NONE_MATCH)
         .is_some_and(|mut tags| tags.any(|tag| wanted == tag.strip_prefix("W/").unwrap_or(tag)))
 }
@@ -69,7 +69,7 @@ pub(super) fn names(headers: &HeaderMap, wanted: &HeaderValue) -> bool {
 impl ETag {
     /// Reports whether a text is this tag, or its form in a coding.
     fn is(&self, tag: &str) -> bool {
-        let inside = |tag: &str| Some(uncoded(tag.strip_suffix('"')?).to_owned());
+        let inside = |tag: &str| Some(without_coding(tag.strip_suffix('"')?).to_owned());
         tag == self.0 || self.0.to_str().is_ok_and(|own| own.strip_suffix('"').map(str::to_owned) == inside(tag))
     }
 }
@@ -82,17 +82,17 @@ fn hash_of(what: impl Hash) -> u64 {
 
 /// Returns the entity tags of a header, `*` included; `None` without the header.
 fn tags<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<impl Iterator<Item = &'h str>> {
-    headers
-        .contains_key(name)
-        .then(|| headers.get_all(name).filter_map(|value| value.to_str().ok()).flat_map(|value| Tags { rest: value }))
+    headers.contains_key(name).then(|| {
+        headers.get_all(name).filter_map(|value| value.to_str().ok()).flat_map(|value| ETagList { rest: value })
+    })
 }
 
 /// An iterator over the members of a list of entity tags. They need not be valid tags.
-struct Tags<'h> {
+struct ETagList<'h> {
     rest: &'h str,
 }
 
-impl<'h> Iterator for Tags<'h> {
+impl<'h> Iterator for ETagList<'h> {
     type Item = &'h str;
 
     fn next(&mut self) -> Option<&'h str> {
@@ -111,11 +111,11 @@ impl<'h> Iterator for Tags<'h> {
 }
 
 /// Parses the object and revision of a tag; `None` if it is weak or was not created by this server.
-fn named(tag: &str) -> Option<Tag> {
+fn parse_tag(tag: &str) -> Option<RevisionTag> {
     let inside = tag.strip_prefix('"')?.strip_suffix('"')?;
     let (revision, rest) = inside.split_once('-')?;
     let (object, _) = rest.split_once('-')?;
-    let known = Tag { object: object.parse().ok()?, revision: revision.parse().ok()? };
+    let known = RevisionTag { object: object.parse().ok()?, revision: revision.parse().ok()? };
     // Accepts exactly the form that `ETag::new` writes.
     inside.starts_with(&format!("{}-{}-", known.revision, known.object)).then_some(known)
 }
@@ -125,19 +125,19 @@ fn named(tag: &str) -> Option<Tag> {
 ///
 /// A tag that is weak or not from this server matches nothing, so the call fails as it would for an
 /// old tag. Weak tags are kept for the error message.
-pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
+pub fn expectation(headers: &HeaderMap) -> Option<Precondition> {
     let mut all = tags(headers, &header::IF_MATCH)?.peekable();
     if all.next_if_eq(&"*").is_some() && all.peek().is_none() {
-        return Some(Expect::Any);
+        return Some(Precondition::Any);
     }
     let (mut tags, mut weak) = (HashSet::new(), HashSet::new());
     for tag in all {
         match tag.strip_prefix("W/") {
-            Some(weakened) => weak.extend(named(weakened)),
-            None => tags.extend(named(tag)),
+            Some(weakened) => weak.extend(parse_tag(weakened)),
+            None => tags.extend(parse_tag(tag)),
         }
     }
-    Some(Expect::OneOf { tags, weak })
+    Some(Precondition::OneOf { tags, weak })
 }
 
 /// Returns the condition of a call that may change an existing object or create one: `If-Match`, or
@@ -145,19 +145,19 @@ pub fn expectation(headers: &HeaderMap) -> Option<Expect> {
 ///
 /// # Errors
 /// `InvalidParameter` for tags in `If-None-Match`, and for both headers at once.
-pub fn expectation_of_meeting(headers: &HeaderMap) -> Result<Option<Expect>> {
+pub fn expectation_of_meeting(headers: &HeaderMap) -> Result<Option<Precondition>> {
     let expected = expectation(headers);
     let Some(mut none) = tags(headers, &header::IF_NONE_MATCH).map(Iterator::peekable) else { return Ok(expected) };
     let is_any = none.next_if_eq(&"*").is_some() && none.peek().is_none();
     if is_any && expected.is_none() {
-        return Ok(Some(Expect::Nothing));
+        return Ok(Some(Precondition::Nothing));
     }
     let wanted = if is_any { "without `If-Match`" } else { "`*`, which allows a new object alone" };
-    Err(Error::parameter("If-None-Match", shown(headers), wanted))
+    Err(Error::parameter("If-None-Match", show_none_match(headers), wanted))
 }
 
 /// Returns `If-None-Match` for a message, shortened.
-fn shown(headers: &HeaderMap) -> String {
+fn show_none_match(headers: &HeaderMap) -> String {
     let value = headers.get(header::IF_NONE_MATCH).map(HeaderValue::as_bytes).unwrap_or_default();
     String::from_utf8_lossy(value).chars().take(SHOWN).collect()
 }
@@ -172,7 +172,7 @@ pub fn refuse_none_match(headers: &HeaderMap) -> Result<()> {
         return Ok(());
     }
     let wanted = "left out of a change: it holds for reads alone. `If-Match` holds for changes, and `createMode` for new objects";
-    Err(Error::parameter("If-None-Match", shown(headers), wanted))
+    Err(Error::parameter("If-None-Match", show_none_match(headers), wanted))
 }
 
 #[cfg(test)]
@@ -188,8 +188,8 @@ mod tests {
         headers
     }
 
-    fn at(revision: u64) -> Tag {
-        Tag { object: Loid::new(DatabaseId::FIRST, 5), revision }
+    fn at(revision: u64) -> RevisionTag {
+        RevisionTag { object: Loid::new(DatabaseId::FIRST, 5), revision }
     }
 
     fn text(tag: &ETag) -> String {
@@ -205,7 +205,7 @@ mod tests {
         for other in [ETag::new(at(7), "b"), ETag::new(at(8), "a"), ETag::of_bytes("a")] {
             assert!(!tag.is_known(&with(header::IF_NONE_MATCH, &text(&other))));
         }
-        let other = Tag { object: Loid::new(DatabaseId::FIRST, 6), revision: 7 };
+        let other = RevisionTag { object: Loid::new(DatabaseId::FIRST, 6), revision: 7 };
         assert!(!tag.is_known(&with(header::IF_NONE_MATCH, &text(&ETag::new(other, "a")))));
         assert!(!tag.is_known(&HeaderMap::new()));
     }
@@ -213,11 +213,11 @@ mod tests {
     #[test]
     fn if_match_takes_object_and_revision_of_any_representation() {
         let expect = |value: &str| expectation(&with(header::IF_MATCH, value));
-        let one_of = |tags: &[Tag]| Some(Expect::one_of(tags.iter().copied()));
+        let one_of = |tags: &[RevisionTag]| Some(Precondition::one_of(tags.iter().copied()));
         let [seven, nine] = [7, 9].map(|revision| text(&ETag::new(at(revision), "a")));
         assert_eq!(expect(&format!("{seven},, {nine} ,")), one_of(&[at(7), at(9)]));
         assert_eq!(expect("\"7-1$1.0.5-\""), one_of(&[at(7)]), "the rest is of no account");
-        assert_eq!(expect("*"), Some(Expect::Any));
+        assert_eq!(expect("*"), Some(Precondition::Any));
         assert_eq!(expectation(&HeaderMap::new()), None);
         let bytes = text(&ETag::of_bytes("a"));
         for nothing in [
@@ -242,18 +242,18 @@ mod tests {
         ] {
             assert_eq!(expect(nothing), one_of(&[]), "{nothing}");
         }
-        let weak = Expect::OneOf { tags: [at(9)].into(), weak: [at(7)].into() };
+        let weak = Precondition::OneOf { tags: [at(9)].into(), weak: [at(7)].into() };
         assert_eq!(expect(&format!("W/{seven}, W/\"x\", {nine}")), Some(weak));
     }
 
     #[test]
     fn a_header_of_many_tags_is_read_once() {
         let many: String = (0..4000).map(|revision| text(&ETag::new(at(revision), "a")) + ",").collect();
-        let Some(Expect::OneOf { tags, .. }) = expectation(&with(header::IF_MATCH, &many)) else {
+        let Some(Precondition::OneOf { tags, .. }) = expectation(&with(header::IF_MATCH, &many)) else {
             panic!("they are tags")
         };
         assert_eq!(tags.len(), 4000);
         let open = "\"".to_owned() + &",".repeat(100_000);
-        assert_eq!(expectation(&with(header::IF_MATCH, &open)), Some(Expect::one_of([])));
+        assert_eq!(expectation(&with(header::IF_MATCH, &open)), Some(Precondition::one_of([])));
     }
 }

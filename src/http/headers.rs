@@ -7,7 +7,7 @@ use actix_web::http::header::HeaderValue;
 
 /// The party that writes a header into a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Writer {
+enum HeaderWriter {
     /// The caller. A page of another site may, too.
     Caller,
     /// The browser or the HTTP library, in the same way for every page; no page can choose the
@@ -18,44 +18,44 @@ enum Writer {
 }
 
 /// The request headers that are read, in lower case.
-const READ: &[(&str, Writer)] = &[
-    ("accept", Writer::Caller),
-    ("authorization", Writer::Caller),
-    ("baggage", Writer::Caller),
-    ("cache-control", Writer::Caller),
-    ("content-encoding", Writer::Caller),
-    ("content-range", Writer::Caller),
-    ("content-type", Writer::Caller),
-    ("idempotency-key", Writer::Caller),
-    ("if-match", Writer::Caller),
-    ("if-modified-since", Writer::Caller),
-    ("if-none-match", Writer::Caller),
-    ("if-range", Writer::Caller),
-    ("if-unmodified-since", Writer::Caller),
-    ("last-event-id", Writer::Caller),
-    ("pragma", Writer::Caller),
-    ("prefer", Writer::Caller),
-    ("range", Writer::Caller),
-    ("token", Writer::Caller),
-    ("traceparent", Writer::Caller),
-    ("tracestate", Writer::Caller),
+const READ: &[(&str, HeaderWriter)] = &[
+    ("accept", HeaderWriter::Caller),
+    ("authorization", HeaderWriter::Caller),
+    ("baggage", HeaderWriter::Caller),
+    ("cache-control", HeaderWriter::Caller),
+    ("content-encoding", HeaderWriter::Caller),
+    ("content-range", HeaderWriter::Caller),
+    ("content-type", HeaderWriter::Caller),
+    ("idempotency-key", HeaderWriter::Caller),
+    ("if-match", HeaderWriter::Caller),
+    ("if-modified-since", HeaderWriter::Caller),
+    ("if-none-match", HeaderWriter::Caller),
+    ("if-range", HeaderWriter::Caller),
+    ("if-unmodified-since", HeaderWriter::Caller),
+    ("last-event-id", HeaderWriter::Caller),
+    ("pragma", HeaderWriter::Caller),
+    ("prefer", HeaderWriter::Caller),
+    ("range", HeaderWriter::Caller),
+    ("token", HeaderWriter::Caller),
+    ("traceparent", HeaderWriter::Caller),
+    ("tracestate", HeaderWriter::Caller),
     // Libraries add these two to every request.
-    ("x-request-id", Writer::Caller),
-    ("x-requested-with", Writer::Caller),
-    ("accept-encoding", Writer::Browser),
-    ("access-control-request-method", Writer::Browser),
-    ("connection", Writer::Browser),
-    ("content-length", Writer::Browser),
-    ("cookie", Writer::Browser),
-    ("expect", Writer::Browser),
-    ("host", Writer::Browser),
-    ("origin", Writer::Browser),
-    ("sec-fetch-site", Writer::Browser),
-    ("transfer-encoding", Writer::Browser),
-    ("forwarded", Writer::Proxy),
-    ("x-forwarded-for", Writer::Proxy),
-    ("x-forwarded-host", Writer::Proxy),
-    ("x-forwarded-proto", Writer::Proxy),
+    ("x-request-id", HeaderWriter::Caller),
+    ("x-requested-with", HeaderWriter::Caller),
+    ("accept-encoding", HeaderWriter::Browser),
+    ("access-control-request-method", HeaderWriter::Browser),
+    ("connection", HeaderWriter::Browser),
+    ("content-length", HeaderWriter::Browser),
+    ("cookie", HeaderWriter::Browser),
+    ("expect", HeaderWriter::Browser),
+    ("host", HeaderWriter::Browser),
+    ("origin", HeaderWriter::Browser),
+    ("sec-fetch-site", HeaderWriter::Browser),
+    ("transfer-encoding", HeaderWriter::Browser),
+    ("forwarded", HeaderWriter::Proxy),
+    ("x-forwarded-for", HeaderWriter::Proxy),
+    ("x-forwarded-host", HeaderWriter::Proxy),
+    ("x-forwarded-proto", HeaderWriter::Proxy),
 ];
 
 /// The response headers for the calling program, and so for pages too.
@@ -105,7 +105,7 @@ const UNEXPOSED: &[&str] = &[
 
 /// The value of `Access-Control-Allow-Headers`.
 pub(super) static ALLOWED_OF_PAGES: LazyLock<HeaderValue> = LazyLock::new(|| {
-    let callers = READ.iter().filter(|(_, writer)| *writer == Writer::Caller);
+    let callers = READ.iter().filter(|(_, writer)| *writer == HeaderWriter::Caller);
     list(callers.map(|(name, _)| *name))
 });
 

@@ -8,19 +8,19 @@ use actix_web::body::{BodySize, MessageBody};
 use bytes::Bytes;
 
 /// A body with a value that is dropped together with it.
-pub struct Held<B, T> {
+pub struct GuardedBody<B, T> {
     body: B,
     _until_gone: T,
 }
 
-impl<B, T> Held<B, T> {
+impl<B, T> GuardedBody<B, T> {
     /// Attaches a value to a body.
-    pub fn new(body: B, until_gone: T) -> Held<B, T> {
-        Held { body, _until_gone: until_gone }
+    pub fn new(body: B, until_gone: T) -> GuardedBody<B, T> {
+        GuardedBody { body, _until_gone: until_gone }
     }
 }
 
-impl<B: MessageBody + Unpin, T: Unpin> MessageBody for Held<B, T> {
+impl<B: MessageBody + Unpin, T: Unpin> MessageBody for GuardedBody<B, T> {
     type Error = B::Error;
 
     fn size(&self) -> BodySize {

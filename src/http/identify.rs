@@ -9,13 +9,13 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::app::App;
 use super::origin;
-use super::query::{KEY, Pairs, TOKEN};
-use super::route::{Route, Token, Verb};
+use super::query::{KEY, QueryPairs, TOKEN};
+use super::route::{Route, TokenRule, Verb};
 use crate::auth::{LiveSession, Privilege};
 
 /// The places of a token, in the order in which they are tried (docs/api/README.md, "Tokens").
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Transport {
+enum TokenTransport {
     /// A key in the address of an endpoint that takes one there.
     Address,
     Query,
@@ -25,35 +25,35 @@ enum Transport {
 }
 
 /// Returns the key in the address, if the endpoint accepts one there ([`Route::key_in_address`]).
-pub fn key_in_address<'r>(route: &Route, pairs: &'r Pairs<'_>) -> Option<&'r str> {
+pub fn key_in_address<'r>(route: &Route, pairs: &'r QueryPairs<'_>) -> Option<&'r str> {
     pairs.last(KEY).filter(|key| route.key_in_address && !key.is_empty())
 }
 
 /// Returns the token of a request and its place, but not a key in the address.
-fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r Pairs<'_>) -> Option<(Transport, &'r str)> {
+fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r QueryPairs<'_>) -> Option<(TokenTransport, &'r str)> {
     if let Some(token) = pairs.last(TOKEN).filter(|token| !token.is_empty()) {
-        return Some((Transport::Query, token));
+        return Some((TokenTransport::Query, token));
     }
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(token) = text(TOKEN).filter(|token| !token.is_empty()) {
-        return Some((Transport::Header, token));
+        return Some((TokenTransport::Header, token));
     }
     if let Some((scheme, token)) = text("authorization").and_then(|value| value.split_once(' '))
         && scheme.eq_ignore_ascii_case("bearer")
         && !token.trim().is_empty()
     {
-        return Some((Transport::Bearer, token.trim()));
+        return Some((TokenTransport::Bearer, token.trim()));
     }
     let cookies = headers.get_all(header::COOKIE).filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     let (_, token) = pairs.find(|(name, value)| *name == crate::auth::COOKIE && !value.is_empty())?;
-    Some((Transport::Cookie, token))
+    Some((TokenTransport::Cookie, token))
 }
 
 /// Returns the token of a request from any place, but not a key in the address, which is valid for
 /// reads only.
 pub fn token_of(http: &HttpRequest) -> Option<String> {
-    token_and_transport(http.headers(), &Pairs::of(http.query_string())).map(|(_, token)| token.to_owned())
+    token_and_transport(http.headers(), &QueryPairs::of(http.query_string())).map(|(_, token)| token.to_owned())
 }
 
 /// Checks that a token is acceptable in an address that is shared, stored by other programs and
@@ -63,9 +63,9 @@ pub fn token_of(http: &HttpRequest) -> Option<String> {
 ///
 /// # Errors
 /// `InvalidToken`; `PermissionDenied`.
-fn check_address(session: &LiveSession, transport: Transport) -> Result<()> {
+fn check_address(session: &LiveSession, transport: TokenTransport) -> Result<()> {
     match session.grants() {
-        None if transport == Transport::Address => {
+        None if transport == TokenTransport::Address => {
             Err(Error::new(Code::InvalidToken, "`key` takes a key, not the token of a session."))
         }
         Some(grants) if grants.iter().any(|grant| grant.privilege != Privilege::Read) => {
@@ -85,26 +85,26 @@ pub(super) fn identify(
     app: &App,
     route: &Route,
     http: &HttpRequest,
-    pairs: &Pairs<'_>,
+    pairs: &QueryPairs<'_>,
 ) -> Result<Option<Arc<LiveSession>>> {
-    if matches!(route.token, Token::InBody | Token::Login) {
+    if matches!(route.token, TokenRule::InBody | TokenRule::Login) {
         if route.cookie {
             origin::check(app, http)?;
         }
         return Ok(None);
     }
-    let key = key_in_address(route, pairs).map(|key| (Transport::Address, key));
+    let key = key_in_address(route, pairs).map(|key| (TokenTransport::Address, key));
     let Some((transport, token)) = key.or_else(|| token_and_transport(http.headers(), pairs)) else {
         return match route.token {
-            Token::Required => Err(Error::new(Code::InvalidToken, "A token is needed: log in first.")),
+            TokenRule::Required => Err(Error::new(Code::InvalidToken, "A token is needed: log in first.")),
             _ => Ok(None),
         };
     };
     let session = if route.ends_session { app.sessions.find_to_end(token)? } else { app.sessions.find(token)? };
-    if route.key_in_address && matches!(transport, Transport::Address | Transport::Query) {
+    if route.key_in_address && matches!(transport, TokenTransport::Address | TokenTransport::Query) {
         check_address(&session, transport)?;
     }
-    if matches!(transport, Transport::Cookie) && (route.method != Verb::Get || route.cookie || route.acts) {
+    if matches!(transport, TokenTransport::Cookie) && (route.method != Verb::Get || route.cookie || route.acts) {
         origin::check(app, http)?;
     }
     Ok(Some(session))
@@ -116,9 +116,9 @@ pub(super) fn identify(
 /// # Errors
 /// `OriginRefused`.
 pub(super) fn check_origin(app: &App, http: &HttpRequest) -> Result<()> {
-    let pairs = Pairs::of(http.query_string());
+    let pairs = QueryPairs::of(http.query_string());
     match token_and_transport(http.headers(), &pairs) {
-        Some((Transport::Cookie, _)) => origin::check(app, http),
+        Some((TokenTransport::Cookie, _)) => origin::check(app, http),
         _ => Ok(()),
     }
 }

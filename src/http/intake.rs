@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 use super::connection::Connection;
-use super::pipeline::Turn;
+use super::pipeline::PipelineSlot;
 
 /// The number of bytes that are read at once. They contain at most 157 of the shortest heads, which
 /// take some 600 KB.
@@ -39,7 +39,7 @@ pub const LINGER: Duration = Duration::from_secs(1);
 
 /// The requests of a connection that wait for their turn.
 #[derive(Default)]
-pub struct Queue {
+pub struct RequestQueue {
     /// The connection's data, shared by the connection and each request that has been read, until
     /// its turn. So the number of shares is the length of the queue.
     shared: RefCell<Weak<Extensions>>,
@@ -57,7 +57,7 @@ pub struct Queue {
     is_silent: Cell<bool>,
 }
 
-impl Queue {
+impl RequestQueue {
     fn is_full(&self) -> bool {
         // One share belongs to the connection.
         self.shared.borrow().strong_count() > QUEUE
@@ -116,7 +116,7 @@ impl Queue {
 /// Begins a request's turn, and passes the data of its connection to it.
 pub fn begin(request: &mut Request) {
     let Some(shared) = request.take_conn_data() else { return };
-    let (queue, connection) = (shared.get::<Rc<Queue>>().cloned(), shared.get::<Rc<Connection>>().cloned());
+    let (queue, connection) = (shared.get::<Rc<RequestQueue>>().cloned(), shared.get::<Rc<Connection>>().cloned());
     if let Some(connection) = connection {
         request.extensions_mut().insert(connection);
     }
@@ -126,7 +126,7 @@ pub fn begin(request: &mut Request) {
     }
     drop(shared);
     queue.got_shorter();
-    let turn = Turn::begin(request, queue);
+    let turn = PipelineSlot::begin(request, queue);
     request.extensions_mut().insert(Rc::new(turn));
 }
 
@@ -137,9 +137,9 @@ thread_local! {
 }
 
 /// A connection that is read in portions.
-pub struct Intake<S> {
+pub struct PortionedStream<S> {
     inner: S,
-    queue: Rc<Queue>,
+    queue: Rc<RequestQueue>,
     /// The number of bytes that may be read before other connections get a turn.
     left: usize,
     /// Whether the client has closed its side.
@@ -148,10 +148,10 @@ pub struct Intake<S> {
     closing: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Intake<S> {
+impl<S> PortionedStream<S> {
     /// Wraps a connection of which nothing has been read.
-    pub fn new(inner: S) -> Intake<S> {
-        Intake { inner, queue: Rc::default(), left: PORTION, has_ended: false, closing: None }
+    pub fn new(inner: S) -> PortionedStream<S> {
+        PortionedStream { inner, queue: Rc::default(), left: PORTION, has_ended: false, closing: None }
     }
 
     /// Returns the wrapped connection.
@@ -160,12 +160,12 @@ impl<S> Intake<S> {
     }
 
     /// Returns the queue of waiting requests.
-    pub fn queue(&self) -> Rc<Queue> {
+    pub fn queue(&self) -> Rc<RequestQueue> {
         self.queue.clone()
     }
 }
 
-impl<S: AsyncRead + Unpin> Intake<S> {
+impl<S: AsyncRead + Unpin> PortionedStream<S> {
     /// Reads at most `most` bytes, and at most the rest of the portion, and passes them to `taken`.
     /// No bytes mean that the client has closed its side.
     fn poll_portion(&mut self, cx: &mut Context<'_>, most: usize, taken: impl FnOnce(&[u8])) -> Poll<io::Result<()>> {
@@ -193,7 +193,7 @@ impl<S: AsyncRead + Unpin> Intake<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Intake<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for PortionedStream<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.queue.is_full() {
             *self.queue.reader.borrow_mut() = Some(cx.waker().clone());
@@ -203,7 +203,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Intake<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Intake<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for PortionedStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         if self.queue.is_silent.get() {
             return Poll::Ready(Ok(buf.len()));
@@ -268,7 +268,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_read_after_its_last_reply_for_a_while() {
         let (mut client, server) = duplex(PORTION);
-        let mut intake = Intake::new(server);
+        let mut intake = PortionedStream::new(server);
         let sending = async {
             client.write_all(&[7; 10 * PORTION]).await.expect("all of it is taken");
             drop(client);
@@ -278,7 +278,7 @@ mod tests {
         // The server does not wait for a client that leaves the connection open.
         let (_client, server) = duplex(PORTION);
         let began = tokio::time::Instant::now();
-        Intake::new(server).shutdown().await.expect("it is closed");
+        PortionedStream::new(server).shutdown().await.expect("it is closed");
         assert_eq!(began.elapsed().as_secs(), LINGER.as_secs());
     }
 
@@ -286,7 +286,7 @@ mod tests {
     async fn no_more_than_a_portion_is_read_at_once_and_nothing_while_requests_wait() {
         let (mut client, server) = duplex(10 * PORTION);
         client.write_all(&[7; 3 * PORTION]).await.expect("there is room");
-        let mut intake = Intake::new(server);
+        let mut intake = PortionedStream::new(server);
         let mut bytes = vec![0; 10 * PORTION];
         let mut read = 0;
         while let Some(more) = intake.read(&mut bytes).now_or_never() {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use stet_actors::error::{Error, Result};
 use tokio::sync::OnceCell;
 
-use super::compress::{CODINGS, VARY, encoder, negotiated};
+use super::compress::{CODINGS, VARY, encoder, negotiate_coding};
 
 /// A text with the compressed forms that clients have asked for.
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl KeptText {
     pub async fn answer(&self, media_type: &'static str, http: &HttpRequest, from: u64) -> Result<HttpResponse> {
         let mut response = HttpResponse::Ok();
         response.content_type(media_type);
-        let coding = negotiated(http).filter(|_| from > 0 && self.plain.len() as u64 >= from);
+        let coding = negotiate_coding(http).filter(|_| from > 0 && self.plain.len() as u64 >= from);
         Ok(match coding {
             Some(coding) => {
                 let body = self.coded(coding).await?;

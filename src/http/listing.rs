@@ -11,21 +11,21 @@ use serde::Serialize;
 use stet_actors::error::{Error, Result};
 
 use super::call::Call;
-use super::error::Surface;
-use super::reply::{AROUND, Enveloped, Json, Reply, envelope};
-use super::steps::{Rest, Steps, WHOLE};
-use crate::json::{Gap, Listed, unserialisable, with_gaps};
+use super::error::ApiSurface;
+use super::reply::{AROUND, EnvelopedReply, Json, Reply, envelope};
+use super::steps::{ReplySteps, UnsentReply, WHOLE};
+use crate::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
 
 /// One step of a list.
-pub(crate) enum Made<I, N = Never, E = Never, M = Never> {
+pub(crate) enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {
     /// An item.
     Item(I),
-    /// An item that contains a list; the list's items are the steps up to its [`Made::Close`].
+    /// An item that contains a list; the list's items are the steps up to its [`ListingStep::Close`].
     Open(I),
     /// An item of the inner list.
     Inner(N),
     /// An inner item that contains a list; the list's items are the steps up to its
-    /// [`Made::Close`].
+    /// [`ListingStep::Close`].
     OpenInner(N),
     /// An item of the innermost list.
     Innermost(M),
@@ -39,40 +39,44 @@ pub(crate) enum Made<I, N = Never, E = Never, M = Never> {
     End,
 }
 
-impl<I, N, E, M> Made<I, N, E, M> {
+impl<I, N, E, M> ListingStep<I, N, E, M> {
     /// Creates an item whose inner list follows in the next steps.
-    pub(crate) fn open(item: impl FnOnce(Listed<N>) -> I) -> Made<I, N, E, M> {
-        Made::Open(item(Listed::later(Gap::Inner)))
+    pub(crate) fn open(item: impl FnOnce(ReplyList<N>) -> I) -> ListingStep<I, N, E, M> {
+        ListingStep::Open(item(ReplyList::later(ReplyListGap::Inner)))
     }
 }
 
-impl<I, N> Made<I, N> {
+impl<I, N> ListingStep<I, N> {
     /// Converts a step into that of a list inside another list's item.
-    pub(crate) fn deeper<O, E>(self) -> Made<O, I, E, N> {
+    pub(crate) fn deeper<O, E>(self) -> ListingStep<O, I, E, N> {
         match self {
-            Made::Item(item) => Made::Inner(item),
-            Made::Open(item) => Made::OpenInner(item),
-            Made::Inner(item) => Made::Innermost(item),
-            Made::Close => Made::Close,
-            Made::Nothing => Made::Nothing,
-            Made::End => Made::End,
+            ListingStep::Item(item) => ListingStep::Inner(item),
+            ListingStep::Open(item) => ListingStep::OpenInner(item),
+            ListingStep::Inner(item) => ListingStep::Innermost(item),
+            ListingStep::Close => ListingStep::Close,
+            ListingStep::Nothing => ListingStep::Nothing,
+            ListingStep::End => ListingStep::End,
             // A deeper list has no place in the reply.
-            Made::OpenInner(item) => Made::Innermost(item),
-            Made::Innermost(never) | Made::Failed(never) => match never {},
+            ListingStep::OpenInner(item) => ListingStep::Innermost(item),
+            ListingStep::Innermost(never) | ListingStep::Failed(never) => match never {},
         }
     }
 }
 
 /// The item type of a list that has no such items.
 #[derive(Serialize)]
-pub(crate) enum Never {}
+pub(crate) enum NoItem {}
 
 /// A step of the list type `L`.
-pub(crate) type MadeBy<L> =
-    Made<<L as Items>::Item, <L as Items>::Inner, <L as Items>::Failed, <L as Items>::Innermost>;
+pub(crate) type ListingStepOf<L> = ListingStep<
+    <L as ListingSource>::Item,
+    <L as ListingSource>::Inner,
+    <L as ListingSource>::Failed,
+    <L as ListingSource>::Innermost,
+>;
 
 /// A list whose items are rendered one at a time.
-pub(crate) trait Items: 'static {
+pub(crate) trait ListingSource: 'static {
     /// An item.
     type Item: Serialize;
     /// An item of an item's list.
@@ -86,7 +90,7 @@ pub(crate) trait Items: 'static {
 
     /// Renders the current step. `late` means that the reply is being sent already, and a fault
     /// aborts it. A step may be rendered again.
-    async fn make(&mut self, call: &Call, late: bool) -> Result<MadeBy<Self>, Self::Fault>;
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStepOf<Self>, Self::Fault>;
 
     /// Moves to the next step.
     fn advance(&mut self);
@@ -97,12 +101,12 @@ pub(crate) trait Items: 'static {
 
 /// A reply of type `T` with a list, as far as it has been rendered.
 pub(crate) struct Listing<T, I> {
-    rest: Box<Rest<Written<I>>>,
+    rest: Box<UnsentReply<ListingWriter<I>>>,
     /// The complete reply, if nothing is left to be rendered.
-    whole: Option<Enveloped<T>>,
+    whole: Option<EnvelopedReply<T>>,
 }
 
-impl<T: Serialize, I: Items> Listing<T, I> {
+impl<T: Serialize, I: ListingSource> Listing<T, I> {
     /// Renders a reply with a list. `reply` adds everything except the items and the failures. A
     /// small reply is rendered completely.
     ///
@@ -111,7 +115,7 @@ impl<T: Serialize, I: Items> Listing<T, I> {
     pub(crate) fn of(
         call: &Call,
         list: I,
-        reply: impl FnOnce(Listed<I::Item>, Listed<I::Failed>) -> T,
+        reply: impl FnOnce(ReplyList<I::Item>, ReplyList<I::Failed>) -> T,
     ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
         Listing::up_to(WHOLE, call, list, reply)
     }
@@ -125,21 +129,22 @@ impl<T: Serialize, I: Items> Listing<T, I> {
         whole: usize,
         call: &Call,
         list: I,
-        reply: impl FnOnce(Listed<I::Item>, Listed<I::Failed>) -> T,
+        reply: impl FnOnce(ReplyList<I::Item>, ReplyList<I::Failed>) -> T,
     ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
         // Not within the future, which would reserve space for it and be copied with it.
-        let reply = reply(Listed::later(Gap::Items), Listed::later(Gap::Failed));
-        let rest = Written::of(call, list, &reply).map(|(written, out)| Box::new(Rest::new(call, written, out)));
+        let reply = reply(ReplyList::later(ReplyListGap::Items), ReplyList::later(ReplyListGap::Failed));
+        let rest =
+            ListingWriter::of(call, list, &reply).map(|(written, out)| Box::new(UnsentReply::new(call, written, out)));
         async move {
             let mut rest = rest?;
             rest.fill(call, whole, false).await?;
-            let whole = rest.whole().map(Enveloped::new);
+            let whole = rest.whole().map(EnvelopedReply::new);
             Ok(Listing { rest, whole })
         }
     }
 
     /// Returns the complete reply, if nothing is left to be rendered.
-    pub(crate) fn whole(&self) -> Option<&Enveloped<T>> {
+    pub(crate) fn whole(&self) -> Option<&EnvelopedReply<T>> {
         self.whole.as_ref()
     }
 
@@ -154,7 +159,7 @@ impl<T: Serialize, I: Items> Listing<T, I> {
             return Json::from(whole);
         }
         let (before, after) = AROUND;
-        let is_older = Surface::of(call.route.path) == Surface::Older;
+        let is_older = ApiSurface::of(call.route.path) == ApiSurface::Older;
         if is_older {
             self.rest.out.drain(..before.len());
         }
@@ -170,7 +175,7 @@ impl<T: Serialize, I: Items> Listing<T, I> {
 }
 
 /// A list while it is written into the JSON of a reply.
-struct Written<I> {
+struct ListingWriter<I> {
     list: I,
     /// The text behind each open gap, the outermost last.
     behind: VecDeque<Vec<u8>>,
@@ -184,7 +189,7 @@ struct Written<I> {
 }
 
 /// The effect of a step on the state of the writer.
-enum Then {
+enum ListingEffect {
     Nothing,
     /// Another item was written at that depth.
     Item(usize),
@@ -195,12 +200,12 @@ enum Then {
     Ended,
 }
 
-impl<I: Items> Written<I> {
+impl<I: ListingSource> ListingWriter<I> {
     /// Puts the list into a reply. Returns the reply's text in front of the list as well.
-    fn of(call: &Call, list: I, reply: &impl Serialize) -> Result<(Written<I>, Vec<u8>)> {
+    fn of(call: &Call, list: I, reply: &impl Serialize) -> Result<(ListingWriter<I>, Vec<u8>)> {
         let mut out = Vec::with_capacity(4096);
         let gaps = with_gaps(&envelope(reply), &mut out)?;
-        if !matches!(gaps[..], [(Gap::Items, _)] | [(Gap::Items, _), (Gap::Failed, _)]) {
+        if !matches!(gaps[..], [(ReplyListGap::Items, _)] | [(ReplyListGap::Items, _), (ReplyListGap::Failed, _)]) {
             tracing::error!(endpoint = call.route.id, ?gaps, "a reply has its lists at other places");
             return Err(Error::internal());
         }
@@ -209,79 +214,79 @@ impl<I: Items> Written<I> {
             behind.push_front(out.split_off(place));
         }
         let (failed, open) = (Vec::new(), Vec::new());
-        Ok((Written { list, behind, failed, first: [true; 3], open, ended: false }, out))
+        Ok((ListingWriter { list, behind, failed, first: [true; 3], open, ended: false }, out))
     }
 
     /// Writes a step at the end of `step`.
-    fn write(&self, made: MadeBy<I>, step: &mut Vec<u8>) -> Result<Then> {
+    fn write(&self, made: ListingStepOf<I>, step: &mut Vec<u8>) -> Result<ListingEffect> {
         fn put(step: &mut Vec<u8>, first: bool, value: &impl Serialize) -> Result<()> {
             if !first {
                 step.push(b',');
             }
             serde_json::to_writer(step, value).map_err(|error| unserialisable(&error))
         }
-        fn item(step: &mut Vec<u8>, first: [bool; 3], depth: usize, item: &impl Serialize) -> Result<Then> {
+        fn item(step: &mut Vec<u8>, first: [bool; 3], depth: usize, item: &impl Serialize) -> Result<ListingEffect> {
             put(step, first[depth], item)?;
-            Ok(Then::Item(depth))
+            Ok(ListingEffect::Item(depth))
         }
-        fn open(step: &mut Vec<u8>, first: [bool; 3], depth: usize, item: &impl Serialize) -> Result<Then> {
+        fn open(step: &mut Vec<u8>, first: [bool; 3], depth: usize, item: &impl Serialize) -> Result<ListingEffect> {
             if !first[depth] {
                 step.push(b',');
             }
             let gaps = with_gaps(item, step)?;
-            let [(Gap::Inner, place)] = gaps[..] else { return Err(Error::internal()) };
-            Ok(Then::Opened(depth, step.split_off(place)))
+            let [(ReplyListGap::Inner, place)] = gaps[..] else { return Err(Error::internal()) };
+            Ok(ListingEffect::Opened(depth, step.split_off(place)))
         }
         let first = self.first;
         Ok(match made {
-            Made::Item(made) => item(step, first, 0, &made)?,
-            Made::Open(made) => open(step, first, 0, &made)?,
-            Made::Inner(made) => item(step, first, 1, &made)?,
-            Made::OpenInner(made) => open(step, first, 1, &made)?,
-            Made::Innermost(made) => item(step, first, 2, &made)?,
-            Made::Close => {
+            ListingStep::Item(made) => item(step, first, 0, &made)?,
+            ListingStep::Open(made) => open(step, first, 0, &made)?,
+            ListingStep::Inner(made) => item(step, first, 1, &made)?,
+            ListingStep::OpenInner(made) => open(step, first, 1, &made)?,
+            ListingStep::Innermost(made) => item(step, first, 2, &made)?,
+            ListingStep::Close => {
                 step.extend_from_slice(self.open.last().map_or(&[], Vec::as_slice));
-                Then::Closed
+                ListingEffect::Closed
             }
-            Made::Failed(failed) => {
+            ListingStep::Failed(failed) => {
                 let mut text = Vec::new();
                 put(&mut text, self.failed.is_empty(), &failed)?;
-                Then::Failed(text)
+                ListingEffect::Failed(text)
             }
-            Made::Nothing => Then::Nothing,
-            Made::End => {
+            ListingStep::Nothing => ListingEffect::Nothing,
+            ListingStep::End => {
                 let mut behind = self.behind.iter();
                 step.extend_from_slice(behind.next().map_or(&[], Vec::as_slice));
                 if let Some(last) = behind.next() {
                     step.extend_from_slice(&self.failed);
                     step.extend_from_slice(last);
                 }
-                Then::Ended
+                ListingEffect::Ended
             }
         })
     }
 }
 
-impl<I: Items> Steps for Written<I> {
-    type Then = Then;
+impl<I: ListingSource> ReplySteps for ListingWriter<I> {
+    type Then = ListingEffect;
     type Fault = I::Fault;
 
-    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Then, I::Fault> {
+    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<ListingEffect, I::Fault> {
         let made = self.list.make(call, late).await?;
         Ok(self.write(made, out)?)
     }
 
-    fn go_on(&mut self, then: Then) {
+    fn go_on(&mut self, then: ListingEffect) {
         match then {
-            Then::Nothing => {}
-            Then::Item(depth) => self.first[depth] = false,
-            Then::Opened(depth, behind) => {
+            ListingEffect::Nothing => {}
+            ListingEffect::Item(depth) => self.first[depth] = false,
+            ListingEffect::Opened(depth, behind) => {
                 (self.first[depth], self.first[depth + 1]) = (false, true);
                 self.open.push(behind);
             }
-            Then::Closed => drop(self.open.pop()),
-            Then::Failed(text) => self.failed.extend_from_slice(&text),
-            Then::Ended => self.ended = true,
+            ListingEffect::Closed => drop(self.open.pop()),
+            ListingEffect::Failed(text) => self.failed.extend_from_slice(&text),
+            ListingEffect::Ended => self.ended = true,
         }
         if !self.ended {
             self.list.advance();

@@ -23,10 +23,10 @@ use crate::metering;
 pub const NO_ENDPOINT: &str = "none";
 
 /// The meters of all endpoints.
-pub struct Meters(HashMap<&'static str, Endpoint>);
+pub struct Meters(HashMap<&'static str, EndpointMeters>);
 
 #[derive(Default)]
-struct Endpoint {
+struct EndpointMeters {
     seconds: OnceLock<Histogram>,
     /// The counters by status. Only statuses that the endpoint has returned are present.
     statuses: RwLock<Vec<(StatusCode, Counter)>>,
@@ -36,7 +36,7 @@ impl Meters {
     /// Creates the meters for these routes. Call it after the metrics have been set up.
     pub fn of(routes: impl Iterator<Item = &'static Route>) -> Meters {
         let ids = routes.map(|route| route.id).chain([NO_ENDPOINT]);
-        Meters(ids.map(|id| (id, Endpoint::default())).collect())
+        Meters(ids.map(|id| (id, EndpointMeters::default())).collect())
     }
 
     /// Counts an answered request.
@@ -74,32 +74,32 @@ pub const LONG_TURN: Duration = Duration::from_millis(5);
 
 /// The future of a call whose polls are timed: each runs from one point where the call waits to the
 /// next. A long poll is counted for the endpoint when it ends, even if the call is dropped later.
-pub struct Timed<'f, F, E> {
+pub struct TimedCall<'f, F, E> {
     task: CallTask,
     inner: Pin<&'f mut F>,
     endpoint: E,
 }
 
-impl<'f, F: Future, E: Fn() -> &'static str + Unpin> Timed<'f, F, E> {
+impl<'f, F: Future, E: Fn() -> &'static str + Unpin> TimedCall<'f, F, E> {
     /// Times a future as a part of that task. `endpoint` returns the endpoint to count for, which
     /// may not be known at the beginning.
-    pub fn new(task: &CallTask, inner: Pin<&'f mut F>, endpoint: E) -> Timed<'f, F, E> {
-        Timed { task: task.clone(), inner, endpoint }
+    pub fn new(task: &CallTask, inner: Pin<&'f mut F>, endpoint: E) -> TimedCall<'f, F, E> {
+        TimedCall { task: task.clone(), inner, endpoint }
     }
 }
 
-impl<F: Future, E: Fn() -> &'static str + Unpin> Future for Timed<'_, F, E> {
+impl<F: Future, E: Fn() -> &'static str + Unpin> Future for TimedCall<'_, F, E> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let Timed { task, inner, endpoint } = self.get_mut();
+        let TimedCall { task, inner, endpoint } = self.get_mut();
         let (outcome, took) = task.poll(|| inner.as_mut().poll(cx));
         note_turn(took, endpoint);
         outcome
     }
 }
 
-/// The body of a reply whose polls are timed like those of its call ([`Timed`]), as a part of the
+/// The body of a reply whose polls are timed like those of its call ([`TimedCall`]), as a part of the
 /// same task.
 pub struct TimedBody {
     task: CallTask,
@@ -172,7 +172,7 @@ mod tests {
             tokio::time::sleep(LONG_TURN * 2).await;
         };
         let task = CallTask::new(&TimeSlices::new(1));
-        Timed::new(&task, pin!(busy), || "a-busy-one").await;
+        TimedCall::new(&task, pin!(busy), || "a-busy-one").await;
         assert!(count("a-busy-one") >= 2, "and no more, unless the machine is busy itself");
         // The poll counts even if its caller drops the call before it has finished.
         let abandoned = async {
@@ -180,7 +180,7 @@ mod tests {
             std::future::pending::<()>().await;
         };
         let mut abandoned = pin!(abandoned);
-        let turn = Timed::new(&task, abandoned.as_mut(), || "an-abandoned-one").now_or_never();
+        let turn = TimedCall::new(&task, abandoned.as_mut(), || "an-abandoned-one").now_or_never();
         assert!(turn.is_none(), "it is still under way");
         assert_eq!(count("an-abandoned-one"), 1);
     }

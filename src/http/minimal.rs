@@ -2,17 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::id::{Loid, ShortcutId};
 
 use crate::json::as_text;
 
-/// The media type of a [`Minimal`] reply.
+/// The media type of a [`MinimalReply`] reply.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";
 
 /// The short reply to a change, for `Prefer: return=minimal`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Minimal {
+pub struct MinimalReply {
     /// The id of the object, container, post, item or divider that was changed.
     id: String,
     /// The revision, after the change, of the object that the ETag names.
@@ -22,7 +22,7 @@ pub struct Minimal {
     items: Option<Vec<MinimalItem>>,
 }
 
-/// An item in a [`Minimal`].
+/// An item in a [`MinimalReply`].
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MinimalItem {
     /// The item's shortcut id.
@@ -35,15 +35,15 @@ pub struct MinimalItem {
     pub source: Loid,
 }
 
-impl Minimal {
+impl MinimalReply {
     /// Creates the reply for an id, with the revision of `state`.
-    pub fn of(id: impl ToString, state: Tag) -> Minimal {
-        Minimal { id: id.to_string(), revision: state.revision, items: None }
+    pub fn of(id: impl ToString, state: RevisionTag) -> MinimalReply {
+        MinimalReply { id: id.to_string(), revision: state.revision, items: None }
     }
 
     /// Creates the reply for the drawer in that state, with some of its items.
-    pub fn with_items(items: impl IntoIterator<Item = MinimalItem>, state: Tag) -> Minimal {
-        Minimal { items: Some(items.into_iter().collect()), ..Minimal::of(state.object, state) }
+    pub fn with_items(items: impl IntoIterator<Item = MinimalItem>, state: RevisionTag) -> MinimalReply {
+        MinimalReply { items: Some(items.into_iter().collect()), ..MinimalReply::of(state.object, state) }
     }
 }
 

@@ -20,7 +20,7 @@ const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// The source of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Page {
+enum PageOrigin {
     /// No page as far as the headers show, a page of this server, or one of a listed origin.
     Trusted,
     /// A page of another site, with the browser's description of it.
@@ -39,7 +39,7 @@ pub fn listed_origin<'r>(app: &App, http: &'r HttpRequest) -> Option<&'r HeaderV
 
 /// Reports whether a request comes from a page of another site.
 pub(super) fn is_foreign(app: &App, http: &HttpRequest) -> bool {
-    matches!(page_of(app, http), Page::Foreign(_))
+    matches!(page_of(app, http), PageOrigin::Foreign(_))
 }
 
 /// Refuses a request from the page of another site.
@@ -47,7 +47,7 @@ pub(super) fn is_foreign(app: &App, http: &HttpRequest) -> bool {
 /// # Errors
 /// `OriginRefused`.
 pub(super) fn check(app: &App, http: &HttpRequest) -> Result<()> {
-    let Page::Foreign(from) = page_of(app, http) else { return Ok(()) };
+    let PageOrigin::Foreign(from) = page_of(app, http) else { return Ok(()) };
     let (scheme, host) = (scheme(app, http), client::host(http, &app.proxies));
     let message = format!(
         "A call that only the cookie authorises, or that sets it, must come from `{scheme}://{host}` or a listed origin, but came \
@@ -60,9 +60,9 @@ fn scheme(app: &App, http: &HttpRequest) -> &'static str {
     if client::is_secure(http, &app.proxies) { "https" } else { "http" }
 }
 
-fn page_of(app: &App, http: &HttpRequest) -> Page {
+fn page_of(app: &App, http: &HttpRequest) -> PageOrigin {
     if listed_origin(app, http).is_some() {
-        return Page::Trusted;
+        return PageOrigin::Trusted;
     }
     let text = |value: &HeaderValue| value.to_str().unwrap_or("?").to_owned();
     let headers = http.headers();
@@ -72,10 +72,10 @@ fn page_of(app: &App, http: &HttpRequest) -> Page {
 
 /// Judges a request by its headers. `scheme` and `host` are those of the client's request, as far
 /// as this server knows.
-fn judge(origin: Option<String>, site: Option<String>, scheme: &str, host: &str) -> Page {
+fn judge(origin: Option<String>, site: Option<String>, scheme: &str, host: &str) -> PageOrigin {
     match (origin, site.as_deref()) {
-        (None, None | Some("same-origin" | "none")) => Page::Trusted,
-        (None, Some(site)) => Page::Foreign(format!("a {site} page")),
+        (None, None | Some("same-origin" | "none")) => PageOrigin::Trusted,
+        (None, Some(site)) => PageOrigin::Foreign(format!("a {site} page")),
         (Some(origin), site) => {
             let (theirs, authority) = origin.split_once("://").unwrap_or(("", &origin));
             let same = match site {
@@ -85,7 +85,7 @@ fn judge(origin: Option<String>, site: Option<String>, scheme: &str, host: &str)
                 Some("same-origin") => authority_is(authority, host, theirs),
                 Some(_) => false,
             };
-            if same { Page::Trusted } else { Page::Foreign(origin) }
+            if same { PageOrigin::Trusted } else { PageOrigin::Foreign(origin) }
         }
     }
 }
@@ -105,7 +105,7 @@ mod tests {
     fn only_our_own_pages_and_programs_are_trusted() {
         let is_trusted = |origin: &str, site: &str, scheme: &str, host: &str| {
             let given = |text: &str| Some(text.to_owned()).filter(|text| text != "-");
-            judge(given(origin), given(site), scheme, host) == Page::Trusted
+            judge(given(origin), given(site), scheme, host) == PageOrigin::Trusted
         };
         for (origin, site, scheme, host) in [
             // Programs; an address that was typed; pages.

@@ -14,7 +14,7 @@ use actix_web::error::PayloadError;
 use actix_web::web::Payload;
 use bytes::Bytes;
 use futures_util::Stream;
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 use tokio::time::{Instant, Sleep};
 
@@ -24,14 +24,14 @@ const TICK: Duration = Duration::from_millis(250);
 /// The remaining time for which a client is waited for. Time counts only while there is nothing to
 /// do but wait: a thread or disk that is busy is not the client's fault. So time is counted in
 /// ticks, and a tick that ends late counts no more than one that ends in time.
-struct Patience {
+struct BodyPatience {
     left: Duration,
     tick: Pin<Box<Sleep>>,
 }
 
-impl Patience {
-    fn new(whole: Duration) -> Patience {
-        Patience { left: whole, tick: Box::pin(tokio::time::sleep(TICK.min(whole))) }
+impl BodyPatience {
+    fn new(whole: Duration) -> BodyPatience {
+        BodyPatience { left: whole, tick: Box::pin(tokio::time::sleep(TICK.min(whole))) }
     }
 
     /// Restores the full time, because the client has made progress.
@@ -73,8 +73,9 @@ pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -
     poll_fn(|cx| match reading.as_mut().poll(cx) {
         Poll::Ready(outcome) => Poll::Ready(outcome),
         Poll::Pending => {
-            patience.get_or_insert_with(|| Patience::new(Duration::from_secs(seconds))).poll(cx).map(|()| {
-                let message = format!("The body was not there within the {} allowed.", counted(seconds, "second"));
+            patience.get_or_insert_with(|| BodyPatience::new(Duration::from_secs(seconds))).poll(cx).map(|()| {
+                let message =
+                    format!("The body was not there within the {} allowed.", count_with_noun(seconds, "second"));
                 Err(Error::new(Code::InvalidBody, message).with_detail("limit", seconds))
             })
         }
@@ -83,26 +84,26 @@ pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -
 }
 
 /// A body that must deliver a minimum of bytes in each period in which it is waited for.
-pub struct Paced<S = Payload> {
+pub struct PacedBody<S = Payload> {
     inner: S,
     least: usize,
     stretch: Duration,
     /// The rest of the current period; `None` if there is no limit.
-    patience: Option<Patience>,
+    patience: Option<BodyPatience>,
     /// The number of bytes received in the current period.
     came: usize,
 }
 
-impl<S> Paced<S> {
+impl<S> PacedBody<S> {
     /// Requires at least `least` bytes in each `seconds`; 0 seconds set no limit.
-    pub fn new(inner: S, least: usize, seconds: u64) -> Paced<S> {
+    pub fn new(inner: S, least: usize, seconds: u64) -> PacedBody<S> {
         let stretch = Duration::from_secs(seconds);
-        let patience = (seconds > 0).then(|| Patience::new(stretch));
-        Paced { inner, least, stretch, patience, came: 0 }
+        let patience = (seconds > 0).then(|| BodyPatience::new(stretch));
+        PacedBody { inner, least, stretch, patience, came: 0 }
     }
 }
 
-impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Paced<S> {
+impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for PacedBody<S> {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -123,8 +124,11 @@ impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Paced<S> 
             // the disk.
             Poll::Pending => patience.poll(cx).map(|()| {
                 let (least, seconds) = (this.least, this.stretch.as_secs());
-                let message =
-                    format!("fewer than {} came within {}", counted(least, "byte"), counted(seconds, "second"));
+                let message = format!(
+                    "fewer than {} came within {}",
+                    count_with_noun(least, "byte"),
+                    count_with_noun(seconds, "second")
+                );
                 Some(Err(PayloadError::Io(io::Error::new(io::ErrorKind::TimedOut, message))))
             }),
         }
@@ -144,7 +148,7 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(pause)).await;
             Ok(Bytes::from(vec![0; size]))
         });
-        let body = Paced::new(Box::pin(pieces), 1000, seconds);
+        let body = PacedBody::new(Box::pin(pieces), 1000, seconds);
         body.take_while(|piece| std::future::ready(piece.is_ok())).count().await
     }
 
@@ -189,7 +193,7 @@ mod tests {
             tokio::task::yield_now().await;
             Ok(Bytes::from_static(b"x"))
         });
-        let body = Paced::new(Box::pin(pieces), 1000, 10);
+        let body = PacedBody::new(Box::pin(pieces), 1000, 10);
         assert_eq!(body.take_while(|piece| std::future::ready(piece.is_ok())).count().await, 10);
     }
 }

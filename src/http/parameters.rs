@@ -8,7 +8,7 @@
 
 /// A parameter of a header's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter<'h> {
+pub struct HeaderParameter<'h> {
     /// The name as written in the header.
     pub name: &'h str,
     /// The value, without its quotes and escapes.
@@ -19,22 +19,22 @@ pub struct Parameter<'h> {
 
 /// An iterator over the parameters of a header's value.
 #[derive(Debug)]
-pub struct Parameters<'h> {
+pub struct HeaderParameters<'h> {
     rest: &'h str,
 }
 
-impl<'h> Parameters<'h> {
+impl<'h> HeaderParameters<'h> {
     /// Splits a value into the text before the first `;`, trimmed, and the parameters.
-    pub fn of(value: &'h str) -> (&'h str, Parameters<'h>) {
+    pub fn of(value: &'h str) -> (&'h str, HeaderParameters<'h>) {
         let (main, rest) = value.split_once(';').unwrap_or((value, ""));
-        (main.trim(), Parameters { rest })
+        (main.trim(), HeaderParameters { rest })
     }
 }
 
-impl<'h> Iterator for Parameters<'h> {
+impl<'h> Iterator for HeaderParameters<'h> {
     /// A parameter, or the reason why the rest is unreadable: the end of a sentence that begins
     /// with the header's name.
-    type Item = Result<Parameter<'h>, String>;
+    type Item = Result<HeaderParameter<'h>, String>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.rest = self.rest.trim_start_matches([' ', '\t', ';']);
@@ -47,7 +47,7 @@ impl<'h> Iterator for Parameters<'h> {
     }
 }
 
-fn read_one(text: &str) -> Result<(Parameter<'_>, &str), String> {
+fn read_one(text: &str) -> Result<(HeaderParameter<'_>, &str), String> {
     let end = text.find([';', '=']).unwrap_or(text.len());
     let name = text[..end].trim();
     let Some(behind) = text[end..].strip_prefix('=') else {
@@ -60,19 +60,19 @@ fn read_one(text: &str) -> Result<(Parameter<'_>, &str), String> {
     let Some(quoted) = behind.strip_prefix('"') else {
         let end = behind.find(';').unwrap_or(behind.len());
         let value = behind[..end].trim_end().to_owned();
-        return Ok((Parameter { name, value, quoted: false }, &behind[end..]));
+        return Ok((HeaderParameter { name, value, quoted: false }, &behind[end..]));
     };
-    let (value, rest) =
-        unquoted(quoted).ok_or_else(|| format!("has the parameter `{}` without its closing `\"`", shortened(name)))?;
+    let (value, rest) = parse_quoted(quoted)
+        .ok_or_else(|| format!("has the parameter `{}` without its closing `\"`", shortened(name)))?;
     let rest = rest.trim_start_matches([' ', '\t']);
     if !rest.is_empty() && !rest.starts_with(';') {
         return Err(format!("has more than a `;` behind the quoted value of `{}`", shortened(name)));
     }
-    Ok((Parameter { name, value, quoted: true }, rest))
+    Ok((HeaderParameter { name, value, quoted: true }, rest))
 }
 
 /// Returns the value of a quoted string and the text after its closing quote; `None` without one.
-fn unquoted(text: &str) -> Option<(String, &str)> {
+fn parse_quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -100,8 +100,8 @@ mod tests {
     use super::*;
 
     fn read(value: &str) -> Result<Vec<(String, String)>, String> {
-        let pair = |parameter: Parameter<'_>| (parameter.name.to_owned(), parameter.value);
-        Parameters::of(value).1.map(|parameter| parameter.map(pair)).collect()
+        let pair = |parameter: HeaderParameter<'_>| (parameter.name.to_owned(), parameter.value);
+        HeaderParameters::of(value).1.map(|parameter| parameter.map(pair)).collect()
     }
 
     #[test]

@@ -19,11 +19,11 @@ use actix_web::body::{BodySize, BoxBody, MessageBody};
 use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
 
-use super::held::Held;
-use crate::limits::{Holder, MemoryBudget, PIECE, Purpose, Reservation, SharedReservation};
+use super::held::GuardedBody;
+use crate::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
 
 /// The way in which the bytes of a reply are counted.
-pub enum Counted<'b> {
+pub enum ReplyAccounting<'b> {
     /// Not counted, because the bytes stay in memory in any case.
     Not,
     /// Counted against the budget as long as they wait.
@@ -51,7 +51,7 @@ pub fn no_room() -> Error {
 ///
 /// # Errors
 /// `Overloaded` if too much unsent data is in memory already.
-pub fn in_pieces(response: HttpResponse, held: u64, counted: &Counted<'_>) -> Result<HttpResponse> {
+pub fn in_pieces(response: HttpResponse, held: u64, counted: &ReplyAccounting<'_>) -> Result<HttpResponse> {
     let BodySize::Sized(size) = response.body().size() else { return Ok(response) };
     if size <= PIECE as u64 {
         return Ok(response);
@@ -62,19 +62,19 @@ pub fn in_pieces(response: HttpResponse, held: u64, counted: &Counted<'_>) -> Re
         Err(stream) if held <= PIECE as u64 => return Ok(head.set_body(stream)),
         Err(stream) => {
             let taken = counted.take(held)?;
-            return Ok(head.set_body(BoxBody::new(Held::new(stream, taken))));
+            return Ok(head.set_body(BoxBody::new(GuardedBody::new(stream, taken))));
         }
     };
     let taken = counted.take(size)?;
-    Ok(head.set_body(BoxBody::new(Pieces { left: whole, _taken: taken })))
+    Ok(head.set_body(BoxBody::new(ReplyPieces { left: whole, _taken: taken })))
 }
 
-impl Counted<'_> {
+impl ReplyAccounting<'_> {
     fn take(&self, bytes: u64) -> Result<Option<Arc<Reservation>>> {
         match self {
-            Counted::Not => Ok(None),
-            Counted::Against { memory, holder, share, may_fail } => {
-                let own = memory.reservation(holder.clone(), Purpose::Replies);
+            ReplyAccounting::Not => Ok(None),
+            ReplyAccounting::Against { memory, holder, share, may_fail } => {
+                let own = memory.reservation(holder.clone(), MemoryPurpose::Replies);
                 share.reserve(bytes, own, *may_fail).map(Some).ok_or_else(no_room)
             }
         }
@@ -82,12 +82,12 @@ impl Counted<'_> {
 }
 
 /// The unsent rest of a reply.
-struct Pieces {
+struct ReplyPieces {
     left: Bytes,
     _taken: Option<Arc<Reservation>>,
 }
 
-impl MessageBody for Pieces {
+impl MessageBody for ReplyPieces {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     fn body_of(body: Vec<u8>) -> BoxBody {
-        in_pieces(HttpResponse::Ok().body(body), 0, &Counted::Not).expect("it is not counted").into_body()
+        in_pieces(HttpResponse::Ok().body(body), 0, &ReplyAccounting::Not).expect("it is not counted").into_body()
     }
 
     /// Returns the sizes of a body's pieces, and all its bytes.
@@ -144,7 +144,8 @@ mod tests {
         let (pool, holder) = (MemoryBudget::new(16 * PIECE as u64), Some(Holder::User("reader".into())));
         let bytes = Bytes::from(vec![0; 3 * PIECE]);
         let answer = |share: &SharedReservation, may_fail| {
-            let counted = Counted::Against { memory: &pool, holder: holder.clone(), share: share.clone(), may_fail };
+            let counted =
+                ReplyAccounting::Against { memory: &pool, holder: holder.clone(), share: share.clone(), may_fail };
             in_pieces(HttpResponse::Ok().body(bytes.clone()), 0, &counted)
         };
         let share = SharedReservation::default();
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(pool.reserved(), 6 * PIECE as u64);
         drop((readers, change));
         assert_eq!(pool.reserved(), 0);
-        let small = Counted::Against {
+        let small = ReplyAccounting::Against {
             memory: &MemoryBudget::new(0),
             holder,
             share: SharedReservation::default(),

@@ -26,20 +26,20 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, poll};
 use stet_actors::error::{Code, Error};
 
-use super::intake::Queue;
+use super::intake::RequestQueue;
 
 /// A request's position in its connection's pipeline.
-pub struct Turn {
-    queue: Rc<Queue>,
-    place: Place,
+pub struct PipelineSlot {
+    queue: Rc<RequestQueue>,
+    place: PipelinePosition,
     is_change: bool,
     /// Whether the client wants the connection to be closed after the reply.
     is_last: bool,
-    body: Option<Body>,
+    body: Option<PipelineBody>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PipelinePosition {
     /// The previous reply, if any, came first, or both requests are reads.
     InOrder,
     /// A change that was read before the reply to an earlier request was ready.
@@ -48,34 +48,34 @@ enum Place {
     BehindTheLast,
 }
 
-impl Turn {
+impl PipelineSlot {
     /// Begins the turn of a request, and keeps access to the request's body.
-    pub(super) fn begin(request: &mut Request, queue: Rc<Queue>) -> Turn {
+    pub(super) fn begin(request: &mut Request, queue: Rc<RequestQueue>) -> PipelineSlot {
         let is_change = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
         let place = match () {
-            () if queue.is_closing() => Place::BehindTheLast,
-            () if is_change && queue.next_was_ahead() => Place::ChangeAhead,
-            () => Place::InOrder,
+            () if queue.is_closing() => PipelinePosition::BehindTheLast,
+            () if is_change && queue.next_was_ahead() => PipelinePosition::ChangeAhead,
+            () => PipelinePosition::InOrder,
         };
         let is_last = request.head().connection_type() == ConnectionType::Close;
         let is_chunked = request.chunked().unwrap_or(false);
         let body = match request.take_payload() {
             Payload::H1 { payload } => {
                 let shared = Rc::new(RefCell::new(Some(payload)));
-                *request.payload() = Payload::Stream { payload: Box::pin(Incoming(shared.clone())) };
-                Some(Body { shared, is_chunked })
+                *request.payload() = Payload::Stream { payload: Box::pin(PipelineBodyStream(shared.clone())) };
+                Some(PipelineBody { shared, is_chunked })
             }
             other => {
                 *request.payload() = other;
                 None
             }
         };
-        Turn { queue, place, is_change, is_last, body }
+        PipelineSlot { queue, place, is_change, is_last, body }
     }
 
     /// Reports whether the request comes after a reply that closes the connection.
     pub fn is_behind_the_last(&self) -> bool {
-        self.place == Place::BehindTheLast
+        self.place == PipelinePosition::BehindTheLast
     }
 
     /// Refuses a change that was sent ahead.
@@ -83,7 +83,7 @@ impl Turn {
     /// # Errors
     /// `Overloaded`.
     pub fn check(&self) -> Result<(), Error> {
-        if self.place != Place::ChangeAhead {
+        if self.place != PipelinePosition::ChangeAhead {
             return Ok(());
         }
         let message = "The change was sent before the reply to the request before it had come, and was not carried out: send it again.";
@@ -108,7 +108,7 @@ impl Turn {
         let says_close = response.head().connection_type() == ConnectionType::Close;
         let closes = self.is_last
             || says_close
-            || self.place == Place::ChangeAhead
+            || self.place == PipelinePosition::ChangeAhead
             || (self.is_change && is_ahead)
             || body_closes;
         if closes {
@@ -120,12 +120,12 @@ impl Turn {
 }
 
 /// The body of a request. Its call reads it, and the rest is examined after the call.
-struct Body {
+struct PipelineBody {
     shared: Rc<RefCell<Option<h1::Payload>>>,
     is_chunked: bool,
 }
 
-impl Body {
+impl PipelineBody {
     /// Reports whether the library closes the connection because of the body: it does not wait for
     /// the missing part of a body of announced length.
     async fn closes(&self) -> bool {
@@ -147,9 +147,9 @@ impl Body {
 }
 
 /// The body as the call reads it.
-struct Incoming(Rc<RefCell<Option<h1::Payload>>>);
+struct PipelineBodyStream(Rc<RefCell<Option<h1::Payload>>>);
 
-impl Stream for Incoming {
+impl Stream for PipelineBodyStream {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -2,7 +2,7 @@
 //! without data that the client knows or does not need. `handling=strict` refuses unknown names
 //! ([`super::unknown_names`]).
 //!
-//! A handler whose reply may be short returns a [`Preferred`], and the OpenAPI document shows that.
+//! A handler whose reply may be short returns a [`PreferredReply`], and the OpenAPI document shows that.
 //! A short reply has its own media type, so that `application/json` always means the full reply.
 
 use std::marker::PhantomData;
@@ -10,13 +10,13 @@ use std::marker::PhantomData;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use stet_actors::error::Result;
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 
 use super::call::Call;
 use super::etag::ETag;
-use super::minimal::{Minimal, MinimalItem};
-use super::reply::{Answer, Enveloped, Json, Reply};
-use crate::json::{Changed, TypeOf, type_of};
+use super::minimal::{MinimalItem, MinimalReply};
+use super::reply::{EnvelopedReply, HandlerAnswer, Json, Reply};
+use crate::json::{ChangeAnswer, TypeOf, type_of};
 use crate::limits::offload;
 
 /// The request header.
@@ -25,34 +25,34 @@ pub(super) const PREFER: &str = "prefer";
 pub(super) const APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// The answer to a change: a `T`, or a short reply if the client prefers it.
-pub struct Preferred<T> {
+pub struct PreferredReply<T> {
     reply: Reply,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T> Preferred<T> {
-    fn new(reply: Reply) -> Preferred<T> {
-        Preferred { reply, of: PhantomData }
+impl<T> PreferredReply<T> {
+    fn new(reply: Reply) -> PreferredReply<T> {
+        PreferredReply { reply, of: PhantomData }
     }
 
     /// Converts the answer into one of several types that a handler may return.
-    pub fn among<U: From<T>>(self) -> Preferred<U> {
-        Preferred::new(self.reply)
+    pub fn among<U: From<T>>(self) -> PreferredReply<U> {
+        PreferredReply::new(self.reply)
     }
 
     /// Converts the answer into one for objects that may be removed before the reply is rendered.
-    pub fn shown<G>(self) -> Preferred<Changed<T, G>> {
-        Preferred::new(self.reply)
+    pub fn shown<G>(self) -> PreferredReply<ChangeAnswer<T, G>> {
+        PreferredReply::new(self.reply)
     }
 }
 
-impl<T: JsonSchema> From<Json<T>> for Preferred<T> {
-    fn from(whole: Json<T>) -> Preferred<T> {
-        Preferred::new(whole.into_reply())
+impl<T: JsonSchema> From<Json<T>> for PreferredReply<T> {
+    fn from(whole: Json<T>) -> PreferredReply<T> {
+        PreferredReply::new(whole.into_reply())
     }
 }
 
-impl<T: JsonSchema> Answer for Preferred<T> {
+impl<T: JsonSchema> HandlerAnswer for PreferredReply<T> {
     const SCHEMA: Option<TypeOf> = Some(type_of::<T>);
     const MAY_BE_MINIMAL: bool = true;
 
@@ -70,33 +70,38 @@ impl Call {
     /// Returns the short reply for that id in its current state, if the client prefers it.
     ///
     /// # Errors
-    /// The errors of [`Enveloped::of`].
-    pub fn minimal<T>(&self, id: impl ToString, state: Tag) -> Result<Option<Preferred<T>>> {
+    /// The errors of [`EnvelopedReply::of`].
+    pub fn minimal<T>(&self, id: impl ToString, state: RevisionTag) -> Result<Option<PreferredReply<T>>> {
         if !self.prefers_minimal() {
             return Ok(None);
         }
-        Ok(Some(short(Enveloped::of(&Minimal::of(id, state), 0)?, state)))
+        Ok(Some(short_reply(EnvelopedReply::of(&MinimalReply::of(id, state), 0)?, state)))
     }
 
     /// Returns the short reply for a drawer and some of its items, if the client prefers it. There
     /// may be thousands of items.
     ///
     /// # Errors
-    /// The errors of [`Enveloped::of`].
-    pub async fn minimal_with<T>(&self, state: Tag, items: Vec<MinimalItem>) -> Result<Option<Preferred<T>>> {
+    /// The errors of [`EnvelopedReply::of`].
+    pub async fn minimal_with<T>(
+        &self,
+        state: RevisionTag,
+        items: Vec<MinimalItem>,
+    ) -> Result<Option<PreferredReply<T>>> {
         if !self.prefers_minimal() {
             return Ok(None);
         }
         let bytes = items.len() * MinimalItem::BYTES;
         let made =
-            offload::offload_if_large(bytes, move || Enveloped::of(&Minimal::with_items(items, state), 0)).await??;
-        Ok(Some(short(made, state)))
+            offload::offload_if_large(bytes, move || EnvelopedReply::of(&MinimalReply::with_items(items, state), 0))
+                .await??;
+        Ok(Some(short_reply(made, state)))
     }
 }
 
-fn short<T>(minimal: Enveloped<Minimal>, state: Tag) -> Preferred<T> {
+fn short_reply<T>(minimal: EnvelopedReply<MinimalReply>, state: RevisionTag) -> PreferredReply<T> {
     let reply = Reply::minimal(minimal).with_etag(ETag::new(state, "minimal"));
-    Preferred::new(reply.with_header(APPLIED, HeaderValue::from_static("return=minimal")))
+    PreferredReply::new(reply.with_header(APPLIED, HeaderValue::from_static("return=minimal")))
 }
 
 /// Reports whether the client prefers `return=minimal`.

@@ -9,10 +9,10 @@ use serde_json::json;
 use stet_actors::error::Result;
 use stet_actors::store::Health;
 
-use super::app::{App, Stage};
+use super::app::{App, ServerStage};
 use super::kept_text::KeptText;
 use super::openapi;
-use crate::documents::{self, Page};
+use crate::documents::{self, DocumentPage};
 use crate::limits::offload::offload_at_once;
 
 /// A request outside the endpoints.
@@ -20,7 +20,7 @@ use crate::limits::offload::offload_at_once;
 pub enum Probe {
     /// A redirect to the documentation, at this address relative to the request's.
     Documents(&'static str),
-    Document(&'static Page),
+    Document(&'static DocumentPage),
     Health,
     Readiness,
     Metrics,
@@ -67,7 +67,7 @@ fn redirect(address: &'static str) -> HttpResponse {
 }
 
 /// Returns a page of the documentation.
-fn document(page: &'static Page) -> HttpResponse {
+fn document(page: &'static DocumentPage) -> HttpResponse {
     let policy = (header::CONTENT_SECURITY_POLICY, documents::POLICY);
     let mut response = HttpResponse::Ok();
     response.content_type(page.media_type).insert_header(policy);
@@ -86,7 +86,7 @@ async fn openapi(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
 /// Reports the health of the process. Only a closed store makes it unhealthy, because only a
 /// restart can repair that.
 fn health(app: &App) -> HttpResponse {
-    if app.stage() == Stage::Ready && app.repository.health() == Health::Closed {
+    if app.stage() == ServerStage::Ready && app.repository.health() == Health::Closed {
         return HttpResponse::ServiceUnavailable().json(json!({ "status": "broken", "why": "the store is closed" }));
     }
     HttpResponse::Ok().json(json!({ "status": "ok" }))
@@ -97,7 +97,7 @@ fn health(app: &App) -> HttpResponse {
 const STALLED_MS: u64 = 10_000;
 
 /// The state of the store: a word for metrics, and a sentence for people if something is wrong.
-struct Standing {
+struct StoreCondition {
     word: &'static str,
     why: Option<String>,
     /// Whether changes are carried out, or may succeed at the next attempt.
@@ -106,10 +106,10 @@ struct Standing {
     waits_ms: u64,
 }
 
-/// The possible words of a [`Standing`].
+/// The possible words of a [`StoreCondition`].
 const WORDS: [&str; 6] = ["ok", "full", "lagging", "failing", "stalled", "closed"];
 
-fn standing(app: &App) -> Standing {
+fn store_condition(app: &App) -> StoreCondition {
     let repository = &app.repository;
     let since_ms = repository.backlog().since_ms;
     let waits_ms = since_ms.map_or(0, |since| repository.clock().now_ms().saturating_sub(since));
@@ -123,7 +123,7 @@ fn standing(app: &App) -> Standing {
         Health::Lagging(_) => ("lagging", Some("checkpoints fail: changes stay in the journal".to_owned()), true),
         Health::Ok => ("ok", None, true),
     };
-    Standing { word, why, serves, waits_ms }
+    StoreCondition { word, why, serves, waits_ms }
 }
 
 /// Reports whether the server should get requests: not while it starts or drains, nor after the
@@ -131,10 +131,10 @@ fn standing(app: &App) -> Standing {
 /// find that there is room again.
 fn readiness(app: &App) -> HttpResponse {
     let (serves, why) = match app.stage() {
-        Stage::Starting => (false, Some("starting".to_owned())),
-        Stage::Draining => (false, Some("draining".to_owned())),
-        Stage::Ready => {
-            let Standing { serves, why, .. } = standing(app);
+        ServerStage::Starting => (false, Some("starting".to_owned())),
+        ServerStage::Draining => (false, Some("draining".to_owned())),
+        ServerStage::Ready => {
+            let StoreCondition { serves, why, .. } = store_condition(app);
             (serves, why)
         }
     };
@@ -151,7 +151,7 @@ async fn metrics(app: &Arc<App>, http: &HttpRequest) -> Result<HttpResponse> {
     let made_of = app.clone();
     let text = app.shown_metrics.made(move || {
         let app = made_of;
-        let Standing { word, waits_ms, .. } = standing(&app);
+        let StoreCondition { word, waits_ms, .. } = store_condition(&app);
         for known in WORDS {
             metrics::gauge!("stet_store_state", "state" => known).set(f64::from(u8::from(known == word)));
         }

@@ -14,7 +14,7 @@ use super::etag::ETag;
 
 /// The part of a content to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequestedRange {
     /// All bytes.
     Whole,
     /// The bytes from the first to the last, both included; they exist.
@@ -30,13 +30,13 @@ pub enum Wanted {
 
 /// Returns the part that a GET with these headers requests from `size` bytes with this tag.
 /// `modified` is their `Last-Modified` in epoch seconds, if there is one.
-pub fn wanted(headers: &HeaderMap, size: u64, tag: &ETag, modified: Option<u64>) -> Wanted {
+pub fn requested_range(headers: &HeaderMap, size: u64, tag: &ETag, modified: Option<u64>) -> RequestedRange {
     let mut ranges = headers.get_all(RANGE).filter_map(|value| value.to_str().ok());
-    let (Some(range), None) = (ranges.next(), ranges.next()) else { return Wanted::Whole };
+    let (Some(range), None) = (ranges.next(), ranges.next()) else { return RequestedRange::Whole };
     if !still_holds(headers, tag, modified) {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     }
-    part(range, size)
+    select_part(range, size)
 }
 
 /// Reports whether the client has the beginning of exactly this content. A request that names no
@@ -60,13 +60,13 @@ pub fn date_of(seconds: u64) -> HttpDate {
     (std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds)).into()
 }
 
-fn part(range: &str, size: u64) -> Wanted {
-    let Some(spec) = spec(range) else { return Wanted::Whole };
+fn select_part(range: &str, size: u64) -> RequestedRange {
+    let Some(spec) = spec(range) else { return RequestedRange::Whole };
     match (spec.to_satisfiable_range(size), spec) {
-        (Some((first, last)), _) => Wanted::Part { first, last },
+        (Some((first, last)), _) => RequestedRange::Part { first, last },
         // The last bytes of an empty content are the whole content.
-        (None, ByteRangeSpec::Last(1..)) => Wanted::Whole,
-        (None, _) => Wanted::Nothing,
+        (None, ByteRangeSpec::Last(1..)) => RequestedRange::Whole,
+        (None, _) => RequestedRange::Nothing,
     }
 }
 
@@ -101,21 +101,21 @@ mod tests {
 
     use super::*;
 
-    fn asked(range: &str, size: u64) -> Wanted {
+    fn asked(range: &str, size: u64) -> RequestedRange {
         with(&[("range", range)], size)
     }
 
-    fn with(lines: &[(&str, &str)], size: u64) -> Wanted {
+    fn with(lines: &[(&str, &str)], size: u64) -> RequestedRange {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             let name = actix_web::http::header::HeaderName::try_from(*name).unwrap();
             headers.append(name, HeaderValue::from_str(value).unwrap());
         }
-        wanted(&headers, size, &ETag::of_bytes("a"), Some(1_700_000_000))
+        requested_range(&headers, size, &ETag::of_bytes("a"), Some(1_700_000_000))
     }
 
-    fn bytes(first: u64, last: u64) -> Wanted {
-        Wanted::Part { first, last }
+    fn bytes(first: u64, last: u64) -> RequestedRange {
+        RequestedRange::Part { first, last }
     }
 
     #[test]
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn a_range_without_a_byte_in_it_is_told_from_one_that_is_none() {
         for range in ["bytes=10-", "bytes=10-12", "bytes=99999999999999999999999-", "bytes=-0"] {
-            assert_eq!(asked(range, 10), Wanted::Nothing, "{range}");
+            assert_eq!(asked(range, 10), RequestedRange::Nothing, "{range}");
         }
-        assert_eq!(asked("bytes=0-", 0), Wanted::Nothing);
-        assert_eq!(asked("bytes=-1", 0), Wanted::Whole);
+        assert_eq!(asked("bytes=0-", 0), RequestedRange::Nothing);
+        assert_eq!(asked("bytes=-1", 0), RequestedRange::Whole);
         for range in [
             "",
             "bytes",
@@ -161,10 +161,10 @@ mod tests {
             "lines=0-1",
             "=0-1",
         ] {
-            assert_eq!(asked(range, 10), Wanted::Whole, "{range}");
+            assert_eq!(asked(range, 10), RequestedRange::Whole, "{range}");
         }
-        assert_eq!(with(&[("range", "bytes=0-1"), ("range", "bytes=2-3")], 10), Wanted::Whole);
-        assert_eq!(with(&[], 10), Wanted::Whole);
+        assert_eq!(with(&[("range", "bytes=0-1"), ("range", "bytes=2-3")], 10), RequestedRange::Whole);
+        assert_eq!(with(&[], 10), RequestedRange::Whole);
     }
 
     #[test]
@@ -175,9 +175,9 @@ mod tests {
         assert_eq!(of("Tue, 14 Nov 2023 22:13:20 GMT"), bytes(0, 1));
         let others = [&format!("W/{tag}"), "\"7-0\"", "Tue, 14 Nov 2023 22:13:21 GMT", "yesterday", ""];
         for state in others {
-            assert_eq!(of(state), Wanted::Whole, "{state}");
+            assert_eq!(of(state), RequestedRange::Whole, "{state}");
         }
         // The same for a range without bytes.
-        assert_eq!(with(&[("range", "bytes=10-"), ("if-range", "\"7-0\"")], 10), Wanted::Whole);
+        assert_eq!(with(&[("range", "bytes=10-"), ("if-range", "\"7-0\"")], 10), RequestedRange::Whole);
     }
 }

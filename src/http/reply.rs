@@ -14,12 +14,12 @@ use futures_util::{FutureExt, Stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Error;
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
-use super::minimal::Minimal;
-use crate::json::{Changed, Ready, TypeOf, With, type_of, unserialisable};
+use super::minimal::MinimalReply;
+use crate::json::{ChangeAnswer, JoinedMembers, ReadyJson, TypeOf, type_of, unserialisable};
 use crate::limits::SharedReservation;
 use crate::limits::offload;
 
@@ -27,11 +27,11 @@ use crate::limits::offload;
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;
 
 /// The result type of a handler.
-pub trait Answer {
+pub trait HandlerAnswer {
     /// The schema of the body; `None` if that is not JSON.
     const SCHEMA: Option<TypeOf>;
 
-    /// Whether the reply may be a [`Minimal`] instead, if the client prefers that.
+    /// Whether the reply may be a [`MinimalReply`] instead, if the client prefers that.
     const MAY_BE_MINIMAL: bool = false;
 
     /// Converts the answer into a reply.
@@ -41,7 +41,7 @@ pub trait Answer {
 /// The reply to a successful call.
 pub struct Reply {
     /// The body.
-    pub(super) content: Content,
+    pub(super) content: ReplyBody,
     /// The ETag.
     pub(super) etag: Option<ETag>,
     /// Further headers.
@@ -54,11 +54,11 @@ pub struct Reply {
 }
 
 /// The body of a reply.
-pub(super) enum Content {
+pub(super) enum ReplyBody {
     /// JSON: with its envelope on v3, its `result` alone on the older surface.
-    Json(Body),
+    Json(EnvelopedBytes),
     /// The short form that the client prefers, with the same rule for the envelope.
-    Minimal(Body),
+    Minimal(EnvelopedBytes),
     /// JSON that is rendered while it is sent, with or without its envelope as the endpoint
     /// requires.
     Listing(BodyStream),
@@ -66,7 +66,7 @@ pub(super) enum Content {
     Text(&'static str, String),
     /// Bytes of the given media type, with their number.
     Stream(String, u64, BodyStream),
-    /// A part of such bytes, with the value of `Content-Range`: 206.
+    /// A part of such bytes, with the value of `ReplyBody-Range`: 206.
     Part(String, u64, BodyStream, HeaderValue),
     /// A file of the given media type.
     File(&'static str, Bytes),
@@ -82,23 +82,23 @@ pub(super) enum Content {
 }
 
 impl Reply {
-    fn new(content: Content) -> Reply {
+    fn new(content: ReplyBody) -> Reply {
         Reply { content, etag: None, headers: Vec::new(), held: 0, unchanged: false }
     }
 
     /// Creates a plain text.
     pub fn text(text: impl Into<String>) -> Reply {
-        Reply::new(Content::Text("text/plain;charset=utf-8", text.into()))
+        Reply::new(ReplyBody::Text("text/plain;charset=utf-8", text.into()))
     }
 
     /// Creates a reply of `size` bytes of that media type.
     pub fn stream(media_type: String, size: u64, bytes: BodyStream) -> Reply {
-        Reply::new(Content::Stream(media_type, size, bytes))
+        Reply::new(ReplyBody::Stream(media_type, size, bytes))
     }
 
-    /// Creates a reply with a part of such bytes; `range` is the value of `Content-Range`.
+    /// Creates a reply with a part of such bytes; `range` is the value of `ReplyBody-Range`.
     pub fn part(media_type: String, size: u64, bytes: BodyStream, range: HeaderValue) -> Reply {
-        Reply::new(Content::Part(media_type, size, bytes, range))
+        Reply::new(ReplyBody::Part(media_type, size, bytes, range))
     }
 
     /// Creates an XML document.
@@ -108,28 +108,28 @@ impl Reply {
 
     /// Creates a file of that media type.
     pub(super) fn file(media_type: &'static str, bytes: Bytes) -> Reply {
-        Reply::new(Content::File(media_type, bytes))
+        Reply::new(ReplyBody::File(media_type, bytes))
     }
 
     /// Creates a file that is rendered while it is sent.
     pub(super) fn made(media_type: &'static str, bytes: BodyStream) -> Reply {
-        Reply::new(Content::Made(media_type, bytes))
+        Reply::new(ReplyBody::Made(media_type, bytes))
     }
 
     /// Creates a stream of server-sent events that lasts until the client disconnects.
     pub fn events(events: BodyStream) -> Reply {
-        Reply::new(Content::Events(events))
+        Reply::new(ReplyBody::Events(events))
     }
 
     /// Creates the 304 in place of a text that the client has already
     /// ([`Call::has`](super::call::Call::has)).
     pub fn not_modified(etag: ETag) -> Reply {
-        Reply::new(Content::NotModified("text/plain")).with_etag(etag)
+        Reply::new(ReplyBody::NotModified("text/plain")).with_etag(etag)
     }
 
     /// Creates the 304 in place of a picture that the client has already.
     pub fn picture_not_modified(etag: ETag) -> Reply {
-        Reply::new(Content::NotModified("image/jpeg")).with_etag(etag)
+        Reply::new(ReplyBody::NotModified("image/jpeg")).with_etag(etag)
     }
 
     /// States whether the client has this complete reply already, and the response is a 304.
@@ -141,17 +141,17 @@ impl Reply {
 
     /// Creates JSON that is rendered while it is sent.
     pub(super) fn listing(json: BodyStream) -> Reply {
-        Reply::new(Content::Listing(json))
+        Reply::new(ReplyBody::Listing(json))
     }
 
     /// Creates the short reply that the client prefers.
-    pub(super) fn minimal(minimal: Enveloped<Minimal>) -> Reply {
-        Reply::new(Content::Minimal(minimal.body))
+    pub(super) fn minimal(minimal: EnvelopedReply<MinimalReply>) -> Reply {
+        Reply::new(ReplyBody::Minimal(minimal.body))
     }
 
     /// Creates the kept reply to an earlier attempt of the call.
     pub(super) fn kept(reply: Arc<KeptReply>) -> Reply {
-        Reply::new(Content::Kept(reply))
+        Reply::new(ReplyBody::Kept(reply))
     }
 
     /// States how many bytes a streamed body keeps in memory until it has been sent.
@@ -164,7 +164,7 @@ impl Reply {
     /// Returns the reservation shared by all clients that get these bytes.
     pub(super) fn share(&self) -> SharedReservation {
         match &self.content {
-            Content::Json(body) => body.share(),
+            ReplyBody::Json(body) => body.share(),
             _ => SharedReservation::default(),
         }
     }
@@ -184,7 +184,7 @@ impl Reply {
     }
 }
 
-impl Answer for Reply {
+impl HandlerAnswer for Reply {
     const SCHEMA: Option<TypeOf> = None;
 
     fn into_reply(self) -> Reply {
@@ -207,27 +207,27 @@ impl<T> Json<T> {
     /// Serialises a result.
     ///
     /// # Errors
-    /// The errors of [`Enveloped::of`].
+    /// The errors of [`EnvelopedReply::of`].
     pub fn of(result: &T) -> Result<Json<T>, Error>
     where
         T: Serialize,
     {
-        Enveloped::of(result, 0).map(Json::from)
+        EnvelopedReply::of(result, 0).map(Json::from)
     }
 
     /// Serialises a result of about `bytes` bytes. Its ETag is derived from its JSON and the
     /// revision of the object that it shows. Megabytes are serialised and hashed on another thread.
     ///
     /// # Errors
-    /// The errors of [`offload::offload_if_large`] and [`Enveloped::of`].
-    pub async fn tagged(result: T, bytes: usize, of: Tag) -> Result<Json<T>, Error>
+    /// The errors of [`offload::offload_if_large`] and [`EnvelopedReply::of`].
+    pub async fn tagged(result: T, bytes: usize, of: RevisionTag) -> Result<Json<T>, Error>
     where
         T: Serialize + Send + 'static,
     {
         let made = offload::offload_if_large(bytes, move || {
-            let whole = Enveloped::of(&result, bytes)?;
+            let whole = EnvelopedReply::of(&result, bytes)?;
             let tag = whole.tag(of);
-            Ok::<(Enveloped<T>, ETag), Error>((whole, tag))
+            Ok::<(EnvelopedReply<T>, ETag), Error>((whole, tag))
         });
         let (whole, tag) = made.await??;
         Ok(Json::from(whole).with_etag(tag))
@@ -236,7 +236,7 @@ impl<T> Json<T> {
     /// Builds and serialises a result of about `bytes` bytes, on another thread if it is large.
     ///
     /// # Errors
-    /// The errors of [`offload::offload_if_large`], `make` and [`Enveloped::of`].
+    /// The errors of [`offload::offload_if_large`], `make` and [`EnvelopedReply::of`].
     pub fn made(
         bytes: usize,
         make: impl FnOnce() -> Result<T, Error> + Send + 'static,
@@ -244,7 +244,7 @@ impl<T> Json<T> {
     where
         T: Serialize + 'static,
     {
-        let made = offload::offload_if_large(bytes, move || Enveloped::of(&make()?, bytes));
+        let made = offload::offload_if_large(bytes, move || EnvelopedReply::of(&make()?, bytes));
         made.map(|made| made?.map(Json::from))
     }
 
@@ -273,26 +273,26 @@ impl<T> Json<T> {
     }
 
     /// Converts the answer into one for objects that may be removed before the reply is rendered.
-    pub fn shown<G>(self) -> Json<Changed<T, G>> {
-        // The JSON of `Changed::Shown` is that of its content.
+    pub fn shown<G>(self) -> Json<ChangeAnswer<T, G>> {
+        // The JSON of `ChangeAnswer::Shown` is that of its content.
         Json::new(self.reply)
     }
 
     /// Returns the JSON of the result, for tests.
     #[cfg(test)]
     pub fn result(&self) -> serde_json::Value {
-        let Content::Json(body) = &self.reply.content else { panic!("there is no body") };
+        let ReplyBody::Json(body) = &self.reply.content else { panic!("there is no body") };
         serde_json::from_slice(&body.bare()).expect("it is JSON")
     }
 }
 
-impl<T> From<Enveloped<T>> for Json<T> {
-    fn from(enveloped: Enveloped<T>) -> Json<T> {
-        Json::new(Reply::new(Content::Json(enveloped.body)))
+impl<T> From<EnvelopedReply<T>> for Json<T> {
+    fn from(enveloped: EnvelopedReply<T>) -> Json<T> {
+        Json::new(Reply::new(ReplyBody::Json(enveloped.body)))
     }
 }
 
-impl<T: JsonSchema> Answer for Json<T> {
+impl<T: JsonSchema> HandlerAnswer for Json<T> {
     const SCHEMA: Option<TypeOf> = Some(type_of::<T>);
 
     fn into_reply(self) -> Reply {
@@ -303,28 +303,28 @@ impl<T: JsonSchema> Answer for Json<T> {
 /// The envelope of every v3 reply to a successful call. Failures have a
 /// [`super::error::FailureEnvelope`].
 #[derive(Serialize)]
-struct Envelope<R> {
+struct ReplyEnvelope<R> {
     status: &'static str,
     result: R,
 }
 
 /// Wraps a result in the envelope of a successful call.
 pub(super) fn envelope<R: Serialize>(result: R) -> impl Serialize {
-    Envelope { status: "success", result }
+    ReplyEnvelope { status: "success", result }
 }
 
-/// The text before and after the `result` of a successful [`Envelope`].
+/// The text before and after the `result` of a successful [`ReplyEnvelope`].
 pub(super) const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":", b"}");
 
 /// The JSON of a result in its envelope.
 #[derive(Clone)]
-pub(super) struct Body {
+pub(super) struct EnvelopedBytes {
     bytes: Bytes,
     /// The reservation shared by all clients that get these bytes.
     share: SharedReservation,
 }
 
-impl Body {
+impl EnvelopedBytes {
     /// Returns the JSON with its envelope.
     pub(super) fn whole(self) -> Bytes {
         self.bytes
@@ -344,35 +344,38 @@ impl Body {
 
 /// The JSON of a `T` in its envelope, which may be sent any number of times. A clone shares the
 /// bytes.
-pub struct Enveloped<T> {
-    body: Body,
+pub struct EnvelopedReply<T> {
+    body: EnvelopedBytes,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T> Enveloped<T> {
-    pub(super) fn new(mut whole: Vec<u8>) -> Enveloped<T> {
+impl<T> EnvelopedReply<T> {
+    pub(super) fn new(mut whole: Vec<u8>) -> EnvelopedReply<T> {
         debug_assert!(whole.starts_with(AROUND.0) && whole.ends_with(AROUND.1), "it stands in its envelope");
         // It may be cached, so unused memory is released.
         let unused = whole.capacity() - whole.len();
         if unused > 4096 && unused > whole.len() / 8 {
             whole.shrink_to_fit();
         }
-        Enveloped { body: Body { bytes: whole.into(), share: SharedReservation::default() }, of: PhantomData }
+        EnvelopedReply {
+            body: EnvelopedBytes { bytes: whole.into(), share: SharedReservation::default() },
+            of: PhantomData,
+        }
     }
 
-    /// Serialises a result. `bytes` is the approximate length of the [`Ready`] texts in it, 0 if
+    /// Serialises a result. `bytes` is the approximate length of the [`ReadyJson`] texts in it, 0 if
     /// unknown.
     ///
     /// # Errors
     /// None for the types of endpoints: texts, numbers, lists and maps with text keys.
-    pub fn of(result: &T, bytes: usize) -> Result<Enveloped<T>, Error>
+    pub fn of(result: &T, bytes: usize) -> Result<EnvelopedReply<T>, Error>
     where
         T: Serialize,
     {
         // There is room for a record, so that the bytes need not move while they grow.
         let mut whole = Vec::with_capacity(bytes + 2048);
         serde_json::to_writer(&mut whole, &envelope(result)).map_err(|error| unserialisable(&error))?;
-        Ok(Enveloped::new(whole))
+        Ok(EnvelopedReply::new(whole))
     }
 
     /// Returns the length of the JSON in bytes.
@@ -381,29 +384,29 @@ impl<T> Enveloped<T> {
     }
 
     /// Returns the ETag for the revision of the shown object.
-    pub fn tag(&self, of: Tag) -> ETag {
+    pub fn tag(&self, of: RevisionTag) -> ETag {
         ETag::new(of, &*self.body.bytes)
     }
 }
 
-impl<T, M: Serialize> Enveloped<With<T, M>> {
+impl<T, M: Serialize> EnvelopedReply<JoinedMembers<T, M>> {
     /// Joins a base that is serialised already with further members.
     ///
     /// # Errors
-    /// The errors of [`Enveloped::of`].
-    pub fn with(base: &Ready<T>, more: &M) -> Result<Enveloped<With<T, M>>, Error> {
+    /// The errors of [`EnvelopedReply::of`].
+    pub fn with(base: &ReadyJson<T>, more: &M) -> Result<EnvelopedReply<JoinedMembers<T, M>>, Error> {
         let (before, after) = AROUND;
         let mut whole = Vec::with_capacity(before.len() + base.text().len() + 64);
         whole.extend_from_slice(before);
-        With::write(base, more, &mut whole)?;
+        JoinedMembers::write(base, more, &mut whole)?;
         whole.extend_from_slice(after);
-        Ok(Enveloped::new(whole))
+        Ok(EnvelopedReply::new(whole))
     }
 }
 
-impl<T> Clone for Enveloped<T> {
+impl<T> Clone for EnvelopedReply<T> {
     fn clone(&self) -> Self {
-        Enveloped { body: self.body.clone(), of: PhantomData }
+        EnvelopedReply { body: self.body.clone(), of: PhantomData }
     }
 }
 
@@ -440,7 +443,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_result_is_tagged_on_another_thread_as_it_would_be_here() {
-        let of = Tag::of(&Record::new(
+        let of = RevisionTag::of(&Record::new(
             Loid::new(DatabaseId::FIRST, 7),
             "a",
             "Story",
@@ -450,7 +453,7 @@ mod tests {
         ));
         for (bytes, is_here) in [(10, true), (offload::LARGE_TEXT, false)] {
             let text = "x".repeat(bytes);
-            let wanted = Enveloped::of(&text, bytes).expect("it can be serialised").tag(of);
+            let wanted = EnvelopedReply::of(&text, bytes).expect("it can be serialised").tag(of);
             let thread = Arc::default();
             let tagged = Json::tagged(Threaded { text, thread: Arc::clone(&thread) }, bytes, of).await;
             assert_eq!(tagged.expect("there is a turn").reply.etag.expect("it has one").value(), wanted.value());
@@ -461,7 +464,7 @@ mod tests {
     #[test]
     fn a_result_stands_in_its_envelope_and_alone() {
         for count in [0, 12_345] {
-            let enveloped = Enveloped::of(&Count { count }, 0).expect("it can be serialised");
+            let enveloped = EnvelopedReply::of(&Count { count }, 0).expect("it can be serialised");
             let bare: serde_json::Value = serde_json::from_slice(&enveloped.body.bare()).expect("it is JSON");
             let whole: serde_json::Value = serde_json::from_slice(&enveloped.body.whole()).expect("it is JSON");
             assert_eq!((&whole["status"], &whole["result"]), (&json!("success"), &bare));
@@ -471,10 +474,11 @@ mod tests {
 
     #[test]
     fn what_is_ready_is_sent_as_the_whole_would_be() {
-        let ready = Ready::of(&Count { count: 1 }).expect("it can be serialised");
+        let ready = ReadyJson::of(&Count { count: 1 }).expect("it can be serialised");
         let more = Revision { revision: 2 };
-        let joined = Enveloped::with(&ready, &more).expect("it can be serialised");
-        let whole = Enveloped::of(&With { base: Count { count: 1 }, more }, 0).expect("it can be serialised");
+        let joined = EnvelopedReply::with(&ready, &more).expect("it can be serialised");
+        let whole =
+            EnvelopedReply::of(&JoinedMembers { base: Count { count: 1 }, more }, 0).expect("it can be serialised");
         assert_eq!(joined.body.whole(), whole.body.whole());
     }
 }

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use percent_encoding::percent_decode_str;
 use smallvec::SmallVec;
 use stet_actors::error::Error;
-use stet_actors::id::Source;
+use stet_actors::id::ObjectSource;
 
-use super::route::{Kind, PathParam, Route, Verb};
+use super::route::{ParameterKind, PathParam, Route, Verb};
 
 /// The endpoints by their paths, in one tree per method. If a method has both, a fixed path takes
 /// precedence over a parameter; if not, it does not hide the parameter's.
@@ -32,7 +32,7 @@ const LONGEST_COMPARED: usize = 64;
 
 /// The probable meaning of a path that leads to no endpoint.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Hint {
+pub enum RouteHint {
     /// The path with `%2F` in place of slashes within the path of an object.
     Slashes(String),
     /// The path with one fixed word corrected.
@@ -41,9 +41,9 @@ pub enum Hint {
 
 /// The result of looking up a path and a method.
 #[derive(Debug)]
-pub enum Found<'p> {
+pub enum RouteMatch<'p> {
     /// An endpoint, and the values in its path.
-    Route(&'static Route, Params<'p>),
+    Route(&'static Route, PathParams<'p>),
     /// An endpoint, but a value in its path is not text.
     Invalid(Error),
     /// Only other methods have endpoints at that path: the value of the `Allow` header.
@@ -55,9 +55,9 @@ pub enum Found<'p> {
 /// The values in a path, decoded, in path order. The inline capacity is enough for every endpoint,
 /// so there is no allocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Params<'p>(SmallVec<[(&'static str, Cow<'p, str>); 4]>);
+pub struct PathParams<'p>(SmallVec<[(&'static str, Cow<'p, str>); 4]>);
 
-impl<'p> Params<'p> {
+impl<'p> PathParams<'p> {
     /// Returns the value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
@@ -69,8 +69,8 @@ impl<'p> Params<'p> {
     }
 
     /// Copies the values, so that they no longer borrow the path.
-    pub fn into_owned(self) -> Params<'static> {
-        Params(self.0.into_iter().map(|(name, value)| (name, Cow::Owned(value.into_owned()))).collect())
+    pub fn into_owned(self) -> PathParams<'static> {
+        PathParams(self.0.into_iter().map(|(name, value)| (name, Cow::Owned(value.into_owned()))).collect())
     }
 }
 
@@ -95,19 +95,19 @@ impl Router {
     }
 
     /// Finds the endpoint for a path below the base path, without its query.
-    pub fn find<'p>(&self, raw_path: &'p str, verb: Verb) -> Found<'p> {
+    pub fn find<'p>(&self, raw_path: &'p str, verb: Verb) -> RouteMatch<'p> {
         let Ok(found) = self.trees[verb as usize].at(raw_path) else { return self.others(raw_path) };
         let route = *found.value;
-        let mut params = Params::default();
+        let mut params = PathParams::default();
         // The names are those of the table, which outlive the call. The tree returns the values in
         // the same order.
         for (parameter, (_, raw)) in route.path_params.iter().zip(found.params.iter()) {
             match percent_decode_str(raw).decode_utf8() {
                 Ok(value) => params.0.push((parameter.name, value)),
-                Err(_) => return Found::Invalid(Error::parameter(parameter.name, raw, "percent-encoded UTF-8")),
+                Err(_) => return RouteMatch::Invalid(Error::parameter(parameter.name, raw, "percent-encoded UTF-8")),
             }
         }
-        Found::Route(route, params)
+        RouteMatch::Route(route, params)
     }
 
     /// Returns the probable meaning of a path that leads to no endpoint.
@@ -115,13 +115,13 @@ impl Router {
     /// Two mistakes are recognised, one at a time: unencoded slashes within the path of an object,
     /// and one fixed word that is a single edit away. A fixed word of any endpoint is never
     /// corrected, wherever it occurs. So a hint never leads to an endpoint with another meaning.
-    pub fn hint(&self, raw_path: &str, verb: Verb) -> Option<Hint> {
+    pub fn hint(&self, raw_path: &str, verb: Verb) -> Option<RouteHint> {
         let segments: Vec<&str> = raw_path.strip_prefix('/')?.split('/').take(MOST_SEGMENTS + 1).collect();
         if segments.len() > MOST_SEGMENTS {
             return None;
         }
-        let misspelt = self.misspelt(&segments, verb).map(Hint::Misspelt);
-        misspelt.or_else(|| self.joined(&segments, verb).map(Hint::Slashes))
+        let misspelt = self.misspelt(&segments, verb).map(RouteHint::Misspelt);
+        misspelt.or_else(|| self.joined(&segments, verb).map(RouteHint::Slashes))
     }
 
     /// Returns the path of the one endpoint that differs by a single edit in a single fixed word.
@@ -177,7 +177,8 @@ impl Router {
             let whole = format!("/{whole}");
             let route = self.trees[verb as usize].at(&whole).ok()?.value;
             let name = route.path.split('/').nth(from + 1)?;
-            let is_source = |param: &PathParam| param.kind == Kind::Source && name == format!("{{{}}}", param.name);
+            let is_source =
+                |param: &PathParam| param.kind == ParameterKind::Source && name == format!("{{{}}}", param.name);
             route.path_params.iter().any(is_source).then_some(whole)
         })
     }
@@ -186,11 +187,11 @@ impl Router {
     /// near misses of them, loids and uuids are not taken for names.
     fn may_be_a_name(&self, segment: &str) -> bool {
         !self.words.iter().any(|word| is_near(segment, word))
-            && !matches!(segment.parse(), Ok(Source::Loid(_) | Source::Uuid(_)))
+            && !matches!(segment.parse(), Ok(ObjectSource::Loid(_) | ObjectSource::Uuid(_)))
     }
 
     /// Returns the answer to a path that no endpoint of the method has.
-    fn others<'p>(&self, raw_path: &'p str) -> Found<'p> {
+    fn others<'p>(&self, raw_path: &'p str) -> RouteMatch<'p> {
         let mut allow = String::new();
         for verb in Verb::ALL {
             if self.trees[verb as usize].at(raw_path).is_ok() {
@@ -203,7 +204,7 @@ impl Router {
                 }
             }
         }
-        if allow.is_empty() { Found::NoEndpoint } else { Found::MethodNotAllowed(allow) }
+        if allow.is_empty() { RouteMatch::NoEndpoint } else { RouteMatch::MethodNotAllowed(allow) }
     }
 }
 
@@ -240,7 +241,7 @@ mod tests {
     fn slashes_that_should_have_been_encoded_are_told() {
         let router = router();
         let joined = |path: &str| match router.hint(path, Verb::Get) {
-            Some(Hint::Slashes(joined)) => joined,
+            Some(RouteHint::Slashes(joined)) => joined,
             other => format!("{other:?}"),
         };
         assert_eq!(joined("/v3/folder/News/City"), "/v3/folder/%2FNews%2FCity");
@@ -262,7 +263,7 @@ mod tests {
             (Verb::Get, "/v3/foldr/home/view", "/v3/folder/home/view"),
             (Verb::Get, "/v3/objects/%2FNews%2Fa.xml", "/v3/object/%2FNews%2Fa.xml"),
         ] {
-            assert_eq!(router.hint(path, verb), Some(Hint::Misspelt(mended.to_owned())), "{path}");
+            assert_eq!(router.hint(path, verb), Some(RouteHint::Misspelt(mended.to_owned())), "{path}");
         }
     }
 
@@ -329,9 +330,9 @@ mod tests {
                     let wrong = segments.join("/");
                     match router.hint(&wrong, route.method) {
                         // Another endpoint may take the misspelt word as a value.
-                        _ if !matches!(router.find(&wrong, route.method), Found::NoEndpoint) => {}
+                        _ if !matches!(router.find(&wrong, route.method), RouteMatch::NoEndpoint) => {}
                         Some(hint) => {
-                            assert_eq!(hint, Hint::Misspelt(right.clone()), "{wrong}");
+                            assert_eq!(hint, RouteHint::Misspelt(right.clone()), "{wrong}");
                             mended += 1;
                         }
                         None => silent += 1,
@@ -356,7 +357,7 @@ mod tests {
                     let mut segments: Vec<&str> = right.split('/').collect();
                     segments[place] = other;
                     let wrong = segments.join("/");
-                    if matches!(router.find(&wrong, route.method), Found::NoEndpoint) {
+                    if matches!(router.find(&wrong, route.method), RouteMatch::NoEndpoint) {
                         assert_eq!(router.hint(&wrong, route.method), None, "{wrong}");
                     }
                 }
@@ -367,13 +368,13 @@ mod tests {
     /// Returns the endpoint's id with the values in its path, or a text for the failure.
     fn find(verb: Verb, raw_path: &str) -> String {
         match router().find(raw_path, verb) {
-            Found::Route(route, params) => {
+            RouteMatch::Route(route, params) => {
                 let values: Vec<_> = params.iter().map(|(name, value)| format!(" {name}={value}")).collect();
                 format!("{}{}", route.id, values.concat())
             }
-            Found::Invalid(error) => error.to_string(),
-            Found::MethodNotAllowed(allow) => format!("only {allow}"),
-            Found::NoEndpoint => "none".to_owned(),
+            RouteMatch::Invalid(error) => error.to_string(),
+            RouteMatch::MethodNotAllowed(allow) => format!("only {allow}"),
+            RouteMatch::NoEndpoint => "none".to_owned(),
         }
     }
 
@@ -390,7 +391,9 @@ mod tests {
         let router = router();
         for route in routes::all() {
             let path = example(route, route.path.to_owned());
-            let Found::Route(found, params) = router.find(&path, route.method) else { panic!("{path} is not found") };
+            let RouteMatch::Route(found, params) = router.find(&path, route.method) else {
+                panic!("{path} is not found")
+            };
             assert_eq!(found.id, route.id);
             let expected: Vec<_> =
                 route.path_params.iter().enumerate().map(|(i, p)| (p.name, format!("1$1.0.{i}"))).collect();
@@ -485,7 +488,7 @@ mod tests {
                     let path = example(route, route.path.replace(segment, word));
                     for verb in Verb::ALL {
                         let found = match router.find(&path, verb) {
-                            Found::Route(route, _) => Some(route.id),
+                            RouteMatch::Route(route, _) => Some(route.id),
                             _ => None,
                         };
                         assert_eq!(found, by_rule(verb, &path), "{path}");
@@ -506,7 +509,7 @@ mod tests {
     #[test]
     fn a_segment_that_is_not_utf_8_is_an_invalid_parameter() {
         let router = router();
-        let Found::Invalid(error) = router.find("/v3/folder/%2Fa%FF/view", Verb::Get) else { panic!() };
+        let RouteMatch::Invalid(error) = router.find("/v3/folder/%2Fa%FF/view", Verb::Get) else { panic!() };
         assert_eq!(error.code, Code::InvalidParameter);
         assert_eq!(error.message, "`source` must be percent-encoded UTF-8, but is `%2Fa%FF`.");
     }
@@ -547,7 +550,9 @@ mod tests {
     #[test]
     fn params_are_looked_up_by_name_and_outlive_the_path() {
         let router = router();
-        let Found::Route(_, params) = router.find("/v3/container/topic/a/topicitem/b%20c", Verb::Put) else { panic!() };
+        let RouteMatch::Route(_, params) = router.find("/v3/container/topic/a/topicitem/b%20c", Verb::Put) else {
+            panic!()
+        };
         let params = params.into_owned();
         assert_eq!(
             (params.get("topic"), params.get("topicItem"), params.get("source")),

@@ -24,14 +24,14 @@ const LONGEST_REST: Duration = Duration::from_millis(100);
 
 /// A reply that is shared by the clients that wait for it.
 #[derive(Default)]
-pub struct Shared {
+pub struct SharedReply {
     /// The number of renderings begun.
     begun: AtomicU64,
-    last: Arc<Mutex<Last>>,
+    last: Arc<Mutex<LastReply>>,
 }
 
 #[derive(Default)]
-struct Last {
+struct LastReply {
     /// The number of the last rendering; 0 if there was none.
     number: u64,
     text: Arc<KeptText>,
@@ -39,7 +39,7 @@ struct Last {
     rested: Option<Instant>,
 }
 
-impl Shared {
+impl SharedReply {
     /// Returns the text of a call of `make` that began after this call. It runs outside of the
     /// threads that serve requests.
     ///
@@ -64,7 +64,7 @@ impl Shared {
             let begun = Instant::now();
             let text = Arc::new(KeptText::new(make()));
             let rested = Instant::now() + (begun.elapsed() * REST).min(LONGEST_REST);
-            *last = Last { number, text: text.clone(), rested: Some(rested) };
+            *last = LastReply { number, text: text.clone(), rested: Some(rested) };
             text
         };
         offload_at_once(work).await
@@ -83,7 +83,7 @@ mod tests {
 
     #[tokio::test]
     async fn many_who_ask_at_once_get_what_was_made_after_they_asked_and_few_are_made() {
-        let (shared, made) = (Shared::default(), Arc::new(AtomicUsize::new(0)));
+        let (shared, made) = (SharedReply::default(), Arc::new(AtomicUsize::new(0)));
         let ask = || {
             let made = made.clone();
             shared.made(move || (made.fetch_add(1, Ordering::SeqCst) + 1).to_string())
@@ -102,7 +102,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_goes_away_while_making_it_leaves_it_to_the_next() {
-        let (shared, (end, wait)) = (Shared::default(), mpsc::channel::<()>());
+        let (shared, (end, wait)) = (SharedReply::default(), mpsc::channel::<()>());
         {
             let make = move || {
                 // Runs until the asking future is dropped.
@@ -119,7 +119,7 @@ mod tests {
     /// Clients that disconnected at once made it render on all cores.
     #[tokio::test]
     async fn the_next_is_not_begun_before_one_ends_whose_asker_has_gone() {
-        let (shared, ended) = (Shared::default(), Arc::new(AtomicBool::new(false)));
+        let (shared, ended) = (SharedReply::default(), Arc::new(AtomicBool::new(false)));
         let ((begin, begun), (end, wait)) = (mpsc::channel(), mpsc::channel());
         let ends = ended.clone();
         let make = move || {

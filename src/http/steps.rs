@@ -31,7 +31,7 @@ pub(crate) const WHOLE: usize = 256 << 10;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The steps that build a reply.
-pub(crate) trait Steps: 'static {
+pub(crate) trait ReplySteps: 'static {
     /// The effect of a step, applied when the step is accepted.
     type Then;
     /// The error if there is no reply.
@@ -52,7 +52,7 @@ pub(crate) trait Steps: 'static {
 }
 
 /// The rest of a reply that has not been built or sent yet.
-pub(super) struct Rest<S> {
+pub(super) struct UnsentReply<S> {
     pub(super) steps: S,
     /// The bytes that have been built and not sent.
     pub(super) out: Vec<u8>,
@@ -61,10 +61,10 @@ pub(super) struct Rest<S> {
     way: YieldTimer,
 }
 
-impl<S: Steps> Rest<S> {
+impl<S: ReplySteps> UnsentReply<S> {
     /// Creates the rest of a reply, whose text so far is in `out`.
-    pub(super) fn new(call: &Call, steps: S, out: Vec<u8>) -> Rest<S> {
-        Rest { steps, out, taken: call.reply_memory(), way: YieldTimer::new() }
+    pub(super) fn new(call: &Call, steps: S, out: Vec<u8>) -> UnsentReply<S> {
+        UnsentReply { steps, out, taken: call.reply_memory(), way: YieldTimer::new() }
     }
 
     /// Returns the complete text, if nothing is left to be built.
@@ -159,8 +159,8 @@ impl<S: Steps> Rest<S> {
 ///
 /// # Errors
 /// The errors of the steps; `Overloaded` if there is not enough memory.
-pub(crate) async fn file<S: Steps>(call: Call, media_type: &'static str, steps: S) -> Result<Reply, S::Fault> {
-    let mut rest = Box::new(Rest::new(&call, steps, Vec::new()));
+pub(crate) async fn file<S: ReplySteps>(call: Call, media_type: &'static str, steps: S) -> Result<Reply, S::Fault> {
+    let mut rest = Box::new(UnsentReply::new(&call, steps, Vec::new()));
     rest.fill(&call, WHOLE, false).await?;
     Ok(match rest.whole() {
         Some(whole) => Reply::file(media_type, whole.into()),

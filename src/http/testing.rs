@@ -7,30 +7,30 @@ use std::sync::Arc;
 use actix_web::test::TestRequest;
 use bytes::Bytes;
 use stet_actors::clock::SystemClock;
-use stet_actors::command::Who;
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::command::CallerIdentity;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::object::NewContent;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::Request;
+use stet_actors::runtime::ChangeRequest;
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::observe::Observed;
+use stet_actors::store::observe::ObservedStore;
 use stet_actors::trace::Trace;
 use tempfile::TempDir;
 
 use super::app::App;
-use super::call::{Call, Sources};
-use super::change::Changes;
-use super::query::{Pairs, Query};
+use super::call::{Call, PathSources};
+use super::change::ChangeHandle;
+use super::query::{Query, QueryPairs};
 use super::route::Route;
-use super::router::Params;
+use super::router::PathParams;
 use super::warnings::Warnings;
 use crate::api;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::limits::MemoryBudget;
-use crate::newsroom::{Newsroom, Parts};
+use crate::newsroom::{Newsroom, NewsroomParts};
 use crate::records::RecordCache;
 use crate::server;
 use crate::sysconfig::SysConfig;
@@ -58,17 +58,18 @@ impl House {
             Arc::new(RecordCache::new(1 << 20, MemoryBudget::new(config.memory.calls()))),
             Arc::new(Followers::new(config.events.clone())),
         );
-        let store = Observed::new(Arc::new(MemoryStore::new()), Arc::new((records.clone(), followers.clone())));
+        let store = ObservedStore::new(Arc::new(MemoryStore::new()), Arc::new((records.clone(), followers.clone())));
         let started = Repository::start(Arc::new(store), Arc::new(SystemClock), config.runtime_options()).await;
         let repository = started.expect("a repository starts");
         repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         let (directory, sessions) =
-            server::people(&config, &repository).unwrap_or_else(|failure| panic!("{}", failure.message));
+            server::users_and_sessions(&config, &repository).unwrap_or_else(|failure| panic!("{}", failure.message));
         let sysconfig = SysConfig::start(&repository, &content, &directory, &[DatabaseId::FIRST], 1 << 20);
         let metrics = telemetry::init_metrics();
-        let changes = Changes::to(repository.clone(), &config);
+        let changes = ChangeHandle::to(repository.clone(), &config);
         let given = repository.clone();
-        let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
+        let parts =
+            NewsroomParts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
         let surface = api::surface(&newsroom.config);
         House { app: Arc::new(App::new(newsroom, changes, surface, metrics)), repository, data }
@@ -83,8 +84,8 @@ impl House {
 
     /// Makes an object in the root folder.
     pub async fn create(&self, object: NewObject) -> Loid {
-        let root = self.app.repository.resolve(&Source::Path("/".to_owned()), DatabaseId::FIRST);
-        let create = Create { folder: root.expect("there is a root").loid, below: Vec::new(), object };
+        let root = self.app.repository.resolve(&ObjectSource::Path("/".to_owned()), DatabaseId::FIRST);
+        let create = CreateInFolder { folder: root.expect("there is a root").loid, below: Vec::new(), object };
         self.repository.joint(create, by_editor()).await.expect("it can be made").loid
     }
 
@@ -95,9 +96,9 @@ impl House {
             app: self.app.clone(),
             route,
             http: TestRequest::default().to_http_request(),
-            query: Query::parse(route, Pairs::of(query)).expect("the parameters are those of the endpoint"),
-            params: Params::default(),
-            sources: Sources::new(),
+            query: Query::parse(route, QueryPairs::of(query)).expect("the parameters are those of the endpoint"),
+            params: PathParams::default(),
+            sources: PathSources::new(),
             session: None,
             rights: Arc::default(),
             body: Bytes::new(),
@@ -130,6 +131,6 @@ impl House {
 }
 
 /// A call of the user `editor`.
-pub fn by_editor() -> Request {
-    Request::by(Who { user: "editor".into(), session: "".into(), address: None })
+pub fn by_editor() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "".into(), address: None })
 }

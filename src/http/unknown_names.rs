@@ -13,7 +13,7 @@ use super::body_keys::{UnknownKey, keys_of};
 use super::call::Call;
 use super::prefer::prefers_strict;
 use super::query::UnknownParameter;
-use super::route::Body;
+use super::route::BodyRule;
 use super::warnings::Warning;
 use crate::limits::offload;
 
@@ -27,12 +27,13 @@ impl Call {
         if !self.query.unknown().is_empty() {
             let body = keys_of(self.route);
             let in_body = |name: &str| body.as_ref().is_some_and(|keys| keys.knows(name));
-            let found = self.query.unknown().iter().map(|unknown| of_parameter(unknown, in_body(&unknown.name)));
+            let found =
+                self.query.unknown().iter().map(|unknown| describe_unknown_parameter(unknown, in_body(&unknown.name)));
             self.report_unknown(Code::InvalidParameter, found.collect())?;
         }
         match self.route.body {
-            Body::None | Body::Bytes | Body::Multipart { .. } | Body::MultipartOrBytes { .. } => Ok(()),
-            Body::Optional(..) | Body::Required(..) | Body::Form(..) => self.check_keys(&self.body).await,
+            BodyRule::None | BodyRule::Bytes | BodyRule::Multipart { .. } | BodyRule::MultipartOrBytes { .. } => Ok(()),
+            BodyRule::Optional(..) | BodyRule::Required(..) | BodyRule::Form(..) => self.check_keys(&self.body).await,
         }
     }
 
@@ -43,19 +44,19 @@ impl Call {
     /// `InvalidBody`, under `Prefer: handling=strict`.
     pub(crate) async fn check_keys(&self, body: &Bytes) -> Result<()> {
         let Some(keys) = keys_of(self.route).filter(|_| !body.is_empty()) else { return Ok(()) };
-        let encoded = matches!(self.route.body, Body::Form(..)) && !self.has_json();
+        let encoded = matches!(self.route.body, BodyRule::Form(..)) && !self.has_json();
         let (json, secret) = (body.clone(), self.route.secret);
         let found = offload::offload_if_large(body.len(), move || {
             let found = if encoded { keys.unknown_in_form(&json) } else { keys.unknown_in(without_mark(&json)) };
-            found.into_iter().map(|unknown| of_key(unknown, secret)).collect::<Vec<Finding>>()
+            found.into_iter().map(|unknown| describe_unknown_key(unknown, secret)).collect::<Vec<UnknownNameFinding>>()
         });
         let found = found.await?;
         self.report_unknown(Code::InvalidBody, found)
     }
 
-    fn report_unknown(&self, code: Code, found: Vec<Finding>) -> Result<()> {
+    fn report_unknown(&self, code: Code, found: Vec<UnknownNameFinding>) -> Result<()> {
         let Some(first) = found.first().filter(|_| prefers_strict(self.headers())) else {
-            for Finding { message, name, nearest } in found {
+            for UnknownNameFinding { message, name, nearest } in found {
                 let message = format!("{message}, and has no effect.");
                 self.warn(Warning::new(name, sentences(message, nearest.as_deref())).with_nearest(nearest));
             }
@@ -73,7 +74,7 @@ impl Call {
 }
 
 /// An unknown name as it is reported.
-struct Finding {
+struct UnknownNameFinding {
     /// The parameter, or the JSON path of the key.
     name: String,
     /// The sentence about it, without its end.
@@ -88,23 +89,23 @@ fn sentences(message: String, nearest: Option<&str>) -> String {
     }
 }
 
-fn of_parameter(unknown: &UnknownParameter, in_body: bool) -> Finding {
+fn describe_unknown_parameter(unknown: &UnknownParameter, in_body: bool) -> UnknownNameFinding {
     let UnknownParameter { name, nearest } = unknown;
     let place = if in_body { " (it is a key of the body)" } else { "" };
     let message = format!("`{name}` is no query parameter of this call{place}");
-    Finding { name: name.clone(), message, nearest: nearest.filter(|_| !in_body).map(str::to_owned) }
+    UnknownNameFinding { name: name.clone(), message, nearest: nearest.filter(|_| !in_body).map(str::to_owned) }
 }
 
 /// Describes an unknown key. A key that resembles no known one may be a misplaced password, if the
 /// body has secrets, so it is not repeated.
-fn of_key(unknown: UnknownKey, secret: bool) -> Finding {
+fn describe_unknown_key(unknown: UnknownKey, secret: bool) -> UnknownNameFinding {
     let UnknownKey { within, name, nearest, elsewhere } = unknown;
     if secret && nearest.is_none() && elsewhere.is_none() {
         let message = format!("`{within}` has a key that this call does not know");
-        return Finding { name: within, message, nearest: None };
+        return UnknownNameFinding { name: within, message, nearest: None };
     }
     let path = format!("{within}.{name}");
     let place = elsewhere.map(|place| format!(" (it stands {place})")).unwrap_or_default();
     let message = format!("`{path}` is no key of this call's body{place}");
-    Finding { name: path, message, nearest: nearest.filter(|_| elsewhere.is_none()) }
+    UnknownNameFinding { name: path, message, nearest: nearest.filter(|_| elsewhere.is_none()) }
 }

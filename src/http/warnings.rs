@@ -11,7 +11,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Error, printable, shortened};
+use stet_actors::error::{Error, escape_control_characters, shorten_text};
 
 use super::reply::AROUND;
 
@@ -43,8 +43,12 @@ impl Warning {
     ///
     /// A name of a client's choice in it is first shortened by [`shown_name`].
     pub fn new(name: impl Into<String>, message: impl Into<String>) -> Warning {
-        let message = shortened(printable(&message.into()), MAX_MESSAGE_BYTES);
-        Warning { name: shortened(printable(&name.into()), MAX_MESSAGE_BYTES), message, did_you_mean: None }
+        let message = shorten_text(escape_control_characters(&message.into()), MAX_MESSAGE_BYTES);
+        Warning {
+            name: shorten_text(escape_control_characters(&name.into()), MAX_MESSAGE_BYTES),
+            message,
+            did_you_mean: None,
+        }
     }
 
     /// Adds the known name that was probably meant.
@@ -69,8 +73,8 @@ pub struct WarningList(#[schemars(length(max = 20))] Vec<Warning>);
 /// shortened.
 pub(crate) fn shown_name(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME_CHARS) {
-        Some((end, _)) => format!("{}…", printable(&name[..end])),
-        None => printable(name),
+        Some((end, _)) => format!("{}…", escape_control_characters(&name[..end])),
+        None => escape_control_characters(name),
     }
 }
 
@@ -80,7 +84,7 @@ pub(crate) struct Warnings(Rc<RefCell<WarningList>>);
 
 /// The member that is added to the envelope.
 #[derive(Serialize)]
-struct Member<'w> {
+struct WarningsMember<'w> {
     warnings: &'w WarningList,
 }
 
@@ -122,7 +126,7 @@ impl Warnings {
         }
         // Texts can't fail to be serialised. An object `{"warnings":[…]}` gives the member: its
         // braces are replaced.
-        let mut text = serde_json::to_vec(&Member { warnings: &self.0.borrow() }).unwrap_or_default();
+        let mut text = serde_json::to_vec(&WarningsMember { warnings: &self.0.borrow() }).unwrap_or_default();
         text.pop();
         if let Some(first) = text.first_mut() {
             *first = b',';

@@ -2,7 +2,7 @@
 //! quote any input.
 
 use actix_web::error::PayloadError;
-use stet_actors::error::printable;
+use stet_actors::error::escape_control_characters;
 
 use crate::nearest::{nearest_name, quoted};
 
@@ -10,41 +10,41 @@ use crate::nearest::{nearest_name, quoted};
 const SHOWN: usize = 60;
 
 /// Describes the fault of a JSON text, as the end of a sentence.
-pub fn of_json(error: &serde_json::Error) -> String {
+pub fn describe_json_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if !error.is_data() {
-        return printable(&text);
+        return escape_control_characters(&text);
     }
     let place = format!(" at line {} column {}", error.line(), error.column());
     let (text, place) = text.strip_suffix(&place).map_or((&*text, ""), |text| (text, &*place));
-    printable(&format!("{}{place}", worded(text)))
+    escape_control_characters(&format!("{}{place}", describe_data_error(text)))
 }
 
 /// Describes why a body could not be read, as the end of a sentence.
-pub fn of_payload(error: &PayloadError) -> String {
+pub fn describe_payload_error(error: &PayloadError) -> String {
     match error {
         PayloadError::Incomplete(_) => "it ended before all of it was there".to_owned(),
         PayloadError::EncodingCorrupted => "its transfer coding is broken".to_owned(),
         PayloadError::Overflow => "it is too large".to_owned(),
-        PayloadError::Io(error) => printable(&error.to_string()),
+        PayloadError::Io(error) => escape_control_characters(&error.to_string()),
         _ => "the connection broke".to_owned(),
     }
 }
 
-fn worded(text: &str) -> String {
+fn describe_data_error(text: &str) -> String {
     let parted = |rest: &'static str| text.strip_prefix(rest).and_then(|rest| rest.rsplit_once(", expected "));
     if let Some((found, wanted)) = parted("invalid type: ").or_else(|| parted("invalid value: ")) {
-        return format!("{} stands where {} is wanted", found_as(found), wanted_as(wanted));
+        return format!("{} stands where {} is wanted", describe_found(found), describe_expected(wanted));
     }
     if let Some((count, wanted)) = parted("invalid length ") {
         let values = if count == "1" { "1 value stands".to_owned() } else { format!("{count} values stand") };
-        return format!("{values} where {} is wanted", wanted_as(wanted));
+        return format!("{values} where {} is wanted", describe_expected(wanted));
     }
     // The value is between the first of these quotes and the last one before the list. It may
     // contain such quotes itself.
     if let Some((found, known)) = parted("unknown variant `") {
         let found = found.strip_suffix('`').unwrap_or(found);
-        let (wanted, hint) = allowed(found, known);
+        let (wanted, hint) = list_allowed_values(found, known);
         return format!("`{}` stands where {wanted} is wanted{hint}", cut(found));
     }
     if let Some((found, known)) = parted("unknown field `") {
@@ -62,13 +62,13 @@ fn worded(text: &str) -> String {
 pub fn allowed_instead(text: &str) -> Option<String> {
     let (found, known) = text.strip_prefix("unknown variant `")?.rsplit_once(", expected ")?;
     let known = known.split(" at line ").next().unwrap_or(known);
-    let (wanted, hint) = allowed(found.strip_suffix('`').unwrap_or(found), known);
+    let (wanted, hint) = list_allowed_values(found.strip_suffix('`').unwrap_or(found), known);
     Some(format!("{wanted}{hint}"))
 }
 
 /// Returns the values that serde lists, formatted for a message, and a hint to the one that is most
 /// similar to the given value.
-fn allowed(found: &str, known: &str) -> (String, String) {
+fn list_allowed_values(found: &str, known: &str) -> (String, String) {
     // Serde encloses each name in backticks, so every second piece is a name.
     let names: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
     let listed = match &names[..] {
@@ -80,7 +80,7 @@ fn allowed(found: &str, known: &str) -> (String, String) {
 }
 
 /// Describes the given value, from serde's words for it.
-fn found_as(found: &str) -> String {
+fn describe_found(found: &str) -> String {
     let between = |begin: &str| found.strip_prefix(begin).and_then(|rest| rest.strip_suffix('`'));
     if let Some(number) = between("integer `").or_else(|| between("floating point `")) {
         return format!("the number {}", cut(number));
@@ -100,7 +100,7 @@ fn found_as(found: &str) -> String {
 }
 
 /// Describes the expected value, from serde's words for it or those of the type.
-pub fn wanted_as(wanted: &str) -> &str {
+pub fn describe_expected(wanted: &str) -> &str {
     match wanted {
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
         "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number from 0 on",
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn said<T: DeserializeOwned>(json: &str) -> String {
-        of_json(&serde_json::from_str::<T>(json).err().expect("it can't be read"))
+        describe_json_error(&serde_json::from_str::<T>(json).err().expect("it can't be read"))
     }
 
     #[test]

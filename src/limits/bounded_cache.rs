@@ -49,7 +49,7 @@ where
         let options = options.expect("capacity and weight are given");
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         let cache = Arc::new(Cache::with_options(options, weighter.clone(), hasher, lifecycle));
-        let shown: Weak<dyn Figures> = Arc::downgrade(&(cache.clone() as Arc<dyn Figures>));
+        let shown: Weak<dyn RegisteredCache> = Arc::downgrade(&(cache.clone() as Arc<dyn RegisteredCache>));
         SHOWN.lock().push((name, shown));
         BoundedCache { cache, weighter, bytes }
     }
@@ -95,26 +95,26 @@ impl<K, V, W> Deref for BoundedCache<K, V, W> {
 
 /// The figures of a cache in the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Shown {
+struct CacheFigures {
     bytes: u64,
     entries: u64,
     hits: u64,
     misses: u64,
 }
 
-trait Figures: Send + Sync {
-    fn shown(&self) -> Shown;
+trait RegisteredCache: Send + Sync {
+    fn shown(&self) -> CacheFigures;
     fn empty(&self);
 }
 
-impl<K, V, W> Figures for Cache<K, V, W>
+impl<K, V, W> RegisteredCache for Cache<K, V, W>
 where
     K: Eq + Hash + Send + Sync,
     V: Clone + Send + Sync,
     W: Weighter<K, V> + Clone + Send + Sync,
 {
-    fn shown(&self) -> Shown {
-        Shown { bytes: self.weight(), entries: self.len() as u64, hits: self.hits(), misses: self.misses() }
+    fn shown(&self) -> CacheFigures {
+        CacheFigures { bytes: self.weight(), entries: self.len() as u64, hits: self.hits(), misses: self.misses() }
     }
 
     fn empty(&self) {
@@ -134,11 +134,11 @@ pub(crate) fn clear_all() {
 }
 
 /// The existing caches: a handful for each server in the process.
-static SHOWN: Mutex<Vec<(&'static str, Weak<dyn Figures>)>> = Mutex::new(Vec::new());
+static SHOWN: Mutex<Vec<(&'static str, Weak<dyn RegisteredCache>)>> = Mutex::new(Vec::new());
 
 /// Updates the metrics. Counting at each look-up would cost more than the look-up.
 pub(crate) fn report() {
-    let mut sums: Vec<(&'static str, Shown)> = Vec::new();
+    let mut sums: Vec<(&'static str, CacheFigures)> = Vec::new();
     SHOWN.lock().retain(|(name, cache)| {
         let Some(cache) = cache.upgrade() else { return false };
         let now = cache.shown();
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(cache.get(&1).map(|value| value.len()), Some(20));
         cache.replace(1, vec![0; 5000]);
         assert!(cache.get(&1).is_none());
-        assert_eq!(cache.cache.shown(), Shown { bytes: 0, entries: 0, hits: 2, misses: 3 });
+        assert_eq!(cache.cache.shown(), CacheFigures { bytes: 0, entries: 0, hits: 2, misses: 3 });
         cache.insert(1, vec![0; 10]);
         // `clear_all` does this with each cache.
         cache.cache.empty();

@@ -46,12 +46,12 @@ tokio::task_local! {
 /// The task of one call. A clone is the same task.
 #[derive(Clone)]
 pub struct CallTask {
-    state: Rc<RefCell<State>>,
+    state: Rc<RefCell<CallTaskState>>,
     slices: TimeSlices,
 }
 
 #[derive(Default)]
-struct State {
+struct CallTaskState {
     /// The holder that the task works for; `None` until the caller is known.
     behalf: Option<Holder>,
     /// True while the call has changed something and not reported it to the caller.
@@ -256,8 +256,11 @@ impl CallTask {
     /// Creates a task of a user who has used more time than is free.
     pub fn busy(user: &str, slices: &TimeSlices) -> CallTask {
         let task = CallTask::new(slices);
-        *task.state.borrow_mut() =
-            State { behalf: Some(Holder::User(user.into())), uncharged: FREE + SLICE, ..State::default() };
+        *task.state.borrow_mut() = CallTaskState {
+            behalf: Some(Holder::User(user.into())),
+            uncharged: FREE + SLICE,
+            ..CallTaskState::default()
+        };
         task
     }
 

@@ -28,12 +28,12 @@ struct Inner {
     share: usize,
     /// The number of calls of one holder that may wait.
     most: usize,
-    lines: Mutex<Lines>,
+    lines: Mutex<FairQueueLines>,
     refused: metrics::Counter,
 }
 
 #[derive(Default)]
-struct Lines {
+struct FairQueueLines {
     /// The number of free turns; 0 while a holder waits that has less than its share.
     free: usize,
     /// Running turns per holder. Work of the server itself is neither limited nor counted.
@@ -80,7 +80,7 @@ impl FairQueue {
     }
 
     fn with(at_once: usize, share: usize, inner: Inner) -> FairQueue {
-        let lines = Mutex::new(Lines { free: at_once.max(1), ..Lines::default() });
+        let lines = Mutex::new(FairQueueLines { free: at_once.max(1), ..FairQueueLines::default() });
         FairQueue(Arc::new(Inner { share: share.max(1), lines, ..inner }))
     }
 
@@ -103,7 +103,7 @@ impl FairQueue {
                 lines.begin(holder.as_ref());
                 return Ok(WorkPermit(Some((self.0.clone(), holder))));
             }
-            let Lines { waiting, order, .. } = &mut *lines;
+            let FairQueueLines { waiting, order, .. } = &mut *lines;
             let is_new = !waiting.contains_key(&holder);
             let line = waiting.entry(holder.clone()).or_default();
             // Calls that have been dropped don't count.
@@ -132,7 +132,7 @@ impl FairQueue {
     }
 }
 
-impl Lines {
+impl FairQueueLines {
     fn may_have_one(&self, holder: Option<&Holder>, share: usize) -> bool {
         holder.and_then(|holder| self.working.get(holder)).is_none_or(|turns| *turns < share)
     }
@@ -160,7 +160,7 @@ impl Lines {
 
     /// Removes the next call whose holder may have a turn. Holders that owe turns let others pass.
     fn next(&mut self, share: usize) -> Option<(Option<Holder>, oneshot::Sender<WorkPermit>)> {
-        let Lines { order, owed, working, .. } = self;
+        let FairQueueLines { order, owed, working, .. } = self;
         let may_have_one = |holder: &Option<Holder>| {
             holder.as_ref().and_then(|holder| working.get(holder)).is_none_or(|turns| *turns < share)
         };

@@ -93,11 +93,11 @@ impl Drop for GrowingBuffer {
 mod tests {
     use stet_actors::error::Code;
 
-    use super::super::{Holder, MemoryBudget, Purpose};
+    use super::super::{Holder, MemoryBudget, MemoryPurpose};
     use super::*;
 
     fn memory(budget: &MemoryBudget, name: &str) -> Arc<Reservation> {
-        Arc::new(budget.reservation(Some(Holder::User(name.into())), Purpose::Bodies))
+        Arc::new(budget.reservation(Some(Holder::User(name.into())), MemoryPurpose::Bodies))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::runtime::{ChangeTurn, LargeChanges, LargeTurn};
+use stet_actors::runtime::{ChangePermit, LargeChangeAdmission, LargeChangePermit};
 use stet_actors::store::Store;
 use tokio::time::{sleep, timeout};
 
@@ -66,8 +66,8 @@ impl LargeChangeQueue {
     }
 }
 
-impl LargeChanges for LargeChangeQueue {
-    fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>> {
+impl LargeChangeAdmission for LargeChangeQueue {
+    fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeChangePermit>> + Send + '_>> {
         Box::pin(async move {
             if !removes {
                 self.check_disk()?;
@@ -77,7 +77,7 @@ impl LargeChanges for LargeChangeQueue {
                 while self.store.backlog().fills {
                     sleep(LOOK).await;
                 }
-                Ok(Box::new(Charged(turn)) as LargeTurn)
+                Ok(Box::new(LargeChangeCharge(turn)) as LargeChangePermit)
             };
             timeout(LONGEST, turn).await.unwrap_or_else(|_| {
                 metrics::counter!("stet_overloaded_total", "what" => NAME).increment(1);
@@ -89,9 +89,9 @@ impl LargeChanges for LargeChangeQueue {
 }
 
 /// The turn of a large change, charged by the bytes that the change stores.
-struct Charged(WorkPermit);
+struct LargeChangeCharge(WorkPermit);
 
-impl ChangeTurn for Charged {
+impl ChangePermit for LargeChangeCharge {
     fn charge(&self, bytes: usize) {
         self.0.charge(u32::try_from(bytes / CHARGED_BYTES).unwrap_or(u32::MAX));
     }

@@ -12,7 +12,7 @@ use foldhash::HashMap;
 use metrics::{Counter, Gauge};
 use parking_lot::Mutex;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use tokio::sync::Notify;
 
 /// The part of the budget that one holder may have: a quarter.
@@ -29,14 +29,14 @@ pub const PIECE: usize = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Holder {
     /// A user, in any session.
-    User(Text),
+    User(SharedText),
     /// The address of a caller without a session; see [`super::counted_as`].
     Address(IpAddr),
 }
 
 /// The purpose of a reservation; the label of its metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum MemoryPurpose {
     /// Bodies of requests, with the values parsed from them.
     Bodies,
     /// Replies that clients have not taken yet, and lists that are gathered for them.
@@ -45,24 +45,24 @@ pub enum Purpose {
     Pictures,
 }
 
-impl Purpose {
-    const ALL: [Purpose; 3] = [Purpose::Bodies, Purpose::Replies, Purpose::Pictures];
+impl MemoryPurpose {
+    const ALL: [MemoryPurpose; 3] = [MemoryPurpose::Bodies, MemoryPurpose::Replies, MemoryPurpose::Pictures];
 
     /// Returns the label in metrics.
     fn label(self) -> &'static str {
         match self {
-            Purpose::Bodies => "bodies",
-            Purpose::Replies => "replies",
-            Purpose::Pictures => "pictures",
+            MemoryPurpose::Bodies => "bodies",
+            MemoryPurpose::Replies => "replies",
+            MemoryPurpose::Pictures => "pictures",
         }
     }
 
     /// Returns the plural noun in messages.
     fn noun(self) -> &'static str {
         match self {
-            Purpose::Bodies => "request bodies",
-            Purpose::Replies => "replies",
-            Purpose::Pictures => "pictures",
+            MemoryPurpose::Bodies => "request bodies",
+            MemoryPurpose::Replies => "replies",
+            MemoryPurpose::Pictures => "pictures",
         }
     }
 }
@@ -73,7 +73,7 @@ pub struct MemoryBudget(Arc<Inner>);
 
 struct Inner {
     limit: u64,
-    held: Mutex<Held>,
+    held: Mutex<HeldBytes>,
     /// True while the process as a whole takes too much memory: see [`MemoryBudget::set_tight`].
     is_tight: AtomicBool,
     /// Notified whenever bytes are given back.
@@ -82,7 +82,7 @@ struct Inner {
 }
 
 #[derive(Default)]
-struct Held {
+struct HeldBytes {
     bytes: u64,
     /// The bytes of callers without a session, which `bytes` contains.
     strangers: u64,
@@ -90,7 +90,7 @@ struct Held {
     by: HashMap<Holder, u64>,
 }
 
-impl Held {
+impl HeldBytes {
     fn grow(&mut self, holder: Option<&Holder>, more: u64) {
         self.bytes = self.bytes.saturating_add(more);
         let Some(holder) = holder else { return };
@@ -120,7 +120,7 @@ impl Held {
 
 /// The reason why bytes can't be reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Exhausted {
+enum BudgetShortage {
     /// The holder has used its part.
     Holder,
     /// All holders together have used the budget.
@@ -130,7 +130,7 @@ enum Exhausted {
 impl MemoryBudget {
     /// Creates a budget of that many bytes.
     pub fn new(limit: u64) -> MemoryBudget {
-        let meters = Purpose::ALL.map(|purpose| {
+        let meters = MemoryPurpose::ALL.map(|purpose| {
             let name = purpose.label();
             (
                 metrics::gauge!("stet_budget_bytes", "of" => name),
@@ -142,8 +142,8 @@ impl MemoryBudget {
     }
 
     /// Creates an empty reservation; `None` is the server itself, which has no part of its own.
-    pub fn reservation(&self, holder: Option<Holder>, purpose: Purpose) -> Reservation {
-        let account = Account { budget: self.clone(), holder, purpose };
+    pub fn reservation(&self, holder: Option<Holder>, purpose: MemoryPurpose) -> Reservation {
+        let account = ReservationAccount { budget: self.clone(), holder, purpose };
         Reservation { of: Some(Box::new(account)), bytes: AtomicU64::new(0) }
     }
 
@@ -166,40 +166,41 @@ impl MemoryBudget {
         }
     }
 
-    fn check(&self, held: &Held, holder: Option<&Holder>, mine: u64, more: u64) -> Result<(), Exhausted> {
+    fn check(&self, held: &HeldBytes, holder: Option<&Holder>, mine: u64, more: u64) -> Result<(), BudgetShortage> {
         let limit = self.0.limit;
         let is_tight = self.0.is_tight.load(Ordering::Relaxed) && mine.saturating_add(more) > PIECE as u64;
         if is_tight || held.bytes.saturating_add(more) > limit {
-            return Err(Exhausted::All);
+            return Err(BudgetShortage::All);
         }
         let Some(holder) = holder else { return Ok(()) };
         let own = held.by.get(holder).copied().unwrap_or(0);
         let part = match holder {
             Holder::User(_) => limit / HOLDER_PART,
             Holder::Address(_) if held.strangers.saturating_add(more) > limit / STRANGERS_PART => {
-                return Err(Exhausted::All);
+                return Err(BudgetShortage::All);
             }
             Holder::Address(_) => limit / STRANGERS_PART / HOLDER_PART,
         };
-        if own.saturating_add(more) <= part || own == mine { Ok(()) } else { Err(Exhausted::Holder) }
+        if own.saturating_add(more) <= part || own == mine { Ok(()) } else { Err(BudgetShortage::Holder) }
     }
 }
 
 /// The account that a reservation is charged to.
-struct Account {
+struct ReservationAccount {
     budget: MemoryBudget,
     holder: Option<Holder>,
-    purpose: Purpose,
+    purpose: MemoryPurpose,
 }
 
-impl Account {
+impl ReservationAccount {
     fn meters(&self) -> &(Gauge, Counter) {
         &self.budget.0.meters[self.purpose as usize]
     }
 
-    fn overloaded(&self, why: Exhausted) -> Error {
+    fn overloaded(&self, why: BudgetShortage) -> Error {
         self.meters().1.increment(1);
-        let (noun, whose) = (self.purpose.noun(), if why == Exhausted::All { "All callers together" } else { "You" });
+        let (noun, whose) =
+            (self.purpose.noun(), if why == BudgetShortage::All { "All callers together" } else { "You" });
         let message = format!("{whose} have too many {noun} under way; nothing was changed, try again.");
         Error::new(Code::Overloaded, message)
     }
@@ -209,7 +210,7 @@ impl Account {
 pub struct Reservation {
     /// The account; `None` if the reservation is not counted. Boxed, because the future of every
     /// waiting call contains a reservation.
-    of: Option<Box<Account>>,
+    of: Option<Box<ReservationAccount>>,
     /// Changed only under the budget's lock.
     bytes: AtomicU64,
 }
@@ -293,9 +294,13 @@ impl Reservation {
         self.try_change(to, by_force).map_err(|(account, why)| account.overloaded(why))
     }
 
-    fn try_change(&self, to: impl FnOnce(u64) -> u64, by_force: bool) -> Result<(), (&Account, Exhausted)> {
+    fn try_change(
+        &self,
+        to: impl FnOnce(u64) -> u64,
+        by_force: bool,
+    ) -> Result<(), (&ReservationAccount, BudgetShortage)> {
         let Some(account) = self.of.as_deref() else { return Ok(()) };
-        let Account { budget, holder, .. } = account;
+        let ReservationAccount { budget, holder, .. } = account;
         let mut held = budget.0.held.lock();
         let before = self.bytes.load(Ordering::Relaxed);
         let after = to(before);
@@ -366,11 +371,11 @@ mod tests {
     use super::*;
 
     fn of(budget: &MemoryBudget, name: &str) -> Reservation {
-        budget.reservation(Some(Holder::User(name.into())), Purpose::Bodies)
+        budget.reservation(Some(Holder::User(name.into())), MemoryPurpose::Bodies)
     }
 
     fn stranger(budget: &MemoryBudget, number: u8) -> Reservation {
-        budget.reservation(Some(Holder::Address([192, 0, 2, number].into())), Purpose::Bodies)
+        budget.reservation(Some(Holder::Address([192, 0, 2, number].into())), MemoryPurpose::Bodies)
     }
 
     fn is_empty(budget: &MemoryBudget) -> bool {

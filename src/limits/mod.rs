@@ -28,8 +28,8 @@ pub use self::call_task::{
 pub use self::fair_queue::{FairQueue, WorkPermit};
 pub use self::growing_buffer::GrowingBuffer;
 pub use self::large_changes::LargeChangeQueue;
-pub use self::memory::{Holder, MemoryBudget, PIECE, Purpose, Reservation, SharedReservation};
-pub use self::quota::{Quota, Standing};
+pub use self::memory::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
+pub use self::quota::{Quota, QuotaBalance};
 pub use self::quotas::Quotas;
 pub use self::shared_work::{SharedOutcome, SharedWork};
 

@@ -102,7 +102,7 @@ impl Offload {
 
     /// Does [`Offload::work`] with erased types: a task for each type of work would add 1 MB to the
     /// program.
-    async fn untyped(self, work: Box<dyn FnOnce() -> Untyped + Send>) -> Result<Untyped> {
+    async fn untyped(self, work: Box<dyn FnOnce() -> UntypedOutcome + Send>) -> Result<UntypedOutcome> {
         let trace = Trace::current();
         let working = spawn_large(move || {
             let _place = self;
@@ -117,7 +117,7 @@ impl Offload {
 }
 
 /// The outcome of work of any type.
-type Untyped = Box<dyn Any + Send>;
+type UntypedOutcome = Box<dyn Any + Send>;
 
 /// Does work on another thread after waiting for a turn.
 ///

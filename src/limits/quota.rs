@@ -17,7 +17,7 @@ pub struct Quota {
 
 /// The state of a balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct QuotaBalance {
     /// The number of uses in a full balance.
     pub limit: u64,
     /// The number of remaining uses.
@@ -52,7 +52,7 @@ impl Quota {
 
     /// Takes one use from a balance that other threads use at the same time. Returns the state of
     /// the balance, and whether a use remained.
-    pub fn take_shared(&self, budget: &AtomicU64, now_ms: u64) -> (bool, Standing) {
+    pub fn take_shared(&self, budget: &AtomicU64, now_ms: u64) -> (bool, QuotaBalance) {
         // Relaxed, because no other data depends on it.
         let taken = budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| self.take(at, now_ms));
         let now = taken.map_or_else(|at| at, |before| self.take(before, now_ms).unwrap_or(before));
@@ -65,11 +65,11 @@ impl Quota {
     }
 
     /// Returns the state of a balance.
-    pub fn standing(&self, whole_at_us: u64, now_ms: u64) -> Standing {
+    pub fn standing(&self, whole_at_us: u64, now_ms: u64) -> QuotaBalance {
         let whole_at_us = self.bounded(whole_at_us, now_ms);
         let empty_at_us = self.empty_at(now_ms);
         let next_us = whole_at_us.saturating_add(self.each_us);
-        Standing {
+        QuotaBalance {
             limit: self.limit,
             remaining: empty_at_us.saturating_sub(whole_at_us) / self.each_us,
             reset_seconds: (whole_at_us - micros(now_ms)).div_ceil(1_000_000),
@@ -113,7 +113,7 @@ mod tests {
         let (count, empty) = drain(quota, 0, NOW);
         assert_eq!(count, 10);
         let standing = quota.standing(empty, NOW);
-        assert_eq!(standing, Standing { limit: 10, remaining: 0, reset_seconds: 300, retry_seconds: 30 });
+        assert_eq!(standing, QuotaBalance { limit: 10, remaining: 0, reset_seconds: 300, retry_seconds: 30 });
         assert_eq!(quota.take(empty, NOW + 29_999), None);
         assert_eq!(drain(quota, empty, NOW + 30_000).0, 1);
         assert_eq!(drain(quota, empty, NOW + 90_000).0, 3);

@@ -6,7 +6,7 @@ use std::mem;
 
 use parking_lot::Mutex;
 
-use super::quota::{Quota, Standing};
+use super::quota::{Quota, QuotaBalance};
 
 /// A balance for each of a bounded number of keys. Beyond that number the least recently used ones
 /// are forgotten, which makes them full.
@@ -17,12 +17,12 @@ pub struct Quotas<K: Hash + Eq> {
     quota: Quota,
     /// The number of keys in a generation: half of those that are kept.
     generation: usize,
-    used: Mutex<Used<K>>,
+    used: Mutex<UsedBalances<K>>,
 }
 
 /// The used balances, in two generations; see [`Quota`] for their form. A key is in only one of
 /// them.
-struct Used<K> {
+struct UsedBalances<K> {
     /// The balances used since the previous generation was full.
     young: HashMap<K, u64>,
     /// The balances used in the previous generation, and not since. They are forgotten when the
@@ -30,7 +30,7 @@ struct Used<K> {
     old: HashMap<K, u64>,
 }
 
-impl<K: Hash + Eq> Used<K> {
+impl<K: Hash + Eq> UsedBalances<K> {
     /// Returns the balance of a key, 0 if it is unknown, and removes it from the old generation.
     fn take(&mut self, key: &K) -> u64 {
         match self.young.get(key) {
@@ -51,12 +51,12 @@ impl<K: Hash + Eq> Quotas<K> {
     /// Creates balances under `quota` for at most `most` keys. At least half of that number are
     /// remembered.
     pub fn new(quota: Quota, most: usize) -> Quotas<K> {
-        let used = Used { young: HashMap::new(), old: HashMap::new() };
+        let used = UsedBalances { young: HashMap::new(), old: HashMap::new() };
         Quotas { quota, generation: (most / 2).max(1), used: Mutex::new(used) }
     }
 
     /// Takes one use of a key. Returns the state of its balance, and whether a use remained.
-    pub fn take(&self, key: K, now_ms: u64) -> (bool, Standing) {
+    pub fn take(&self, key: K, now_ms: u64) -> (bool, QuotaBalance) {
         let mut used = self.used.lock();
         let before = used.take(&key);
         let after = self.quota.take(before, now_ms);
@@ -80,7 +80,7 @@ impl<K: Hash + Eq> Quotas<K> {
 
     /// Restores one use of a key.
     pub fn give_back(&self, key: &K) {
-        let Used { young, old } = &mut *self.used.lock();
+        let UsedBalances { young, old } = &mut *self.used.lock();
         if let Some(budget) = young.get_mut(key).or_else(|| old.get_mut(key)) {
             *budget = self.quota.give_back(*budget);
         }
@@ -88,13 +88,13 @@ impl<K: Hash + Eq> Quotas<K> {
 
     /// Fills the balance of a key.
     pub fn fill(&self, key: &K) {
-        let Used { young, old } = &mut *self.used.lock();
+        let UsedBalances { young, old } = &mut *self.used.lock();
         young.remove(key).or_else(|| old.remove(key));
     }
 
     /// Fills all balances whose key satisfies `which`. It checks every key.
     pub fn fill_all(&self, which: impl Fn(&K) -> bool) {
-        let Used { young, old } = &mut *self.used.lock();
+        let UsedBalances { young, old } = &mut *self.used.lock();
         young.retain(|key, _| !which(key));
         old.retain(|key, _| !which(key));
     }

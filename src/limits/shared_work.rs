@@ -19,13 +19,13 @@ use super::call_task::behalf;
 /// The work in progress. `K` identifies the value being computed.
 #[derive(Debug)]
 pub struct SharedWork<K: Eq + Hash> {
-    now: Mutex<Now<K>>,
+    now: Mutex<WorkInProgress<K>>,
     /// Notified when a value is ready or its worker has stopped.
     news: Notify,
 }
 
 #[derive(Debug)]
-struct Now<K> {
+struct WorkInProgress<K> {
     /// The values for which a turn is awaited, and the holders that wait.
     awaited: HashSet<(K, Option<Holder>)>,
     /// The values being computed.
@@ -35,7 +35,7 @@ struct Now<K> {
 impl<K: Eq + Hash> Default for SharedWork<K> {
     fn default() -> SharedWork<K> {
         SharedWork {
-            now: Mutex::new(Now { awaited: HashSet::default(), made: HashSet::default() }),
+            now: Mutex::new(WorkInProgress { awaited: HashSet::default(), made: HashSet::default() }),
             news: Notify::new(),
         }
     }

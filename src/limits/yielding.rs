@@ -3,7 +3,7 @@
 //! milliseconds at a time. Its length must not depend on a client or on the size of the repository:
 //!
 //! - a loop over such a number calls [`YieldTimer::yield_if_due`] in each iteration;
-//! - a list of such a length is sorted by [`sorted`];
+//! - a list of such a length is sorted by [`sort_yielding`];
 //! - work that can't be interrupted is offloaded if it is large
 //!   ([`super::offload::offload_if_large`]).
 //!
@@ -53,7 +53,7 @@ impl YieldTimer {
 const FEW: usize = 256;
 
 /// Sorts a list, and yields repeatedly if it is long. Equal entries keep their order.
-pub async fn sorted<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+pub async fn sort_yielding<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
     if entries.len() <= FEW {
         entries.sort_by(compare);
         return entries;
@@ -73,7 +73,7 @@ pub async fn sorted<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering
         let mut left = runs.into_iter();
         while let Some(first) = left.next() {
             round.push(match left.next() {
-                Some(second) => merged(first, second, &compare, &mut timer).await,
+                Some(second) => merge_yielding(first, second, &compare, &mut timer).await,
                 None => first,
             });
         }
@@ -83,7 +83,7 @@ pub async fn sorted<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> Ordering
 }
 
 /// Merges two sorted lists; among equal entries, those of the first come first.
-async fn merged<T>(
+async fn merge_yielding<T>(
     first: Vec<T>,
     second: Vec<T>,
     compare: impl Fn(&T, &T) -> Ordering,
@@ -151,7 +151,7 @@ mod tests {
                 (0..length).map(|n| ((n as u32).wrapping_mul(2_654_435_761) >> 25, n)).collect();
             let mut wanted = entries.clone();
             wanted.sort_by_key(|(key, _)| *key);
-            assert_eq!(sorted(entries, |a, b| a.0.cmp(&b.0)).await, wanted, "{length}");
+            assert_eq!(sort_yielding(entries, |a, b| a.0.cmp(&b.0)).await, wanted, "{length}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 /// Returns for each entry whether it is surplus in a box that keeps `most`. Entries are given by
 /// their senders, the newest first.
@@ -11,7 +11,7 @@ use stet_actors::object::Text;
 /// The rule is max-min fairness: while there are too many entries, the oldest entry of the sender
 /// with the most entries is removed. Among senders with equally many, the oldest of all these
 /// entries is removed. So each of n senders keeps at least `most` / n entries, or all of theirs.
-pub(super) fn surplus(senders: &[Text], most: usize) -> Vec<bool> {
+pub(super) fn surplus(senders: &[SharedText], most: usize) -> Vec<bool> {
     if senders.len() <= most {
         return vec![false; senders.len()];
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     /// Returns the places of the entries that the rule removes, one at a time.
-    fn one_by_one(senders: &[Text], most: usize) -> Vec<usize> {
+    fn one_by_one(senders: &[SharedText], most: usize) -> Vec<usize> {
         let mut left: Vec<usize> = (0..senders.len()).collect();
         while left.len() > most {
             let of = |place: &usize| left.iter().filter(|other| senders[**other] == senders[*place]).count();
@@ -72,7 +72,7 @@ mod tests {
             senders in vec("[aaaaabbc]|[d-k]|a|a", 0..60),
             most in 1_usize..40,
         ) {
-            let senders: Vec<Text> = senders.iter().map(|sender| Text::from(&**sender)).collect();
+            let senders: Vec<SharedText> = senders.iter().map(|sender| SharedText::from(&**sender)).collect();
             let goes = surplus(&senders, most);
             let places: Vec<usize> = (0..senders.len()).filter(|place| goes[*place]).collect();
             prop_assert_eq!(&places, &one_by_one(&senders, most));
@@ -83,7 +83,7 @@ mod tests {
             }
             // Later removals follow the same rule when some entries have been removed already.
             let some: Vec<usize> = (0..senders.len()).filter(|at| !goes[*at] || at % 2 == 0).collect();
-            let left: Vec<Text> = some.iter().map(|at| senders[*at].clone()).collect();
+            let left: Vec<SharedText> = some.iter().map(|at| senders[*at].clone()).collect();
             let then: Vec<usize> =
                 surplus(&left, most).iter().zip(&some).filter(|(goes, _)| **goes).map(|(_, at)| *at).collect();
             prop_assert_eq!(then, some.into_iter().filter(|at| goes[*at]).collect::<Vec<_>>());

@@ -24,16 +24,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{Change, Key, Range, Row, Table, View, decode_value, encode_value};
+use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, Table, decode_value, encode_value};
 
-pub use self::post::Mail;
-pub use self::relay::Relay;
-pub(crate) use self::rows::Copies;
-pub use self::rows::{Entry, Message, Priority, Side, id_of};
-use self::turn::{Turn, Turns};
+pub use self::post::NewMessage;
+pub use self::relay::MailRelay;
+pub(crate) use self::rows::MessageCopies;
+pub use self::rows::{Message, MessageBox, MessageEntry, Priority, id_of};
+use self::turn::{InboxLock, InboxLockGuard};
 use crate::auth::Directory;
 use crate::config::{MessagesConfig, SmtpConfig};
 use crate::limits::yielding::YieldTimer;
@@ -56,14 +56,14 @@ pub struct Messages {
     repository: Repository,
     directory: Arc<Directory>,
     bounds: MessagesConfig,
-    relay: Option<Arc<Relay>>,
-    turns: Turns,
+    relay: Option<Arc<MailRelay>>,
+    turns: InboxLock,
     /// The time of the last sweep, in epoch milliseconds.
     swept_ms: AtomicU64,
     /// The approximate number of bytes of messages sent since.
     sent_bytes: Arc<AtomicU64>,
     /// The number of entries added to each box since its surplus was last removed.
-    added: Mutex<HashMap<(Text, Side), usize>>,
+    added: Mutex<HashMap<(SharedText, MessageBox), usize>>,
 }
 
 impl Messages {
@@ -75,13 +75,13 @@ impl Messages {
         bounds: MessagesConfig,
         smtp: &SmtpConfig,
     ) -> Messages {
-        let relay = Relay::configured(smtp, &repository, &directory);
+        let relay = MailRelay::configured(smtp, &repository, &directory);
         let (turns, swept_ms, sent_bytes, added) = Default::default();
         Messages { repository, directory, bounds, relay, turns, swept_ms, sent_bytes, added }
     }
 
     /// Returns the sender to the mail relay, if one is configured.
-    pub fn relay(&self) -> Option<&Arc<Relay>> {
+    pub fn relay(&self) -> Option<&Arc<MailRelay>> {
         self.relay.as_ref()
     }
 
@@ -89,21 +89,21 @@ impl Messages {
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn entries(&self, user: &str, side: Side) -> Result<Vec<Entry>> {
-        let InBox { mut kept, .. } = self.read_box(user, side, 0).await?;
+    pub async fn entries(&self, user: &str, side: MessageBox) -> Result<Vec<MessageEntry>> {
+        let BoxContents { mut kept, .. } = self.read_box(user, side, 0).await?;
         let mut too_many = self.surplus(&kept).await?.into_iter();
         kept.retain(|_| !too_many.next().unwrap_or_default());
         Ok(kept)
     }
 
     /// Reads a box. Entries older than `old_ms`, or without a message, are not kept.
-    async fn read_box(&self, user: &str, side: Side, old_ms: u64) -> Result<InBox> {
-        let (mut found, mut way) = (InBox::default(), YieldTimer::new());
-        let mut range = Entry::range(user, side);
+    async fn read_box(&self, user: &str, side: MessageBox, old_ms: u64) -> Result<BoxContents> {
+        let (mut found, mut way) = (BoxContents::default(), YieldTimer::new());
+        let mut range = MessageEntry::range(user, side);
         loop {
             let rows = self.scan(Table::Boxes, &range, CHUNK, true)?;
             for (_, row) in &rows {
-                let entry = read::<Entry>(row)?;
+                let entry = read::<MessageEntry>(row)?;
                 // Earlier versions have left entries without messages.
                 let stays = entry.sent_ms >= old_ms && self.is_there(entry.number)?;
                 if stays {
@@ -121,7 +121,7 @@ impl Messages {
     }
 
     /// Returns for each entry of a box, the newest first, whether it is surplus.
-    async fn surplus(&self, entries: &[Entry]) -> Result<Vec<bool>> {
+    async fn surplus(&self, entries: &[MessageEntry]) -> Result<Vec<bool>> {
         if entries.len() <= self.bounds.per_box {
             return Ok(vec![false; entries.len()]);
         }
@@ -129,7 +129,9 @@ impl Messages {
         for entry in entries {
             way.yield_if_due().await;
             senders.push(match (&*entry.sender, entry.side) {
-                ("", Side::Inbox) => self.message(entry.number)?.map_or_else(Text::default, |message| message.sender),
+                ("", MessageBox::Inbox) => {
+                    self.message(entry.number)?.map_or_else(SharedText::default, |message| message.sender)
+                }
                 _ => entry.sender.clone(),
             });
         }
@@ -139,9 +141,9 @@ impl Messages {
     /// Reports whether a message exists. Its count shows that, and is short while a message may be
     /// long.
     fn is_there(&self, number: u64) -> Result<bool> {
-        let place = Copies::key(number);
+        let place = MessageCopies::key(number);
         // Earlier versions did not count.
-        Ok(self.repository.row::<Copies>(place.table, &place.key)?.is_some() || self.message(number)?.is_some())
+        Ok(self.repository.row::<MessageCopies>(place.table, &place.key)?.is_some() || self.message(number)?.is_some())
     }
 
     /// Returns a message; `None` if it was removed.
@@ -157,16 +159,17 @@ impl Messages {
     ///
     /// # Errors
     /// `ObjectNotFound`; errors of the store.
-    pub async fn mark(&self, user: &str, id: Loid, read: bool) -> Result<Entry> {
+    pub async fn mark(&self, user: &str, id: Loid, read: bool) -> Result<MessageEntry> {
         let turn = self.turns.turn(&self.repository).await?;
-        let place = Entry::key(user, Side::Inbox, id.number);
-        let entry: Option<Entry> = self.repository.row(place.table, &place.key)?;
+        let place = MessageEntry::key(user, MessageBox::Inbox, id.number);
+        let entry: Option<MessageEntry> = self.repository.row(place.table, &place.key)?;
         let entry = entry.filter(|_| id == id_of(id.number)).ok_or_else(|| Error::not_found(id))?;
         if entry.read == read {
             return Ok(entry);
         }
-        let entry = Entry { read, ..entry };
-        let change = Change { table: place.table, key: place.key, value: Some(encode_value(Entry::FORMAT, &entry)) };
+        let entry = MessageEntry { read, ..entry };
+        let change =
+            RowChange { table: place.table, key: place.key, value: Some(encode_value(MessageEntry::FORMAT, &entry)) };
         turn.commit(vec![change]).await?;
         Ok(entry)
     }
@@ -178,10 +181,10 @@ impl Messages {
     pub async fn remove(&self, user: &str, id: Loid) -> Result<()> {
         let turn = self.turns.turn(&self.repository).await?;
         let mut changes = Vec::new();
-        for side in [Side::Inbox, Side::Outbox] {
-            let place = Entry::key(user, side, id.number);
-            if id == id_of(id.number) && self.repository.row::<Entry>(place.table, &place.key)?.is_some() {
-                changes.push(Change { table: place.table, key: place.key, value: None });
+        for side in [MessageBox::Inbox, MessageBox::Outbox] {
+            let place = MessageEntry::key(user, side, id.number);
+            if id == id_of(id.number) && self.repository.row::<MessageEntry>(place.table, &place.key)?.is_some() {
+                changes.push(RowChange { table: place.table, key: place.key, value: None });
             }
         }
         if changes.is_empty() {
@@ -210,9 +213,9 @@ impl Messages {
         let old_ms = self.repository.ends().now().map_or(0, |now| now.ms().saturating_sub(kept_ms));
         let mut count = self.sweep_boxes(old_ms).await?;
         let old = |message: &Message| Ok(message.sent_ms < old_ms);
-        let counts = |_: &Turn<'_>, gone: &[Message]| {
-            let of = |message: &Message| Copies::key(message.number);
-            Ok(gone.iter().map(of).map(|Key { table, key }| Change { table, key, value: None }).collect())
+        let counts = |_: &InboxLockGuard<'_>, gone: &[Message]| {
+            let of = |message: &Message| MessageCopies::key(message.number);
+            Ok(gone.iter().map(of).map(|RowPlace { table, key }| RowChange { table, key, value: None }).collect())
         };
         count += self.sweep_rows::<Message>(Table::Messages, old, counts).await?;
         self.swept_ms.store(now_ms, Ordering::Relaxed);
@@ -221,24 +224,24 @@ impl Messages {
 
     /// Trims all boxes, the last one first.
     async fn sweep_boxes(&self, old_ms: u64) -> Result<usize> {
-        let (mut range, mut count) = (Range::prefix(&[]), 0);
+        let (mut range, mut count) = (KeyRange::prefix(&[]), 0);
         while let Some((_, row)) = self.scan(Table::Boxes, &range, 1, true)?.first() {
-            let Entry { user, side, .. } = read(row)?;
+            let MessageEntry { user, side, .. } = read(row)?;
             count += self.trim(&user, side, old_ms).await?;
-            range.to = Some(Entry::range(&user, side).from);
+            range.to = Some(MessageEntry::range(&user, side).from);
         }
         Ok(count)
     }
 
     /// Removes entries of a box that are older than `old_ms` or surplus, with the messages that no
     /// box contains any more. Returns the number of entries.
-    async fn trim(&self, user: &Text, side: Side, old_ms: u64) -> Result<usize> {
+    async fn trim(&self, user: &SharedText, side: MessageBox, old_ms: u64) -> Result<usize> {
         // Before the box is read, because an entry that is added later may not be seen below.
         self.added.lock().remove(&(user.clone(), side));
         let mut count = 0;
         loop {
             let turn = self.turns.turn(&self.repository).await?;
-            let InBox { kept, mut gone } = self.read_box(user, side, old_ms).await?;
+            let BoxContents { kept, mut gone } = self.read_box(user, side, old_ms).await?;
             let too_many = self.surplus(&kept).await?;
             gone.extend(kept.into_iter().zip(too_many).filter(|(_, goes)| *goes).map(|(entry, _)| entry));
             let is_last = gone.len() <= LOT;
@@ -249,9 +252,9 @@ impl Messages {
             }
             let mut copies = BTreeMap::new();
             gone.iter().for_each(|entry| *copies.entry(entry.number).or_default() += 1);
-            let remove = |entry: &Entry| {
-                let Key { table, key } = entry.place();
-                Change { table, key, value: None }
+            let remove = |entry: &MessageEntry| {
+                let RowPlace { table, key } = entry.place();
+                RowChange { table, key, value: None }
             };
             let mut changes: Vec<_> = gone.iter().map(remove).collect();
             changes.extend(turn.without(&copies)?);
@@ -269,9 +272,9 @@ impl Messages {
         &self,
         table: Table,
         mut goes: impl FnMut(&R) -> Result<bool>,
-        beside: impl Fn(&Turn<'_>, &[R]) -> Result<Vec<Change>>,
+        beside: impl Fn(&InboxLockGuard<'_>, &[R]) -> Result<Vec<RowChange>>,
     ) -> Result<usize> {
-        let (mut range, mut count, mut way) = (Range::prefix(&[]), 0, YieldTimer::new());
+        let (mut range, mut count, mut way) = (KeyRange::prefix(&[]), 0, YieldTimer::new());
         loop {
             let turn = self.turns.turn(&self.repository).await?;
             let rows = self.scan(table, &range, CHUNK, true)?;
@@ -280,7 +283,7 @@ impl Messages {
                 way.yield_if_due().await;
                 let row = read::<R>(row)?;
                 if goes(&row)? {
-                    changes.push(Change { table, key: key.clone(), value: None });
+                    changes.push(RowChange { table, key: key.clone(), value: None });
                     gone.push(row);
                 }
             }
@@ -299,21 +302,21 @@ impl Messages {
     fn scan(
         &self,
         table: Table,
-        range: &Range,
+        range: &KeyRange,
         most: usize,
         backwards: bool,
     ) -> Result<Vec<(bytes::Bytes, bytes::Bytes)>> {
-        let rows = self.repository.look().scan(View::Committed, table, range, most, backwards);
+        let rows = self.repository.look().scan(ReadLevel::Committed, table, range, most, backwards);
         rows.map_err(|error| store_failure(&error))
     }
 }
 
 /// The entries of a box, the newest first.
 #[derive(Default)]
-struct InBox {
-    kept: Vec<Entry>,
+struct BoxContents {
+    kept: Vec<MessageEntry>,
     /// The entries that are too old, or have no message.
-    gone: Vec<Entry>,
+    gone: Vec<MessageEntry>,
 }
 
 fn read<R: Row>(row: &[u8]) -> Result<R> {

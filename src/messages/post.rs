@@ -6,15 +6,15 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 
 use serde::{Deserialize, Serialize};
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Text;
-use stet_actors::repository::Note;
-use stet_actors::runtime::Request;
-use stet_actors::store::{Change, Row, encode_value};
+use stet_actors::object::SharedText;
+use stet_actors::repository::StandaloneChange;
+use stet_actors::runtime::ChangeRequest;
+use stet_actors::store::{Row, RowChange, encode_value};
 
-use super::relay::Room;
-use super::rows::{Copies, Entry, Message, Outgoing, Priority, Side};
+use super::relay::MailReservation;
+use super::rows::{Message, MessageBox, MessageCopies, MessageEntry, OutgoingMail, Priority};
 use super::{Messages, id_of};
 use crate::auth::Name;
 use crate::limits::as_server;
@@ -30,7 +30,7 @@ const MOST_UNKNOWN: usize = 20;
 
 /// A message to be sent.
 #[derive(Debug, Clone, Default)]
-pub struct Mail {
+pub struct NewMessage {
     /// One line.
     pub subject: String,
     /// Plain text.
@@ -48,7 +48,7 @@ const SEND: &str = "message.send";
 
 /// The outcome that is kept under an `Idempotency-Key`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Sent {
+struct SendReceipt {
     number: u64,
     /// The approximate size on disk. It is counted when the message is written, not when this is
     /// read.
@@ -61,14 +61,15 @@ impl Messages {
     /// # Errors
     /// `InvalidBody` for an invalid message; `ObjectNotFound` for unknown recipients; `TooLarge`
     /// for too many of them or too long a text; `Overloaded`; errors of the store.
-    pub async fn send(&self, mail: Mail, request: Request) -> Result<Message> {
+    pub async fn send(&self, mail: NewMessage, request: ChangeRequest) -> Result<Message> {
         let who = request.who.clone();
-        let sent: Sent = self.repository.note(SEND, &request, async || self.rows_of(mail, &who.user).await).await?;
+        let sent: SendReceipt =
+            self.repository.note(SEND, &request, async || self.rows_of(mail, &who.user).await).await?;
         // This call has written it, and nothing removes it so soon.
         self.message(sent.number)?.ok_or_else(|| Error::not_found(id_of(sent.number)))
     }
 
-    async fn rows_of(&self, mail: Mail, sender: &Text) -> Result<Note<Sent>> {
+    async fn rows_of(&self, mail: NewMessage, sender: &SharedText) -> Result<StandaloneChange<SendReceipt>> {
         self.check(&mail)?;
         let (recipients, receivers) = self.receivers(&mail.recipients).await?;
         self.make_room(sender, &receivers).await?;
@@ -84,15 +85,17 @@ impl Messages {
             attachments: mail.attachments.iter().map(|loid| loid.to_string().into()).collect(),
         };
         let mut changes = vec![put(&message)];
-        let entry = |user: Text, side, read| put(&Entry { user, side, number, sent_ms, read, sender: sender.clone() });
-        changes.push(entry(sender.clone(), Side::Outbox, true));
+        let entry = |user: SharedText, side, read| {
+            put(&MessageEntry { user, side, number, sent_ms, read, sender: sender.clone() })
+        };
+        changes.push(entry(sender.clone(), MessageBox::Outbox, true));
         let mut way = YieldTimer::new();
         for name in &receivers {
             way.yield_if_due().await;
-            changes.push(entry(name.text().clone(), Side::Inbox, false));
+            changes.push(entry(name.text().clone(), MessageBox::Inbox, false));
         }
-        changes.push(put(&Copies { number, count: receivers.len() as u32 + 1 }));
-        let size = |change: &Change| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
+        changes.push(put(&MessageCopies { number, count: receivers.len() as u32 + 1 }));
+        let size = |change: &RowChange| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         let bytes = changes.iter().map(size).sum::<usize>() as u64;
         let outgoing = self.outgoing(&receivers, (number, sender), sent_ms).await?;
         let room = outgoing.map(|(outgoing, room)| {
@@ -110,17 +113,17 @@ impl Messages {
                 relay.wake();
             }
         });
-        let sent = Sent { number, bytes };
+        let sent = SendReceipt { number, bytes };
         let deeds = vec![(SEND, vec![id_of(number).to_string()])];
-        Ok(Note { reply: sent, changes, deeds, on_commit, held: Box::new(()) })
+        Ok(StandaloneChange { reply: sent, changes, deeds, on_commit, held: Box::new(()) })
     }
 
     /// Counts one more entry in each box that gets the message. A box is trimmed first if it got as
     /// many entries as it keeps since the last time. So no box has more than twice that number,
     /// plus one for each call under way.
-    async fn make_room(&self, sender: &Text, receivers: &BTreeSet<Name>) -> Result<()> {
-        let inboxes = receivers.iter().map(|name| (name.text(), Side::Inbox));
-        for (user, side) in inboxes.chain([(sender, Side::Outbox)]) {
+    async fn make_room(&self, sender: &SharedText, receivers: &BTreeSet<Name>) -> Result<()> {
+        let inboxes = receivers.iter().map(|name| (name.text(), MessageBox::Inbox));
+        for (user, side) in inboxes.chain([(sender, MessageBox::Outbox)]) {
             let place = (user.clone(), side);
             if self.added.lock().get(&place).is_some_and(|added| *added >= self.bounds.per_box) {
                 // All changes of entries wait for it.
@@ -136,26 +139,26 @@ impl Messages {
     async fn outgoing(
         &self,
         to: &BTreeSet<Name>,
-        (number, sender): (u64, &Text),
+        (number, sender): (u64, &SharedText),
         sent_ms: u64,
-    ) -> Result<Option<(Outgoing, Room)>> {
+    ) -> Result<Option<(OutgoingMail, MailReservation)>> {
         let Some(relay) = &self.relay else { return Ok(None) };
         let waiting = relay.addresses(to).await?;
         if waiting.is_empty() {
             return Ok(None);
         }
         let room = relay.room(sender, waiting.len());
-        let outgoing = Outgoing { number, waiting, sending: Vec::new(), tries: 0, next_ms: sent_ms, sent_ms };
+        let outgoing = OutgoingMail { number, waiting, sending: Vec::new(), tries: 0, next_ms: sent_ms, sent_ms };
         Ok(room.map(|room| (outgoing, room)))
     }
 
-    fn check(&self, mail: &Mail) -> Result<()> {
+    fn check(&self, mail: &NewMessage) -> Result<()> {
         let wrong = |field: &str, what: &str| {
             let message = format!("The body is not as it must be at `$.{field}`: {what}.");
             Error::new(Code::InvalidBody, message).with_detail("path", format!("$.{field}"))
         };
         let large = |field: &str, most: usize| {
-            Error::new(Code::TooLarge, format!("`{field}` may have {}.", counted(most, "byte")))
+            Error::new(Code::TooLarge, format!("`{field}` may have {}.", count_with_noun(most, "byte")))
                 .with_detail("limit", most)
         };
         if mail.recipients.is_empty() {
@@ -178,24 +181,24 @@ impl Messages {
         }
         if mail.attachments.len() > self.bounds.attachments {
             let most = self.bounds.attachments;
-            let message = format!("A message may have {}.", counted(most, "attachment"));
+            let message = format!("A message may have {}.", count_with_noun(most, "attachment"));
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", most));
         }
         Ok(())
     }
 
     /// Returns the recipients' names as in the directory, and all users who receive the message.
-    async fn receivers(&self, names: &[String]) -> Result<(Vec<Text>, BTreeSet<Name>)> {
+    async fn receivers(&self, names: &[String]) -> Result<(Vec<SharedText>, BTreeSet<Name>)> {
         let most = self.bounds.recipients;
         let too_many = || {
-            let message = format!("A message may go to {}.", counted(most, "user"));
+            let message = format!("A message may go to {}.", count_with_noun(most, "user"));
             Error::new(Code::TooLarge, message).with_detail("limit", most)
         };
         if names.len() > most {
             return Err(too_many());
         }
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
-        let (mut recipients, mut named, mut unknown) = (Vec::<Text>::new(), HashSet::new(), Vec::new());
+        let (mut recipients, mut named, mut unknown) = (Vec::<SharedText>::new(), HashSet::new(), Vec::new());
         let mut way = YieldTimer::new();
         for name in names {
             way.yield_if_due().await;
@@ -238,7 +241,7 @@ impl Messages {
     }
 }
 
-fn put<R: Row>(row: &R) -> Change {
+fn put<R: Row>(row: &R) -> RowChange {
     let place = row.place();
-    Change { table: place.table, key: place.key, value: Some(encode_value(R::FORMAT, row)) }
+    RowChange { table: place.table, key: place.key, value: Some(encode_value(R::FORMAT, row)) }
 }

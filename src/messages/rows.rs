@@ -6,8 +6,8 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::Text;
-use stet_actors::store::{Key, Range, Row, Table, key_of};
+use stet_actors::object::SharedText;
+use stet_actors::store::{KeyRange, Row, RowPlace, Table, key_of};
 
 /// The priority of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -32,15 +32,15 @@ pub struct Message {
     /// The text, plain.
     pub body: String,
     /// The name of the sender.
-    pub sender: Text,
+    pub sender: SharedText,
     /// The names of the users and groups to whom it was sent, as in the directory.
-    pub recipients: Vec<Text>,
+    pub recipients: Vec<SharedText>,
     /// The time of sending, in epoch milliseconds.
     pub sent_ms: u64,
     /// The priority.
     pub priority: Priority,
     /// The loids of the attached objects.
-    pub attachments: Vec<Text>,
+    pub attachments: Vec<SharedText>,
 }
 
 impl Message {
@@ -50,8 +50,8 @@ impl Message {
     }
 
     /// Returns the key of its row.
-    pub fn key(number: u64) -> Key {
-        Key { table: Table::Messages, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
+    pub fn key(number: u64) -> RowPlace {
+        RowPlace { table: Table::Messages, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
     }
 }
 
@@ -61,14 +61,14 @@ pub fn id_of(number: u64) -> Loid {
 }
 
 impl Row for Message {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         Message::key(self.number)
     }
 }
 
 /// One of a user's two boxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Side {
+pub enum MessageBox {
     /// The received messages.
     Inbox,
     /// The sent messages.
@@ -77,11 +77,11 @@ pub enum Side {
 
 /// The entry of a message in a user's box.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct MessageEntry {
     /// The name of the user.
-    pub user: Text,
+    pub user: SharedText,
     /// The box.
-    pub side: Side,
+    pub side: MessageBox,
     /// The number of the message.
     pub number: u64,
     /// The time of sending, in epoch milliseconds.
@@ -90,31 +90,31 @@ pub struct Entry {
     pub read: bool,
     /// The name of the sender; empty in rows of earlier versions, which did not store it.
     #[serde(default)]
-    pub sender: Text,
+    pub sender: SharedText,
 }
 
-impl Entry {
+impl MessageEntry {
     /// Returns the range of all entries of a box, the oldest first. The name ends with a 0, which
     /// no name contains.
-    pub fn range(user: &str, side: Side) -> Range {
-        Range::prefix(&key_of(&[user.as_bytes(), &[0, side as u8]]))
+    pub fn range(user: &str, side: MessageBox) -> KeyRange {
+        KeyRange::prefix(&key_of(&[user.as_bytes(), &[0, side as u8]]))
     }
 
     /// Returns the key of a user's entry of a message.
-    pub fn key(user: &str, side: Side, number: u64) -> Key {
-        Key { table: Table::Boxes, key: key_of(&[user.as_bytes(), &[0, side as u8], &number.to_be_bytes()]) }
+    pub fn key(user: &str, side: MessageBox, number: u64) -> RowPlace {
+        RowPlace { table: Table::Boxes, key: key_of(&[user.as_bytes(), &[0, side as u8], &number.to_be_bytes()]) }
     }
 }
 
-impl Row for Entry {
-    fn place(&self) -> Key {
-        Entry::key(&self.user, self.side, self.number)
+impl Row for MessageEntry {
+    fn place(&self) -> RowPlace {
+        MessageEntry::key(&self.user, self.side, self.number)
     }
 }
 
 /// A message that is to be sent to the mail relay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outgoing {
+pub struct OutgoingMail {
     /// The number of the message.
     pub number: u64,
     /// The addresses that have not been tried yet.
@@ -130,37 +130,37 @@ pub struct Outgoing {
     pub sent_ms: u64,
 }
 
-impl Outgoing {
+impl OutgoingMail {
     /// Returns the key of its row.
-    pub fn key(number: u64) -> Key {
-        Key { table: Table::Outgoing, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
+    pub fn key(number: u64) -> RowPlace {
+        RowPlace { table: Table::Outgoing, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
     }
 }
 
-impl Row for Outgoing {
-    fn place(&self) -> Key {
-        Outgoing::key(self.number)
+impl Row for OutgoingMail {
+    fn place(&self) -> RowPlace {
+        OutgoingMail::key(self.number)
     }
 }
 
 /// The number of boxes that contain a message, which is removed with the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Copies {
+pub struct MessageCopies {
     /// The number of the message.
     pub number: u64,
     /// The number of boxes.
     pub count: u32,
 }
 
-impl Copies {
+impl MessageCopies {
     /// Returns the key of its row.
-    pub fn key(number: u64) -> Key {
-        Key { table: Table::Copies, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
+    pub fn key(number: u64) -> RowPlace {
+        RowPlace { table: Table::Copies, key: Bytes::copy_from_slice(&number.to_be_bytes()) }
     }
 }
 
-impl Row for Copies {
-    fn place(&self) -> Key {
-        Copies::key(self.number)
+impl Row for MessageCopies {
+    fn place(&self) -> RowPlace {
+        MessageCopies::key(self.number)
     }
 }

@@ -5,12 +5,12 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use stet_actors::clock::ManualClock;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::Code;
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Look, Store};
+use stet_actors::store::{RowReader, Store};
 
 use super::*;
 use crate::auth::{PasswordOptions, PasswordRules, Passwords, User};
@@ -43,7 +43,7 @@ impl House {
             let business_email = Some(format!("{name}@example.org"));
             let mut user = User::new(name);
             user.business_email = business_email;
-            directory.by(Who::operator()).put_user(user).await.unwrap();
+            directory.by(CallerIdentity::operator()).put_user(user).await.unwrap();
         }
         let messages = Messages::new(repository, directory, BOUNDS, smtp);
         House { store, clock, messages }
@@ -51,23 +51,26 @@ impl House {
 
     /// From the one to the other.
     pub(super) async fn send(&self, subject: &str) -> Loid {
-        let mail = Mail { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..Mail::default() };
-        let who = Who { user: "ada".into(), session: "s".into(), address: None };
-        self.messages.send(mail, Request::by(who)).await.unwrap().id()
+        let mail =
+            NewMessage { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..NewMessage::default() };
+        let who = CallerIdentity { user: "ada".into(), session: "s".into(), address: None };
+        self.messages.send(mail, ChangeRequest::by(who)).await.unwrap().id()
     }
 
     /// From a user, who is made for it, to bob.
     async fn send_from(&self, sender: &str, subject: &str) -> Loid {
         if self.messages.directory.user(sender).unwrap().is_none() {
-            self.messages.directory.by(Who::operator()).put_user(User::new(sender)).await.unwrap();
+            self.messages.directory.by(CallerIdentity::operator()).put_user(User::new(sender)).await.unwrap();
         }
-        let mail = Mail { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..Mail::default() };
-        let who = Who { user: sender.into(), session: "s".into(), address: None };
-        self.messages.send(mail, Request::by(who)).await.unwrap().id()
+        let mail =
+            NewMessage { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..NewMessage::default() };
+        let who = CallerIdentity { user: sender.into(), session: "s".into(), address: None };
+        self.messages.send(mail, ChangeRequest::by(who)).await.unwrap().id()
     }
 
-    fn entries_of(&self, user: &str, side: Side) -> usize {
-        let entries = self.store.scan(View::Committed, Table::Boxes, &Entry::range(user, side), usize::MAX, false);
+    fn entries_of(&self, user: &str, side: MessageBox) -> usize {
+        let entries =
+            self.store.scan(ReadLevel::Committed, Table::Boxes, &MessageEntry::range(user, side), usize::MAX, false);
         entries.unwrap().len()
     }
 
@@ -78,9 +81,10 @@ impl House {
         assert_eq!(self.store.pending(), 1);
     }
 
-    async fn subjects(&self, user: &str, side: Side) -> Vec<String> {
+    async fn subjects(&self, user: &str, side: MessageBox) -> Vec<String> {
         let entries = self.messages.entries(user, side).await.unwrap();
-        let subject = |entry: &Entry| self.messages.message(entry.number).unwrap().map(|message| message.subject);
+        let subject =
+            |entry: &MessageEntry| self.messages.message(entry.number).unwrap().map(|message| message.subject);
         entries.iter().filter_map(subject).collect()
     }
 
@@ -90,7 +94,7 @@ impl House {
     }
 
     pub(super) fn rows(&self, table: Table) -> usize {
-        self.store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).unwrap().len()
+        self.store.scan(ReadLevel::Committed, table, &KeyRange::prefix(&[]), usize::MAX, false).unwrap().len()
     }
 }
 
@@ -116,7 +120,7 @@ fn what_is_kept_for_long_enough_goes_and_the_rest_stays() {
         house.clock.advance(DAY);
         // What each of two has of a message, and it with the last of them.
         assert_eq!(house.messages.sweep().await.unwrap(), 2);
-        assert_eq!(house.subjects("bob", Side::Inbox).await, ["new"]);
+        assert_eq!(house.subjects("bob", MessageBox::Inbox).await, ["new"]);
         assert_eq!((house.rows(Table::Messages), house.rows(Table::Boxes)), (1, 2));
         house.clock.advance(DAY * 40);
         assert_eq!(house.messages.sweep().await.unwrap(), 2);
@@ -135,7 +139,7 @@ fn a_clock_that_leaps_ends_no_message_before_it_is_believed() {
         assert_eq!(house.messages.sweep().await.unwrap(), 0);
         house.clock.set(then);
         assert_eq!(house.messages.sweep().await.unwrap(), 0);
-        assert_eq!(house.subjects("bob", Side::Inbox).await, ["kept"]);
+        assert_eq!(house.subjects("bob", MessageBox::Inbox).await, ["kept"]);
         house.clock.advance(DAY * 31);
         assert_eq!(house.messages.sweep().await.unwrap(), 2, "it is looked for again although the clock was ahead");
     });
@@ -148,11 +152,11 @@ fn a_message_goes_with_the_last_who_has_it() {
         let house = House::new().await;
         let (one, other) = (house.send("one").await, house.send("other").await);
         house.messages.remove("bob", one).await.unwrap();
-        assert_eq!(house.subjects("ada", Side::Outbox).await, ["other", "one"]);
+        assert_eq!(house.subjects("ada", MessageBox::Outbox).await, ["other", "one"]);
         house.messages.remove("ada", one).await.unwrap();
         assert_eq!((house.rows(Table::Messages), house.rows(Table::Copies)), (1, 1));
         house.messages.remove("ada", other).await.unwrap();
-        assert_eq!(house.subjects("bob", Side::Inbox).await, ["other"]);
+        assert_eq!(house.subjects("bob", MessageBox::Inbox).await, ["other"]);
         // By the sweep as well.
         house.clock.advance(DAY * 31);
         assert_eq!(house.messages.sweep().await.unwrap(), 1);
@@ -176,16 +180,16 @@ fn of_a_box_with_too_much_the_oldest_go_and_those_of_others_stay() {
             let id = house.send(&number.to_string()).await;
             // Ada keeps four of hers.
             if number > 3 {
-                let place = Entry::key("ada", Side::Outbox, id.number);
-                let change = Change { table: place.table, key: place.key, value: None };
+                let place = MessageEntry::key("ada", MessageBox::Outbox, id.number);
+                let change = RowChange { table: place.table, key: place.key, value: None };
                 house.messages.repository.commit(|set| set.changes = vec![change]).await.unwrap();
             }
         }
-        assert_eq!(house.subjects("bob", Side::Inbox).await.len(), BOUNDS.per_box, "no more are shown");
+        assert_eq!(house.subjects("bob", MessageBox::Inbox).await.len(), BOUNDS.per_box, "no more are shown");
         house.clock.advance(DAY);
         assert_eq!(house.messages.sweep().await.unwrap(), 3);
-        assert_eq!(house.subjects("bob", Side::Inbox).await.last().map(String::as_str), Some("3"));
-        assert_eq!(house.subjects("ada", Side::Outbox).await, ["3", "2", "1", "0"]);
+        assert_eq!(house.subjects("bob", MessageBox::Inbox).await.last().map(String::as_str), Some("3"));
+        assert_eq!(house.subjects("ada", MessageBox::Outbox).await, ["3", "2", "1", "0"]);
         assert_eq!(house.rows(Table::Boxes), BOUNDS.per_box + 4);
         // Within the hour it is not looked again.
         for _ in 0..3 {
@@ -206,20 +210,20 @@ fn a_sender_of_many_messages_pushes_out_none_of_others() {
         let mut most = 0;
         for number in 0..5 * BOUNDS.per_box {
             house.send(&number.to_string()).await;
-            most = most.max(house.entries_of("bob", Side::Inbox));
-            let shown = house.subjects("bob", Side::Inbox).await;
+            most = most.max(house.entries_of("bob", MessageBox::Inbox));
+            let shown = house.subjects("bob", MessageBox::Inbox).await;
             assert_eq!(shown.len(), BOUNDS.per_box.min(number + 4));
             assert_eq!(shown[shown.len() - 3..], ["third", "second", "first"], "after {number}");
             assert_eq!(shown[0], number.to_string());
         }
         // It was looked after without any sweep.
         assert!(most > BOUNDS.per_box && most <= 2 * BOUNDS.per_box, "{most}");
-        assert!(house.entries_of("ada", Side::Outbox) <= 2 * BOUNDS.per_box);
-        let before = house.subjects("bob", Side::Inbox).await;
+        assert!(house.entries_of("ada", MessageBox::Outbox) <= 2 * BOUNDS.per_box);
+        let before = house.subjects("bob", MessageBox::Inbox).await;
         house.messages.sweep().await.unwrap();
-        assert_eq!(house.subjects("bob", Side::Inbox).await, before);
-        assert_eq!(house.entries_of("bob", Side::Inbox), BOUNDS.per_box);
-        assert_eq!(house.entries_of("ada", Side::Outbox), BOUNDS.per_box);
+        assert_eq!(house.subjects("bob", MessageBox::Inbox).await, before);
+        assert_eq!(house.entries_of("bob", MessageBox::Inbox), BOUNDS.per_box);
+        assert_eq!(house.entries_of("ada", MessageBox::Outbox), BOUNDS.per_box);
         // Each message that somebody has is there once.
         assert_eq!(house.rows(Table::Messages), house.rows(Table::Copies));
         assert_eq!(house.rows(Table::Messages), BOUNDS.per_box + 3);
@@ -234,18 +238,24 @@ fn the_sender_of_an_entry_that_does_not_name_one_is_that_of_its_message() {
         for number in 0..BOUNDS.per_box {
             house.send(&number.to_string()).await;
         }
-        let entries = house.store.scan(View::Committed, Table::Boxes, &Entry::range("bob", Side::Inbox), 100, false);
+        let entries = house.store.scan(
+            ReadLevel::Committed,
+            Table::Boxes,
+            &MessageEntry::range("bob", MessageBox::Inbox),
+            100,
+            false,
+        );
         let older = |(key, row): (bytes::Bytes, bytes::Bytes)| {
-            let entry = Entry { sender: Text::default(), ..read::<Entry>(&row).unwrap() };
-            Change { table: Table::Boxes, key, value: Some(encode_value(Entry::FORMAT, &entry)) }
+            let entry = MessageEntry { sender: SharedText::default(), ..read::<MessageEntry>(&row).unwrap() };
+            RowChange { table: Table::Boxes, key, value: Some(encode_value(MessageEntry::FORMAT, &entry)) }
         };
-        let changes: Vec<Change> = entries.unwrap().into_iter().map(older).collect();
+        let changes: Vec<RowChange> = entries.unwrap().into_iter().map(older).collect();
         assert_eq!(changes.len(), BOUNDS.per_box + 1);
         house.messages.repository.commit(|set| set.changes = changes).await.unwrap();
         house.messages.sweep().await.unwrap();
-        assert_eq!(house.entries_of("bob", Side::Inbox), BOUNDS.per_box);
+        assert_eq!(house.entries_of("bob", MessageBox::Inbox), BOUNDS.per_box);
         assert!(house.messages.message(first.number).unwrap().is_some());
-        assert_eq!(house.subjects("bob", Side::Inbox).await.last().map(String::as_str), Some("first"));
+        assert_eq!(house.subjects("bob", MessageBox::Inbox).await.last().map(String::as_str), Some("first"));
     });
 }
 
@@ -258,8 +268,8 @@ fn marking_brings_nothing_back_that_is_removed_at_the_same_time() {
             let (marked, removed) =
                 tokio::join!(house.messages.mark("bob", id, true), house.messages.remove("bob", id));
             removed.unwrap();
-            assert!(marked.is_ok_and(|entry| entry.read) || house.subjects("bob", Side::Inbox).await.is_empty());
-            assert_eq!(house.subjects("bob", Side::Inbox).await, [""; 0]);
+            assert!(marked.is_ok_and(|entry| entry.read) || house.subjects("bob", MessageBox::Inbox).await.is_empty());
+            assert_eq!(house.subjects("bob", MessageBox::Inbox).await, [""; 0]);
         }
         assert!(house.store.health() == stet_actors::store::Health::Ok);
     });
@@ -280,7 +290,7 @@ fn a_change_whose_caller_has_gone_is_decided_before_the_next_one_looks() {
         assert_eq!(mark.await.unwrap_err().code, Code::ObjectNotFound);
         assert_eq!(again.await.unwrap_err().code, Code::ObjectNotFound);
         assert_eq!((house.rows(Table::Boxes), house.rows(Table::Copies)), (1, 1));
-        assert_eq!(house.subjects("ada", Side::Outbox).await, ["kept by ada"]);
+        assert_eq!(house.subjects("ada", MessageBox::Outbox).await, ["kept by ada"]);
         // The sweep takes its turn like everybody.
         house.abandoned(house.messages.remove("ada", id));
         house.clock.advance(DAY * 31);
@@ -304,7 +314,7 @@ fn a_change_that_is_refused_or_fails_keeps_nobody_waiting() {
         house.store.fail_next();
         assert!(house.messages.remove("bob", id).await.is_err());
         house.messages.remove("bob", id).await.unwrap();
-        assert_eq!(house.subjects("ada", Side::Outbox).await, ["kept"]);
+        assert_eq!(house.subjects("ada", MessageBox::Outbox).await, ["kept"]);
         house.store.close();
         for _ in 0..2 {
             assert!(house.messages.remove("ada", id).await.is_err());
@@ -319,15 +329,15 @@ fn an_entry_without_its_message_is_not_counted_and_is_swept() {
         let house = House::new().await;
         let (lost, uncounted) = (house.send("lost").await, house.send("uncounted").await);
         house.send("kept").await;
-        let places = [Message::key(lost.number), Copies::key(lost.number), Copies::key(uncounted.number)];
-        let gone = |Key { table, key }| Change { table, key, value: None };
+        let places = [Message::key(lost.number), MessageCopies::key(lost.number), MessageCopies::key(uncounted.number)];
+        let gone = |RowPlace { table, key }| RowChange { table, key, value: None };
         house.messages.repository.commit(|set| set.changes = places.map(gone).into()).await.unwrap();
         let numbers = async |user, side| {
             let entries = house.messages.entries(user, side).await.unwrap();
             entries.iter().map(|entry| entry.number == lost.number).collect::<Vec<_>>()
         };
-        assert_eq!(numbers("ada", Side::Outbox).await, [false, false]);
-        assert_eq!(numbers("bob", Side::Inbox).await, [false, false]);
+        assert_eq!(numbers("ada", MessageBox::Outbox).await, [false, false]);
+        assert_eq!(numbers("bob", MessageBox::Inbox).await, [false, false]);
         assert_eq!(house.messages.sweep().await.unwrap(), 2);
         assert_eq!((house.rows(Table::Boxes), house.rows(Table::Messages)), (4, 2));
     });
@@ -337,10 +347,10 @@ fn an_entry_without_its_message_is_not_counted_and_is_swept() {
 fn users_whose_names_begin_alike_have_boxes_of_their_own() {
     run(async {
         let house = House::new().await;
-        house.messages.directory.by(Who::operator()).put_user(User::new("bo")).await.unwrap();
+        house.messages.directory.by(CallerIdentity::operator()).put_user(User::new("bo")).await.unwrap();
         house.send("for bob").await;
-        assert_eq!(house.subjects("bo", Side::Inbox).await, [""; 0]);
-        assert_eq!(house.subjects("bob", Side::Inbox).await, ["for bob"]);
-        assert_eq!(house.subjects("bob", Side::Outbox).await, [""; 0]);
+        assert_eq!(house.subjects("bo", MessageBox::Inbox).await, [""; 0]);
+        assert_eq!(house.subjects("bob", MessageBox::Inbox).await, ["for bob"]);
+        assert_eq!(house.subjects("bob", MessageBox::Outbox).await, [""; 0]);
     });
 }

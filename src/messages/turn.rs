@@ -2,60 +2,60 @@
 //!
 //! A separate row counts the users of a message. So a change of entries must see all earlier
 //! changes on disk, including those of callers that disconnected before they were answered. Only a
-//! [`Turn`] changes existing entries.
+//! [`InboxLockGuard`] changes existing entries.
 
 use std::collections::BTreeMap;
 
 use stet_actors::error::Result;
 use stet_actors::repository::Repository;
-use stet_actors::store::{Change, Key, Row, encode_value};
+use stet_actors::store::{Row, RowChange, RowPlace, encode_value};
 
-use super::rows::{Copies, Message};
+use super::rows::{Message, MessageCopies};
 use crate::limits::{FairQueue, WorkPermit};
 
 /// The lock that serialises changes of entries. Users get turns in rotation, so that one who marks
 /// messages without a pause delays others by one commit only.
-pub(super) struct Turns(FairQueue);
+pub(super) struct InboxLock(FairQueue);
 
-impl Default for Turns {
-    fn default() -> Turns {
-        Turns(FairQueue::never_refused(1, 1))
+impl Default for InboxLock {
+    fn default() -> InboxLock {
+        InboxLock(FairQueue::never_refused(1, 1))
     }
 }
 
-impl Turns {
+impl InboxLock {
     /// Waits for a turn, which begins when the previous change has been decided.
     ///
     /// # Errors
     /// `RepositoryError` while the server is stopping.
-    pub async fn turn<'r>(&self, repository: &'r Repository) -> Result<Turn<'r>> {
-        Ok(Turn { repository, held: self.0.turn().await? })
+    pub async fn turn<'r>(&self, repository: &'r Repository) -> Result<InboxLockGuard<'r>> {
+        Ok(InboxLockGuard { repository, held: self.0.turn().await? })
     }
 }
 
 /// The turn of a caller to change entries, which holds the lock.
-pub(super) struct Turn<'r> {
+pub(super) struct InboxLockGuard<'r> {
     repository: &'r Repository,
     held: WorkPermit,
 }
 
-impl Turn<'_> {
+impl InboxLockGuard<'_> {
     /// Builds the changes for messages that lose that number of entries: a smaller count, or the
     /// removal of a message that no box contains any more.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn without(&self, gone: &BTreeMap<u64, u32>) -> Result<Vec<Change>> {
+    pub fn without(&self, gone: &BTreeMap<u64, u32>) -> Result<Vec<RowChange>> {
         let mut changes = Vec::new();
         for (number, gone) in gone {
-            let place = Copies::key(*number);
-            let Some(copies) = self.repository.row::<Copies>(place.table, &place.key)? else { continue };
+            let place = MessageCopies::key(*number);
+            let Some(copies) = self.repository.row::<MessageCopies>(place.table, &place.key)? else { continue };
             let count = copies.count.saturating_sub(*gone);
-            let value = (count > 0).then(|| encode_value(Copies::FORMAT, &Copies { count, ..copies }));
-            changes.push(Change { table: place.table, key: place.key, value });
+            let value = (count > 0).then(|| encode_value(MessageCopies::FORMAT, &MessageCopies { count, ..copies }));
+            changes.push(RowChange { table: place.table, key: place.key, value });
             if count == 0 {
-                let Key { table, key } = Message::key(*number);
-                changes.push(Change { table, key, value: None });
+                let RowPlace { table, key } = Message::key(*number);
+                changes.push(RowChange { table, key, value: None });
             }
         }
         Ok(changes)
@@ -66,8 +66,8 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub async fn commit(self, changes: Vec<Change>) -> Result<()> {
-        let Turn { repository, held } = self;
+    pub async fn commit(self, changes: Vec<RowChange>) -> Result<()> {
+        let InboxLockGuard { repository, held } = self;
         repository.commit_holding(held, |set| set.changes = changes).await
     }
 }

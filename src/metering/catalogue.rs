@@ -14,20 +14,20 @@ pub(super) struct Metric {
     /// The name in `/metrics`; for a histogram without `_bucket`, `_sum` and `_count`.
     pub name: &'static str,
     /// The type of the metric.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// The unit of its numbers, unless they are plain counts.
     pub unit: Option<Unit>,
     /// The labels, in the order of the document.
-    pub labels: &'static [(&'static str, Values)],
+    pub labels: &'static [(&'static str, LabelValues)],
     /// Whether all its series exist from the start, with 0.
-    pub begins: Begins,
+    pub begins: SeriesStart,
     /// The description, one sentence.
     pub means: &'static str,
 }
 
 /// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     /// A number that only grows, from 0 at the start of the process.
     Counter,
     /// A number that may rise and fall.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 }
 
 /// The possible values of a label.
-pub(super) enum Values {
+pub(super) enum LabelValues {
     /// A fixed list of values.
     These(fn() -> Vec<&'static str>),
     /// Values that occur at run time, described in words.
@@ -46,34 +46,34 @@ pub(super) enum Values {
 
 /// The time at which the series of a metric begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Begins {
+pub(super) enum SeriesStart {
     /// All series begin at the start, with 0.
     AtStart,
     /// Each series begins with its first event: a call, a cache, a check of the disk.
     Later,
 }
 
-impl Kind {
+impl MetricKind {
     /// Returns the word of Prometheus' text format.
     pub const fn word(self) -> &'static str {
         match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         }
     }
 }
 
-const fn counter(name: &'static str, labels: &'static [(&'static str, Values)], means: &'static str) -> Metric {
-    Metric { name, kind: Kind::Counter, unit: None, labels, begins: Begins::AtStart, means }
+const fn counter(name: &'static str, labels: &'static [(&'static str, LabelValues)], means: &'static str) -> Metric {
+    Metric { name, kind: MetricKind::Counter, unit: None, labels, begins: SeriesStart::AtStart, means }
 }
 
-const fn gauge(name: &'static str, labels: &'static [(&'static str, Values)], means: &'static str) -> Metric {
-    Metric { name, kind: Kind::Gauge, unit: None, labels, begins: Begins::AtStart, means }
+const fn gauge(name: &'static str, labels: &'static [(&'static str, LabelValues)], means: &'static str) -> Metric {
+    Metric { name, kind: MetricKind::Gauge, unit: None, labels, begins: SeriesStart::AtStart, means }
 }
 
-const fn histogram(name: &'static str, labels: &'static [(&'static str, Values)], means: &'static str) -> Metric {
-    Metric { name, kind: Kind::Histogram, unit: None, labels, begins: Begins::AtStart, means }
+const fn histogram(name: &'static str, labels: &'static [(&'static str, LabelValues)], means: &'static str) -> Metric {
+    Metric { name, kind: MetricKind::Histogram, unit: None, labels, begins: SeriesStart::AtStart, means }
 }
 
 impl Metric {
@@ -82,42 +82,42 @@ impl Metric {
     }
 
     const fn later(self) -> Metric {
-        Metric { begins: Begins::Later, ..self }
+        Metric { begins: SeriesStart::Later, ..self }
     }
 }
 
-const NONE: &[(&str, Values)] = &[];
-const FAMILY: &[(&str, Values)] =
-    &[("family", Values::These(|| Families::ALL.kinds().map(FamilyKind::name).collect()))];
-const ENDPOINT: &[(&str, Values)] = &[("endpoint", ENDPOINTS)];
-const ENDPOINTS: Values = Values::Met("id of an endpoint in `/openapi.json`, or `none`");
-const KEPT: &[(&str, Values)] =
-    &[("cache", Values::These(|| vec!["records", "replies", "parts", "lengths", "pictures", "xml_files"]))];
-const DISKS: &[(&str, Values)] = &[("of", Values::These(|| vec!["store", "contents"]))];
-const REFRESHED: &[(&str, Values)] = &[("cache", CACHES), ("database", DATABASES)];
-const CACHES: Values = Values::Met("a [cache](api/caches.md)");
-const DATABASES: Values = Values::Met("id of a database");
+const NONE: &[(&str, LabelValues)] = &[];
+const FAMILY: &[(&str, LabelValues)] =
+    &[("family", LabelValues::These(|| Families::ALL.kinds().map(FamilyKind::name).collect()))];
+const ENDPOINT: &[(&str, LabelValues)] = &[("endpoint", ENDPOINTS)];
+const ENDPOINTS: LabelValues = LabelValues::Met("id of an endpoint in `/openapi.json`, or `none`");
+const KEPT: &[(&str, LabelValues)] =
+    &[("cache", LabelValues::These(|| vec!["records", "replies", "parts", "lengths", "pictures", "xml_files"]))];
+const DISKS: &[(&str, LabelValues)] = &[("of", LabelValues::These(|| vec!["store", "contents"]))];
+const REFRESHED: &[(&str, LabelValues)] = &[("cache", CACHES), ("database", DATABASES)];
+const CACHES: LabelValues = LabelValues::Met("a [cache](api/caches.md)");
+const DATABASES: LabelValues = LabelValues::Met("id of a database");
 
 /// All metrics.
 pub(super) const METRICS: &[Metric] = &[
     gauge(
         "stet_build_info",
         &[
-            ("version", Values::Met("as `stet --version` prints it")),
-            ("commit", Values::Met("what it was built of, or `unknown`")),
+            ("version", LabelValues::Met("as `stet --version` prints it")),
+            ("commit", LabelValues::Met("what it was built of, or `unknown`")),
         ],
         "1, for the labels.",
     )
     .later(),
     counter(
         "stet_http_requests_total",
-        &[("endpoint", ENDPOINTS), ("status", Values::Met("HTTP status"))],
+        &[("endpoint", ENDPOINTS), ("status", LabelValues::Met("HTTP status"))],
         "Requests answered.",
     )
     .later(),
     counter(
         "stet_http_server_errors_total",
-        &[("status", Values::These(|| vec!["500", "503", "507"]))],
+        &[("status", LabelValues::These(|| vec!["500", "503", "507"]))],
         "Requests answered with an error that is not the caller's, by any endpoint. 503: too much is under way, or the server ends. 507: \
          the disk is full.",
     ),
@@ -142,7 +142,7 @@ pub(super) const METRICS: &[Metric] = &[
     ),
     gauge(
         "stet_budget_bytes",
-        &[("of", Values::These(|| vec!["bodies", "replies", "pictures"]))],
+        &[("of", LabelValues::These(|| vec!["bodies", "replies", "pictures"]))],
         "Bytes of memory that calls have reserved.",
     )
     .of(Unit::Bytes),
@@ -156,7 +156,7 @@ pub(super) const METRICS: &[Metric] = &[
         "stet_overloaded_total",
         &[(
             "what",
-            Values::These(|| {
+            LabelValues::These(|| {
                 vec![
                     "repository",
                     "container",
@@ -180,8 +180,8 @@ pub(super) const METRICS: &[Metric] = &[
     counter(
         "stet_logins_total",
         &[
-            ("by", Values::These(|| vec!["password", "ticket"])),
-            ("outcome", Values::These(|| vec!["succeeded", "failed", "refused", "withdrawn"])),
+            ("by", LabelValues::These(|| vec!["password", "ticket"])),
+            ("outcome", LabelValues::These(|| vec!["succeeded", "failed", "refused", "withdrawn"])),
         ],
         "Logins, and other calls that prove by a password who somebody is. Refused: too many have failed. Withdrawn: it could not be \
          found out whether the password or ticket is right.",
@@ -205,7 +205,7 @@ pub(super) const METRICS: &[Metric] = &[
         &[
             ("cache", CACHES),
             ("database", DATABASES),
-            ("outcome", Values::These(|| vec!["refreshed", "failed", "panicked"])),
+            ("outcome", LabelValues::These(|| vec!["refreshed", "failed", "panicked"])),
         ],
         "Refreshes of a cache of the configuration. After one that failed what was in force before still is.",
     )
@@ -216,7 +216,7 @@ pub(super) const METRICS: &[Metric] = &[
     gauge("stet_mails_waiting", NONE, "Mails that the relay has yet to take."),
     counter(
         "stet_mails_total",
-        &[("outcome", Values::These(|| vec!["sent", "refused", "uncertain", "givenUp", "dropped"]))],
+        &[("outcome", LabelValues::These(|| vec!["sent", "refused", "uncertain", "givenUp", "dropped"]))],
         "Addresses that a mail was for, by what became of it.",
     ),
     gauge(
@@ -234,7 +234,7 @@ pub(super) const METRICS: &[Metric] = &[
     .later(),
     gauge(
         "stet_store_state",
-        &[("state", Values::These(|| vec!["ok", "full", "lagging", "failing", "stalled", "closed"]))],
+        &[("state", LabelValues::These(|| vec!["ok", "full", "lagging", "failing", "stalled", "closed"]))],
         "1 for the state that the store is in, 0 for the others.",
     )
     .later(),
@@ -262,7 +262,7 @@ pub(super) const METRICS: &[Metric] = &[
     ),
     gauge(
         "stet_data_bytes",
-        &[("of", Values::These(|| vec!["journal", "tables", "contents"]))],
+        &[("of", LabelValues::These(|| vec!["journal", "tables", "contents"]))],
         "Bytes of the files in the data directory. Those of contents are known when all folders have been looked at once, seconds \
          after the start, and are looked at again every three quarters of an hour.",
     )
@@ -278,8 +278,8 @@ pub(super) const METRICS: &[Metric] = &[
     counter(
         "stet_content_failures_total",
         &[
-            ("what", Values::These(|| vec!["written", "opened", "read", "listed", "collected"])),
-            ("why", Values::These(|| vec!["full", "files", "failed"])),
+            ("what", LabelValues::These(|| vec!["written", "opened", "read", "listed", "collected"])),
+            ("why", LabelValues::These(|| vec!["full", "files", "failed"])),
         ],
         "Content files that something could not be done to. Full: the disk is. Files: the process has as many open as it may.",
     ),
@@ -292,17 +292,17 @@ pub(super) const METRICS: &[Metric] = &[
     .of(Unit::Bytes),
     counter(
         "stet_pictures_scaled_total",
-        &[("outcome", Values::These(|| vec!["scaled", "unfit"]))],
+        &[("outcome", LabelValues::These(|| vec!["scaled", "unfit"]))],
         "Pictures that were scaled, or could not be.",
     ),
     counter(
         "stet_trace_batches_total",
-        &[("outcome", Values::These(|| vec!["sent", "failed"]))],
+        &[("outcome", LabelValues::These(|| vec!["sent", "failed"]))],
         "Batches of spans for the collector of traces, where one is configured.",
     ),
     counter(
         "stet_log_lines_dropped_total",
-        &[("why", Values::These(|| vec!["unread", "repeated"]))],
+        &[("why", LabelValues::These(|| vec!["unread", "repeated"]))],
         "Lines that are not in the log: nobody read it in time, or one place in the code had too many.",
     ),
     counter("process_cpu_seconds_total", NONE, "Time that the process has had a processor, all threads together.")
@@ -322,20 +322,20 @@ pub(super) fn begin() {
         for metric in METRICS {
             let (name, means) = (KeyName::from_const_str(metric.name), SharedString::const_str(metric.means));
             match metric.kind {
-                Kind::Counter => recorder.describe_counter(name, metric.unit, means),
-                Kind::Gauge => recorder.describe_gauge(name, metric.unit, means),
-                Kind::Histogram => recorder.describe_histogram(name, metric.unit, means),
+                MetricKind::Counter => recorder.describe_counter(name, metric.unit, means),
+                MetricKind::Gauge => recorder.describe_gauge(name, metric.unit, means),
+                MetricKind::Histogram => recorder.describe_histogram(name, metric.unit, means),
             }
-            if metric.begins == Begins::Later {
+            if metric.begins == SeriesStart::Later {
                 continue;
             }
             let of = Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
             for labels in metric.series() {
                 let key = Key::from_parts(metric.name, labels);
                 match metric.kind {
-                    Kind::Counter => drop(recorder.register_counter(&key, &of)),
-                    Kind::Gauge => drop(recorder.register_gauge(&key, &of)),
-                    Kind::Histogram => drop(recorder.register_histogram(&key, &of)),
+                    MetricKind::Counter => drop(recorder.register_counter(&key, &of)),
+                    MetricKind::Gauge => drop(recorder.register_gauge(&key, &of)),
+                    MetricKind::Histogram => drop(recorder.register_histogram(&key, &of)),
                 }
             }
         }
@@ -347,9 +347,9 @@ impl Metric {
     fn series(&self) -> Vec<Vec<Label>> {
         self.labels.iter().fold(vec![Vec::new()], |series, (name, values)| {
             let values = match values {
-                Values::These(values) => values(),
+                LabelValues::These(values) => values(),
                 // A test ensures that no metric with such a label begins at the start.
-                Values::Met(_) => Vec::new(),
+                LabelValues::Met(_) => Vec::new(),
             };
             let with =
                 |labels: &Vec<Label>, value| [labels.clone(), vec![Label::from_static_parts(name, value)]].concat();
@@ -384,17 +384,17 @@ mod tests {
             let labels: Vec<String> = labels
                 .iter()
                 .map(|(label, values)| match values {
-                    Values::These(values) => {
+                    LabelValues::These(values) => {
                         format!(
                             "`{label}`: {}",
                             values().iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
                         )
                     }
-                    Values::Met(words) => format!("`{label}`: {words}"),
+                    LabelValues::Met(words) => format!("`{label}`: {words}"),
                 })
                 .collect();
             let unit = unit.map_or("", |unit| unit.as_str());
-            let begins = if *begins == Begins::AtStart { "yes" } else { "" };
+            let begins = if *begins == SeriesStart::AtStart { "yes" } else { "" };
             writeln!(table, "| `{name}` | {} | {} | {unit} | {begins} | {means} |", kind.word(), labels.join("; "))
                 .expect("a text can be written");
         }
@@ -420,9 +420,13 @@ mod tests {
         let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), METRICS.len(), "each is there once");
         for metric in METRICS {
-            let unknown = metric.labels.iter().any(|(_, values)| matches!(values, Values::Met(_)));
-            assert!(!unknown || metric.begins == Begins::Later, "{}: who knows its labels at the start?", metric.name);
-            assert_eq!(metric.name.ends_with("_total"), metric.kind == Kind::Counter, "{}", metric.name);
+            let unknown = metric.labels.iter().any(|(_, values)| matches!(values, LabelValues::Met(_)));
+            assert!(
+                !unknown || metric.begins == SeriesStart::Later,
+                "{}: who knows its labels at the start?",
+                metric.name
+            );
+            assert_eq!(metric.name.ends_with("_total"), metric.kind == MetricKind::Counter, "{}", metric.name);
         }
     }
 }

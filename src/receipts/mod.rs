@@ -17,7 +17,7 @@
 //! Only successful replies are kept: a failed call has changed nothing and may be tried again. The
 //! reply to a bulk call is not kept either if a source failed for lack of room or time; the
 //! repeated call does the rest. Replies with `Cache-Control: no-store` or `Set-Cookie`, and those
-//! above 256 KiB, are not kept; they are rendered again from the outcome. [`Bounds`] limits what is
+//! above 256 KiB, are not kept; they are rendered again from the outcome. [`ReceiptBounds`] limits what is
 //! kept per user, outcomes included; beyond them, the oldest keys are removed.
 //!
 //! # How they are removed
@@ -37,10 +37,12 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Text;
-use stet_actors::receipt::{Earlier, Fingerprint, Kept, KeptReply, Once, Receipt, UnderWay};
+use stet_actors::object::SharedText;
+use stet_actors::receipt::{
+    CallGuard, EarlierReceipts, Fingerprint, IdempotentCall, KeptReply, Receipt, ReceiptContent,
+};
 use stet_actors::repository::Repository;
-use stet_actors::store::{Change, Range, Row, StoreError, Table, View, decode_value};
+use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, StoreError, Table, decode_value};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::auth::Rights;
@@ -50,7 +52,7 @@ mod reply;
 mod tally;
 
 pub use self::reply::replay;
-pub use self::tally::Bounds;
+pub use self::tally::ReceiptBounds;
 use self::tally::Tally;
 
 /// The request header with the key.
@@ -64,24 +66,24 @@ const MAX_KEY: usize = 255;
 const PAGE: usize = 500;
 
 /// A user's name and a key.
-type Name = (Text, Text);
+type UserIdempotencyKey = (SharedText, SharedText);
 
 /// The state of a key that is taken.
-enum Slot {
+enum KeySlot {
     /// A running call, by the number of its claim.
     Running(u64),
     /// A reply that is not on disk yet.
     Answered(Fingerprint, Arc<KeptReply>),
     /// A removal of the key's receipts; a call that claims the key waits for its end.
-    Going(Going),
+    Going(RemovalLock),
 }
 
 /// A lock that is held until all receipts of a key are removed.
-type Going = Arc<AsyncMutex<()>>;
+type RemovalLock = Arc<AsyncMutex<()>>;
 
 /// The state of keys in memory.
-struct Books {
-    slots: Mutex<HashMap<Name, Slot>>,
+struct KeyRegister {
+    slots: Mutex<HashMap<UserIdempotencyKey, KeySlot>>,
     tally: Mutex<Tally>,
 }
 
@@ -90,40 +92,40 @@ pub struct Receipts {
     repository: Repository,
     /// The time for which a receipt is valid, in milliseconds.
     keep_ms: u64,
-    books: Arc<Books>,
+    books: Arc<KeyRegister>,
     claims: AtomicU64,
 }
 
 /// A key that a call has taken.
 pub struct Claim {
-    name: Name,
+    name: UserIdempotencyKey,
     /// The fingerprint of the caller's rights.
     rights: u64,
     /// The hash of method, path and query, before the body is added.
     head: Sha256,
-    found: Found,
-    once: OnceLock<Arc<Once>>,
+    found: ClaimState,
+    once: OnceLock<Arc<IdempotentCall>>,
 }
 
-enum Found {
-    Free(Arc<Held>),
+enum ClaimState {
+    Free(Arc<ClaimGuard>),
     Answered(Fingerprint, Arc<KeptReply>),
 }
 
 /// A guard that frees the key after the call, and counts the bytes that its commands have kept.
-struct Held {
-    books: Arc<Books>,
-    name: Name,
+struct ClaimGuard {
+    books: Arc<KeyRegister>,
+    name: UserIdempotencyKey,
     number: u64,
     /// The time of the claim.
     at_ms: u64,
     /// The removal of the key's receipts that was running at the claim.
-    going: Option<Going>,
-    /// The counter [`Once::kept_bytes`]; set once the call is identified.
+    going: Option<RemovalLock>,
+    /// The counter [`IdempotentCall::kept_bytes`]; set once the call is identified.
     kept_bytes: OnceLock<Arc<AtomicU64>>,
 }
 
-impl Drop for Held {
+impl Drop for ClaimGuard {
     fn drop(&mut self) {
         let (user, key) = &self.name;
         let kept = self.kept_bytes.get().map_or(0, |bytes| bytes.load(Ordering::Relaxed));
@@ -131,11 +133,11 @@ impl Drop for Held {
             self.books.tally.lock().add(user, key, self.at_ms, kept);
         }
         let mut slots = self.books.slots.lock();
-        if matches!(slots.get(&self.name), Some(Slot::Running(number)) if *number == self.number) {
+        if matches!(slots.get(&self.name), Some(KeySlot::Running(number)) if *number == self.number) {
             // A removal releases the lock before it removes the slot. If the lock is held, it has
             // yet to remove the slot that is restored here.
             match self.going.take().filter(|going| going.try_lock().is_err()) {
-                Some(going) => drop(slots.insert(self.name.clone(), Slot::Going(going))),
+                Some(going) => drop(slots.insert(self.name.clone(), KeySlot::Going(going))),
                 None => drop(slots.remove(&self.name)),
             }
         }
@@ -143,37 +145,37 @@ impl Drop for Held {
 }
 
 /// A guard of a key whose receipts are being removed.
-struct Removing {
-    books: Arc<Books>,
-    name: Name,
-    going: Going,
+struct KeyRemoval {
+    books: Arc<KeyRegister>,
+    name: UserIdempotencyKey,
+    going: RemovalLock,
     /// The guard of `going`; released before the slot is removed.
     turn: Option<OwnedMutexGuard<()>>,
 }
 
-impl Drop for Removing {
+impl Drop for KeyRemoval {
     fn drop(&mut self) {
         self.turn = None;
         let mut slots = self.books.slots.lock();
-        if matches!(slots.get(&self.name), Some(Slot::Going(going)) if Arc::ptr_eq(going, &self.going)) {
+        if matches!(slots.get(&self.name), Some(KeySlot::Going(going)) if Arc::ptr_eq(going, &self.going)) {
             slots.remove(&self.name);
         }
     }
 }
 
-impl Books {
+impl KeyRegister {
     /// Takes a key in order to remove its receipts. Returns `None` while a call or another removal
     /// has it.
-    fn to_remove(self: &Arc<Books>, name: &Name) -> Option<Removing> {
+    fn to_remove(self: &Arc<KeyRegister>, name: &UserIdempotencyKey) -> Option<KeyRemoval> {
         let mut slots = self.slots.lock();
         if slots.contains_key(name) {
             return None;
         }
-        let going = Going::default();
+        let going = RemovalLock::default();
         // The lock is new, so it is free.
         let turn = going.clone().try_lock_owned().ok();
-        slots.insert(name.clone(), Slot::Going(going.clone()));
-        Some(Removing { books: self.clone(), name: name.clone(), going, turn })
+        slots.insert(name.clone(), KeySlot::Going(going.clone()));
+        Some(KeyRemoval { books: self.clone(), name: name.clone(), going, turn })
     }
 }
 
@@ -192,7 +194,7 @@ impl Claim {
 
     /// Returns what the call's commands take along to keep their outcomes; `None` before the call
     /// is identified.
-    pub fn once(&self) -> Option<Arc<Once>> {
+    pub fn once(&self) -> Option<Arc<IdempotentCall>> {
         self.once.get().cloned()
     }
 }
@@ -208,12 +210,12 @@ fn mismatch(key: &str) -> Error {
     Error::new(Code::IdempotencyMismatch, message)
 }
 
-fn running(key: &str) -> Error {
+fn still_running(key: &str) -> Error {
     Error::new(Code::IdempotencyRunning, format!("The call with the `Idempotency-Key` `{key}` still runs."))
 }
 
 /// Returns the key of a request.
-fn key_of(headers: &HeaderMap) -> Result<Option<Text>> {
+fn key_of(headers: &HeaderMap) -> Result<Option<SharedText>> {
     let mut values = headers.get_all(&KEY);
     let Some(value) = values.next() else { return Ok(None) };
     let text = String::from_utf8_lossy(value.as_bytes());
@@ -228,11 +230,11 @@ fn key_of(headers: &HeaderMap) -> Result<Option<Text>> {
 
 impl Receipts {
     /// Creates receipts that are valid for `keep_seconds`, within bounds per user.
-    pub fn new(repository: Repository, keep_seconds: u64, bounds: Bounds) -> Receipts {
+    pub fn new(repository: Repository, keep_seconds: u64, bounds: ReceiptBounds) -> Receipts {
         Receipts {
             repository,
             keep_ms: keep_seconds.saturating_mul(1000),
-            books: Arc::new(Books { slots: Mutex::default(), tally: Mutex::new(Tally::new(bounds)) }),
+            books: Arc::new(KeyRegister { slots: Mutex::default(), tally: Mutex::new(Tally::new(bounds)) }),
             claims: AtomicU64::new(0),
         }
     }
@@ -245,7 +247,7 @@ impl Receipts {
     pub fn claim<'t>(
         &self,
         headers: &HeaderMap,
-        user: &Text,
+        user: &SharedText,
         rights: &Rights,
         target: impl IntoIterator<Item = &'t str>,
     ) -> Result<Option<Arc<Claim>>> {
@@ -255,18 +257,19 @@ impl Receipts {
         let name = (user.clone(), key);
         let mut slots = self.books.slots.lock();
         let going = match slots.get(&name) {
-            Some(Slot::Running(_)) => return Err(running(&name.1)),
-            Some(Slot::Answered(fingerprint, reply)) => {
-                let found = Found::Answered(*fingerprint, reply.clone());
+            Some(KeySlot::Running(_)) => return Err(still_running(&name.1)),
+            Some(KeySlot::Answered(fingerprint, reply)) => {
+                let found = ClaimState::Answered(*fingerprint, reply.clone());
                 return Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })));
             }
-            Some(Slot::Going(going)) => Some(going.clone()),
+            Some(KeySlot::Going(going)) => Some(going.clone()),
             None => None,
         };
         let (number, at_ms) = (self.claims.fetch_add(1, Ordering::Relaxed), self.repository.clock().now_ms());
-        slots.insert(name.clone(), Slot::Running(number));
+        slots.insert(name.clone(), KeySlot::Running(number));
         let (books, kept_bytes) = (self.books.clone(), OnceLock::new());
-        let found = Found::Free(Arc::new(Held { books, name: name.clone(), number, at_ms, going, kept_bytes }));
+        let found =
+            ClaimState::Free(Arc::new(ClaimGuard { books, name: name.clone(), number, at_ms, going, kept_bytes }));
         Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })))
     }
 
@@ -282,18 +285,18 @@ impl Receipts {
     ) -> Result<Option<Arc<KeptReply>>> {
         let (user, key) = &claim.name;
         let held = match &claim.found {
-            Found::Answered(known, _) if *known != fingerprint => return Err(mismatch(key)),
-            Found::Answered(_, reply) if reply.rights == claim.rights => return Ok(Some(reply.clone())),
+            ClaimState::Answered(known, _) if *known != fingerprint => return Err(mismatch(key)),
+            ClaimState::Answered(_, reply) if reply.rights == claim.rights => return Ok(Some(reply.clone())),
             // Until the reply is on disk, there are no outcomes to render another one from.
-            Found::Answered(..) => return Err(running(key)),
-            Found::Free(held) => held,
+            ClaimState::Answered(..) => return Err(still_running(key)),
+            ClaimState::Free(held) => held,
         };
         if let Some(going) = &held.going {
             drop(going.lock().await);
         }
         let due_ms = self.due_ms();
         let (mut range, mut way) = (Receipt::range(user, key), YieldTimer::new());
-        let (mut earlier, mut reply, mut is_old, mut is_other) = (Earlier::default(), None, false, false);
+        let (mut earlier, mut reply, mut is_old, mut is_other) = (EarlierReceipts::default(), None, false, false);
         loop {
             let page = self.scan(Table::Receipts, &range, false)?;
             for (_, value) in &page {
@@ -303,8 +306,10 @@ impl Receipts {
                 match &receipt.kept {
                     // If the caller's rights have changed, the reply is rendered again with what
                     // they may see now. The change is not repeated.
-                    Kept::Reply(kept) if kept.rights == claim.rights => reply = Some(Arc::new(kept.clone())),
-                    Kept::Reply(_) | Kept::Outcome { .. } | Kept::Done(_) => earlier.add(receipt),
+                    ReceiptContent::Reply(kept) if kept.rights == claim.rights => reply = Some(Arc::new(kept.clone())),
+                    ReceiptContent::Reply(_) | ReceiptContent::Outcome { .. } | ReceiptContent::Done(_) => {
+                        earlier.add(receipt)
+                    }
                 }
             }
             match page.last() {
@@ -314,10 +319,10 @@ impl Receipts {
             way.yield_if_due().await;
         }
         if is_old {
-            let mut removal = Removal::by(self);
+            let mut removal = ReceiptRemoval::by(self);
             removal.take(&claim.name).await?;
             removal.commit().await?;
-            (earlier, reply) = (Earlier::default(), None);
+            (earlier, reply) = (EarlierReceipts::default(), None);
         } else if is_other {
             return Err(mismatch(key));
         }
@@ -327,8 +332,8 @@ impl Receipts {
         if earlier.is_empty() {
             self.count(&claim.name, 0);
         }
-        let under_way: UnderWay = held.clone();
-        let once = Once::new(user.clone(), key.clone(), fingerprint, earlier, &under_way);
+        let under_way: CallGuard = held.clone();
+        let once = IdempotentCall::new(user.clone(), key.clone(), fingerprint, earlier, &under_way);
         // A handler identifies its call once. On a second time, the first one would count.
         let _ = held.kept_bytes.set(once.kept_bytes());
         let _ = claim.once.set(Arc::new(once));
@@ -338,7 +343,7 @@ impl Receipts {
     /// Keeps the reply to an identified call, if it may be kept. Returns the response.
     pub fn keep(self: &Arc<Receipts>, claim: &Claim, response: HttpResponse) -> HttpResponse {
         let Some(once) = claim.once.get().filter(|once| !once.is_unfinished()) else { return response };
-        let (response, reply) = reply::taken_down(response, claim.rights);
+        let (response, reply) = reply::copy_reply(response, claim.rights);
         if let Some(reply) = reply {
             self.write(claim.name.clone(), once, reply);
         }
@@ -346,10 +351,10 @@ impl Receipts {
     }
 
     /// Stores a reply without waiting for the commit. After a crash, the outcomes are enough.
-    fn write(self: &Arc<Receipts>, name: Name, once: &Once, reply: KeptReply) {
+    fn write(self: &Arc<Receipts>, name: UserIdempotencyKey, once: &IdempotentCall, reply: KeptReply) {
         let changes = once.reply(reply.clone(), self.repository.clock().now_ms());
         self.count(&name, reply.body.len() as u64);
-        let slot = Slot::Answered(once.fingerprint(), Arc::new(reply));
+        let slot = KeySlot::Answered(once.fingerprint(), Arc::new(reply));
         self.books.slots.lock().insert(name.clone(), slot);
         let receipts = self.clone();
         actix_web::rt::spawn(async move {
@@ -362,7 +367,7 @@ impl Receipts {
 
     /// Counts a key and a reply of `body` bytes under it. Starts the removal of the user's oldest
     /// receipts if there are too many.
-    fn count(self: &Arc<Receipts>, name: &Name, body: u64) {
+    fn count(self: &Arc<Receipts>, name: &UserIdempotencyKey, body: u64) {
         let (user, key) = name;
         let gone = {
             let mut tally = self.books.tally.lock();
@@ -382,8 +387,8 @@ impl Receipts {
 
     /// Removes all receipts under these keys, except those of running calls. Returns the number of
     /// receipts.
-    async fn forget(&self, names: impl IntoIterator<Item = Name>) -> Result<usize> {
-        let (mut removal, mut taken, mut way) = (Removal::by(self), Vec::new(), YieldTimer::new());
+    async fn forget(&self, names: impl IntoIterator<Item = UserIdempotencyKey>) -> Result<usize> {
+        let (mut removal, mut taken, mut way) = (ReceiptRemoval::by(self), Vec::new(), YieldTimer::new());
         for name in names {
             let Some(removing) = self.books.to_remove(&name) else { continue };
             taken.push(removing);
@@ -409,14 +414,15 @@ impl Receipts {
         let Some(due_ms) = self.due_ms() else { return Ok(swept) };
         self.books.tally.lock().forget(due_ms);
         let to = Bytes::copy_from_slice(&due_ms.saturating_add(1).to_be_bytes());
-        let mut range = Range { from: Bytes::new(), to: Some(to) };
+        let mut range = KeyRange { from: Bytes::new(), to: Some(to) };
         loop {
             let page = self.scan(Table::ReceiptTimes, &range, false)?;
             let Some((last, _)) = page.last() else { return Ok(swept) };
-            let names: BTreeSet<Name> = page.iter().filter_map(|(entry, _)| Receipt::named(entry)).collect();
+            let names: BTreeSet<UserIdempotencyKey> =
+                page.iter().filter_map(|(entry, _)| Receipt::named(entry)).collect();
             swept += self.forget(names).await?;
             let rest = range.after(last);
-            self.remove_strays(&Range { from: range.from, to: Some(rest.from.clone()) }).await?;
+            self.remove_strays(&KeyRange { from: range.from, to: Some(rest.from.clone()) }).await?;
             range = rest;
             // Yields to requests on this thread.
             tokio::task::yield_now().await;
@@ -425,18 +431,21 @@ impl Receipts {
 
     /// Removes index entries without a row from the range that was just swept. Earlier releases
     /// left such an entry when a reply replaced an earlier one.
-    async fn remove_strays(&self, range: &Range) -> Result<()> {
+    async fn remove_strays(&self, range: &KeyRange) -> Result<()> {
         let mut changes = Vec::new();
         for (key, _) in self.scan(Table::ReceiptTimes, range, false)? {
             let Some(row) = Receipt::row_of(&key) else { continue };
-            let row =
-                self.repository.look().get(View::Committed, Table::Receipts, row).map_err(|error| failed(&error))?;
+            let row = self
+                .repository
+                .look()
+                .get(ReadLevel::Committed, Table::Receipts, row)
+                .map_err(|error| log_failure(&error))?;
             let is_spoken_of = match row {
                 Some(row) => read(&row)?.has_entry(&key),
                 None => false,
             };
             if !is_spoken_of {
-                changes.push(Change { table: Table::ReceiptTimes, key, value: None });
+                changes.push(RowChange { table: Table::ReceiptTimes, key, value: None });
             }
         }
         if changes.is_empty() {
@@ -452,29 +461,32 @@ impl Receipts {
     }
 
     /// Reads one page of a range.
-    fn scan(&self, table: Table, range: &Range, backwards: bool) -> Result<Vec<(Bytes, Bytes)>> {
-        self.repository.look().scan(View::Committed, table, range, PAGE, backwards).map_err(|error| failed(&error))
+    fn scan(&self, table: Table, range: &KeyRange, backwards: bool) -> Result<Vec<(Bytes, Bytes)>> {
+        self.repository
+            .look()
+            .scan(ReadLevel::Committed, table, range, PAGE, backwards)
+            .map_err(|error| log_failure(&error))
     }
 }
 
 /// A removal of receipts over several commits.
-struct Removal<'r> {
+struct ReceiptRemoval<'r> {
     receipts: &'r Receipts,
-    changes: Vec<Change>,
+    changes: Vec<RowChange>,
     /// The number of receipts that the next commit removes.
     rows: usize,
     /// The number of receipts removed so far.
     removed: usize,
 }
 
-impl Removal<'_> {
-    fn by(receipts: &Receipts) -> Removal<'_> {
-        Removal { receipts, changes: Vec::new(), rows: 0, removed: 0 }
+impl ReceiptRemoval<'_> {
+    fn by(receipts: &Receipts) -> ReceiptRemoval<'_> {
+        ReceiptRemoval { receipts, changes: Vec::new(), rows: 0, removed: 0 }
     }
 
     /// Removes all receipts of a key, and commits whenever there are enough. The last ones are
     /// removed first: after a crash, the rest looks like a call that was interrupted.
-    async fn take(&mut self, (user, key): &Name) -> Result<()> {
+    async fn take(&mut self, (user, key): &UserIdempotencyKey) -> Result<()> {
         let mut range = Receipt::range(user, key);
         loop {
             let page = self.receipts.scan(Table::Receipts, &range, true)?;
@@ -505,10 +517,10 @@ impl Removal<'_> {
 }
 
 fn read(value: &Bytes) -> Result<Receipt> {
-    decode_value(Receipt::FORMAT, value).map_err(|error| failed(&error.into()))
+    decode_value(Receipt::FORMAT, value).map_err(|error| log_failure(&error.into()))
 }
 
-fn failed(error: &StoreError) -> Error {
+fn log_failure(error: &StoreError) -> Error {
     tracing::error!(%error, "receipts can't be read");
     Error::internal()
 }

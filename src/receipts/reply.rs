@@ -15,7 +15,7 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const MAX_BODY: usize = 256 << 10;
 
 /// Returns a response, and its copy if it may be kept.
-pub(super) fn taken_down(response: HttpResponse, rights: u64) -> (HttpResponse, Option<KeptReply>) {
+pub(super) fn copy_reply(response: HttpResponse, rights: u64) -> (HttpResponse, Option<KeptReply>) {
     if !may_be_kept(&response) {
         return (response, None);
     }

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 /// The bytes of a key beside the reply's body and the commands' outcomes: row, index entry,
 /// headers.
@@ -24,7 +24,7 @@ const SLACK: u64 = 16;
 
 /// The limits of what is kept for one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ReceiptBounds {
     /// Keys.
     pub keys: usize,
     /// Bytes of replies, outcomes and overhead.
@@ -33,30 +33,30 @@ pub struct Bounds {
 
 /// The keys of all users in memory.
 pub(super) struct Tally {
-    bounds: Bounds,
-    users: HashMap<Text, Own>,
+    bounds: ReceiptBounds,
+    users: HashMap<SharedText, UserTally>,
 }
 
 /// The keys of a user, the oldest first.
 #[derive(Default)]
-struct Own {
-    keys: VecDeque<Counted>,
+struct UserTally {
+    keys: VecDeque<KeyUsage>,
     bytes: u64,
 }
 
-struct Counted {
-    key: Text,
+struct KeyUsage {
+    key: SharedText,
     at_ms: u64,
     bytes: u64,
 }
 
 impl Tally {
-    pub(super) fn new(bounds: Bounds) -> Tally {
+    pub(super) fn new(bounds: ReceiptBounds) -> Tally {
         Tally { bounds, users: HashMap::new() }
     }
 
     /// Counts bytes under a key, and the key itself if it is new.
-    pub(super) fn add(&mut self, user: &Text, key: &Text, at_ms: u64, more: u64) {
+    pub(super) fn add(&mut self, user: &SharedText, key: &SharedText, at_ms: u64, more: u64) {
         let own = match self.users.get_mut(user) {
             Some(own) => own,
             None => self.users.entry(user.clone()).or_default(),
@@ -67,23 +67,23 @@ impl Tally {
                 own.bytes += more;
             }
             None => {
-                own.keys.push_back(Counted { key: key.clone(), at_ms, bytes: ITSELF + more });
+                own.keys.push_back(KeyUsage { key: key.clone(), at_ms, bytes: ITSELF + more });
                 own.bytes += ITSELF + more;
             }
         }
     }
 
     /// Returns a user's keys beyond the bounds, and stops counting them.
-    pub(super) fn beyond(&mut self, user: &Text) -> Vec<Text> {
+    pub(super) fn beyond(&mut self, user: &SharedText) -> Vec<SharedText> {
         let bounds = self.bounds;
         self.users.get_mut(user).map_or_else(Vec::new, |own| own.beyond(bounds))
     }
 
     /// Returns the keys of all users beyond the bounds with their users' names, and stops counting
     /// them.
-    pub(super) fn all_beyond(&mut self) -> Vec<(Text, Text)> {
+    pub(super) fn all_beyond(&mut self) -> Vec<(SharedText, SharedText)> {
         let bounds = self.bounds;
-        let of = |(user, own): (&Text, &mut Own)| {
+        let of = |(user, own): (&SharedText, &mut UserTally)| {
             own.beyond(bounds).into_iter().map(|key| (user.clone(), key)).collect::<Vec<_>>()
         };
         self.users.iter_mut().flat_map(of).collect()
@@ -102,8 +102,8 @@ impl Tally {
     }
 }
 
-impl Own {
-    fn beyond(&mut self, Bounds { keys, bytes }: Bounds) -> Vec<Text> {
+impl UserTally {
+    fn beyond(&mut self, ReceiptBounds { keys, bytes }: ReceiptBounds) -> Vec<SharedText> {
         let with_slack = |bound: u64| bound + bound / SLACK;
         if self.keys.len() as u64 <= with_slack(keys as u64) && self.bytes <= with_slack(bytes) {
             return Vec::new();
@@ -125,20 +125,20 @@ impl Own {
 mod tests {
     use super::*;
 
-    fn names(gone: &[Text]) -> Vec<&str> {
+    fn names(gone: &[SharedText]) -> Vec<&str> {
         gone.iter().map(|key| &**key).collect()
     }
 
     /// Counts bytes and returns the keys beyond the bounds.
-    fn after(tally: &mut Tally, user: &Text, key: &str, at_ms: u64, more: u64) -> Vec<Text> {
+    fn after(tally: &mut Tally, user: &SharedText, key: &str, at_ms: u64, more: u64) -> Vec<SharedText> {
         tally.add(user, &key.into(), at_ms, more);
         tally.beyond(user)
     }
 
     #[test]
     fn beyond_the_number_the_oldest_go_some_at_a_time() {
-        let mut tally = Tally::new(Bounds { keys: 32, bytes: 1 << 30 });
-        let (ann, bob): (Text, Text) = ("ann".into(), "bob".into());
+        let mut tally = Tally::new(ReceiptBounds { keys: 32, bytes: 1 << 30 });
+        let (ann, bob): (SharedText, SharedText) = ("ann".into(), "bob".into());
         after(&mut tally, &bob, "0", 0, 0);
         for number in 0..34u64 {
             assert!(after(&mut tally, &ann, &number.to_string(), number, 0).is_empty(), "{number}");
@@ -154,15 +154,15 @@ mod tests {
 
     #[test]
     fn beyond_the_bytes_the_oldest_go_and_the_newest_stays() {
-        let mut tally = Tally::new(Bounds { keys: 1000, bytes: 16_000 });
-        let ann: Text = "ann".into();
+        let mut tally = Tally::new(ReceiptBounds { keys: 1000, bytes: 16_000 });
+        let ann: SharedText = "ann".into();
         for key in ["a", "b", "c"] {
             assert!(after(&mut tally, &ann, key, 1, 0).is_empty());
             assert!(after(&mut tally, &ann, key, 1, 4000).is_empty());
         }
         assert!(after(&mut tally, &ann, "d", 2, 0).is_empty());
         tally.add(&ann, &"d".into(), 2, 4000);
-        assert_eq!(tally.all_beyond(), [(ann.clone(), Text::from("a"))]);
+        assert_eq!(tally.all_beyond(), [(ann.clone(), SharedText::from("a"))]);
         assert_eq!(names(&after(&mut tally, &ann, "e", 3, 100_000)), ["b", "c", "d"]);
         assert_eq!(tally.users[&ann].bytes, 100_000 + ITSELF);
         assert!(tally.all_beyond().is_empty());

@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use actix_web::http::header::HeaderValue;
 use stet_actors::clock::ManualClock;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::folder::root;
 use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::object::CreateMode;
-use stet_actors::receipt::Step;
-use stet_actors::runtime::{Request, RuntimeOptions};
-use stet_actors::store::Look;
+use stet_actors::receipt::ReceiptStep;
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
+use stet_actors::store::RowReader;
 use stet_actors::store::memory::MemoryStore;
 
 use super::*;
 
 const DAY: u64 = 24 * 60 * 60;
 
-const BOUNDS: Bounds = Bounds { keys: 600, bytes: 1 << 30 };
+const BOUNDS: ReceiptBounds = ReceiptBounds { keys: 600, bytes: 1 << 30 };
 
 struct World {
     store: Arc<MemoryStore>,
@@ -31,7 +31,7 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
     run_within(BOUNDS, test);
 }
 
-fn run_within<F: Future<Output = ()>>(bounds: Bounds, test: impl FnOnce(World) -> F) {
+fn run_within<F: Future<Output = ()>>(bounds: ReceiptBounds, test: impl FnOnce(World) -> F) {
     actix::System::new().block_on(async {
         let store = Arc::new(MemoryStore::new());
         let clock = ManualClock::at(1_700_000_000_000);
@@ -81,17 +81,17 @@ impl World {
         self.create_under(claim, step).await
     }
 
-    async fn create_under(&self, claim: &Claim, step: Option<Step>) -> Result<String> {
+    async fn create_under(&self, claim: &Claim, step: Option<ReceiptStep>) -> Result<String> {
         let mut object = NewObject::document("a.xml", "Story");
         object.mode = CreateMode::AutoRename;
-        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
-        let who = Who { user: claim.name.0.clone(), session: "s".into(), address: None };
-        let request = Request { step, ..Request::by(who) };
+        let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+        let who = CallerIdentity { user: claim.name.0.clone(), session: "s".into(), address: None };
+        let request = ChangeRequest { step, ..ChangeRequest::by(who) };
         Ok(self.repository.joint(create, request).await?.loid.to_string())
     }
 
     fn count(&self, table: Table) -> usize {
-        self.store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).unwrap().len()
+        self.store.scan(ReadLevel::Committed, table, &KeyRange::prefix(&[]), usize::MAX, false).unwrap().len()
     }
 
     /// Puts the receipts of a call with so many commands, of which one is the body's.
@@ -103,7 +103,7 @@ impl World {
                 step,
                 fingerprint: Bytes::copy_from_slice(&fingerprint),
                 at_ms: self.repository.clock().now_ms(),
-                kept: Kept::Outcome { command: "x".into(), reply: Bytes::new() },
+                kept: ReceiptContent::Outcome { command: "x".into(), reply: Bytes::new() },
             };
             self.repository.commit(|set| set.changes = receipt.put()).await.unwrap();
         }
@@ -408,7 +408,7 @@ fn an_entry_of_a_row_that_there_is_not_is_swept_too() {
 
 #[test]
 fn outcomes_count_against_the_bound_of_their_user() {
-    run_within(Bounds { keys: 600, bytes: 16 << 10 }, |world| async move {
+    run_within(ReceiptBounds { keys: 600, bytes: 16 << 10 }, |world| async move {
         let call = async |key: &str, commands: usize| {
             let claim = world.claim(key);
             assert_eq!(world.identify(&claim, "body").await, Ok(None));

@@ -29,12 +29,12 @@ use stet_actors::object::{Attributes, Record};
 use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
 
-use super::groups::{Forms, is_large};
-use super::ways::Ways;
+use super::groups::{ConvertedForms, is_large};
+use super::ways::AncestorCache;
 use super::{Basis, Display, Groups, ObjectRecord, outline};
-use crate::json::Ready;
+use crate::json::ReadyJson;
 use crate::limits::bounded_cache::BoundedCache;
-use crate::limits::{MemoryBudget, PIECE, Purpose, Reservation, behalf, may_be_refused};
+use crate::limits::{MemoryBudget, MemoryPurpose, PIECE, Reservation, behalf, may_be_refused};
 
 const SHARDS: usize = 16;
 
@@ -44,8 +44,8 @@ const MOST_ATTRIBUTES: u64 = 8 << 20;
 
 /// A live object's record and attributes, and its JSON under the latest displays.
 #[derive(Debug)]
-pub struct Cached {
-    /// The number of this reading of the object; [`Cached::copy`] returns it.
+pub struct CachedRecord {
+    /// The number of this reading of the object; [`CachedRecord::copy`] returns it.
     copy: u64,
     /// The record.
     pub record: Record,
@@ -54,24 +54,24 @@ pub struct Cached {
     /// The memory of large attributes that are in no cache.
     _reserved: Option<Reservation>,
     /// The forms of large attributes that displays share; most objects have none.
-    forms: OnceLock<Box<Forms>>,
+    forms: OnceLock<Box<ConvertedForms>>,
     /// Whether this is an outline, without attributes.
     is_outline: bool,
-    shown: Mutex<Vec<Shown>>,
+    shown: Mutex<Vec<RenderedRecord>>,
 }
 
 /// The JSON of a record under one display.
 #[derive(Debug)]
-struct Shown {
+struct RenderedRecord {
     display: Display,
     /// The path in the JSON, which depends on the folders above and not on the record.
     path: Option<Box<str>>,
     /// The stamp of the state it was rendered from.
     basis: Basis,
-    record: Ready<ObjectRecord>,
+    record: ReadyJson<ObjectRecord>,
 }
 
-impl Cached {
+impl CachedRecord {
     /// The number of displays that are kept per object. Clients of one newsroom use a few.
     const DISPLAYS: usize = 4;
 
@@ -83,18 +83,18 @@ impl Cached {
     const ITSELF: usize = 1024;
 
     /// Creates an entry outside of the cache.
-    fn new(record: Record, attributes: Attributes, reserved: Option<Reservation>) -> Cached {
+    fn new(record: Record, attributes: Attributes, reserved: Option<Reservation>) -> CachedRecord {
         static COPIES: AtomicU64 = AtomicU64::new(0);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
         let (forms, shown) = (OnceLock::new(), Mutex::default());
-        Cached { copy, record, attributes, _reserved: reserved, is_outline: false, forms, shown }
+        CachedRecord { copy, record, attributes, _reserved: reserved, is_outline: false, forms, shown }
     }
 
     /// Returns the [`outline()`] of the record, without attributes. The result is in no cache.
-    pub fn outline(&self) -> Cached {
+    pub fn outline(&self) -> CachedRecord {
         let record = outline(&self.record);
         let attributes = Attributes::none(record.loid);
-        Cached { is_outline: true, ..Cached::new(record, attributes, None) }
+        CachedRecord { is_outline: true, ..CachedRecord::new(record, attributes, None) }
     }
 
     /// Reports whether this is an outline.
@@ -109,9 +109,9 @@ impl Cached {
     }
 
     /// Returns the JSON for [`RecordCache::shown`].
-    fn shown(&self, display: &Display, path: Option<&str>, basis: Basis) -> Option<Ready<ObjectRecord>> {
+    fn shown(&self, display: &Display, path: Option<&str>, basis: Basis) -> Option<ReadyJson<ObjectRecord>> {
         let names_nobody = self.record.lock.is_none();
-        let fits = |shown: &&Shown| {
+        let fits = |shown: &&RenderedRecord| {
             let same = shown.basis == basis || names_nobody && shown.basis.agrees_but_for_people(basis);
             same && shown.display == *display && shown.path.as_deref() == path
         };
@@ -119,15 +119,17 @@ impl Cached {
     }
 
     /// Keeps the JSON for [`RecordCache::keep_shown`].
-    fn keep_shown(&self, display: &Display, path: Option<&str>, basis: Basis, record: Ready<ObjectRecord>) {
+    fn keep_shown(&self, display: &Display, path: Option<&str>, basis: Basis, record: ReadyJson<ObjectRecord>) {
         let mut kept = self.shown.lock();
         // Another call may have rendered the same.
         kept.retain(|shown| shown.display != *display || shown.path.as_deref() != path);
-        let bytes = |kept: &[Shown]| kept.iter().map(|shown| shown.record.text().len()).sum::<usize>();
-        while kept.len() == Cached::DISPLAYS || !kept.is_empty() && bytes(&kept) + record.text().len() > Cached::SHOWN {
+        let bytes = |kept: &[RenderedRecord]| kept.iter().map(|shown| shown.record.text().len()).sum::<usize>();
+        while kept.len() == CachedRecord::DISPLAYS
+            || !kept.is_empty() && bytes(&kept) + record.text().len() > CachedRecord::SHOWN
+        {
             kept.remove(0);
         }
-        kept.push(Shown { display: display.clone(), path: path.map(Box::from), basis, record });
+        kept.push(RenderedRecord { display: display.clone(), path: path.map(Box::from), basis, record });
     }
 
     /// Returns the groups for [`RecordCache::groups`].
@@ -141,15 +143,15 @@ impl Cached {
 
     /// Returns the current size in bytes.
     fn bytes(&self) -> u64 {
-        let bytes = |shown: &Shown| shown.record.text().len() + shown.path.as_deref().map_or(0, str::len);
+        let bytes = |shown: &RenderedRecord| shown.record.text().len() + shown.path.as_deref().map_or(0, str::len);
         let json = self.shown.lock().iter().map(bytes).sum::<usize>();
         let forms = self.forms.get().map_or(0, |forms| forms.bytes());
-        (Cached::ITSELF + self.record.text_bytes() + self.attributes.text_bytes() + forms + json) as u64
+        (CachedRecord::ITSELF + self.record.text_bytes() + self.attributes.text_bytes() + forms + json) as u64
     }
 }
 
 /// Access to the record's fields.
-impl Deref for Cached {
+impl Deref for CachedRecord {
     type Target = Record;
 
     fn deref(&self) -> &Record {
@@ -158,24 +160,24 @@ impl Deref for Cached {
 }
 
 #[derive(Clone)]
-struct Entry {
-    cached: Arc<Cached>,
-    /// The result of [`Cached::bytes`] at the insertion.
+struct RecordEntry {
+    cached: Arc<CachedRecord>,
+    /// The result of [`CachedRecord::bytes`] at the insertion.
     weight: u64,
 }
 
-impl Entry {
-    fn new(cached: Arc<Cached>) -> Entry {
+impl RecordEntry {
+    fn new(cached: Arc<CachedRecord>) -> RecordEntry {
         let weight = cached.bytes();
-        Entry { cached, weight }
+        RecordEntry { cached, weight }
     }
 }
 
 #[derive(Clone)]
-struct ByWeight;
+struct RecordWeigher;
 
-impl Weighter<Loid, Entry> for ByWeight {
-    fn weight(&self, _: &Loid, entry: &Entry) -> u64 {
+impl Weighter<Loid, RecordEntry> for RecordWeigher {
+    fn weight(&self, _: &Loid, entry: &RecordEntry) -> u64 {
         entry.weight
     }
 }
@@ -184,13 +186,13 @@ impl Weighter<Loid, Entry> for ByWeight {
 pub struct RecordCache {
     /// The number of notices of changes per shard.
     notices: [Mutex<u64>; SHARDS],
-    entries: BoundedCache<Loid, Entry, ByWeight>,
+    entries: BoundedCache<Loid, RecordEntry, RecordWeigher>,
     /// The number of all notices of changes.
     changes: AtomicU64,
     /// The path that was determined last. Most records of a list lie in one folder.
     last_path: Mutex<Option<LastPath>>,
     /// The folders on the way to folders that callers may read.
-    pub ways: Ways,
+    pub ways: AncestorCache,
     /// The budget of calls, which is charged for attributes too large for the cache.
     memory: MemoryBudget,
 }
@@ -208,10 +210,10 @@ impl RecordCache {
         RecordCache {
             notices: Default::default(),
             // The size of an entry is estimated as 4 KiB.
-            entries: BoundedCache::new("records", bytes, 4 << 10, SHARDS, ByWeight),
+            entries: BoundedCache::new("records", bytes, 4 << 10, SHARDS, RecordWeigher),
             changes: AtomicU64::new(0),
             last_path: Mutex::default(),
-            ways: Ways::default(),
+            ways: AncestorCache::default(),
             memory,
         }
     }
@@ -249,14 +251,14 @@ impl RecordCache {
     ///
     /// # Errors
     /// `Overloaded` if there is no memory for its attributes; errors of the store.
-    pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<Cached>>> {
+    pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<CachedRecord>>> {
         if let Some(entry) = self.entries.get(&loid) {
             return Ok(if repository.is_leaving(&entry.cached.record)? { None } else { Some(entry.cached) });
         }
         let before = *self.notices(loid).lock();
         let Some(record) = repository.record(loid)? else { return Ok(None) };
         let (attributes, reserved) = self.attributes(repository, &record)?;
-        let cached = Arc::new(Cached::new(record, attributes, reserved));
+        let cached = Arc::new(CachedRecord::new(record, attributes, reserved));
         self.keep(before, cached.clone());
         Ok(Some(cached))
     }
@@ -268,7 +270,7 @@ impl RecordCache {
         if most <= PIECE as u64 {
             return Ok((repository.attributes(record.loid)?, None));
         }
-        let reserved = self.memory.reservation(behalf(), Purpose::Replies);
+        let reserved = self.memory.reservation(behalf(), MemoryPurpose::Replies);
         if may_be_refused() {
             reserved.grow_to(most)?;
         } else {
@@ -296,10 +298,10 @@ impl RecordCache {
     }
 
     /// Keeps a record that was read after `before` notices of its shard, if there was none since.
-    fn keep(&self, before: u64, cached: Arc<Cached>) {
+    fn keep(&self, before: u64, cached: Arc<CachedRecord>) {
         let notices = self.notices(cached.loid).lock();
         if *notices == before {
-            self.entries.insert(cached.loid, Entry::new(cached));
+            self.entries.insert(cached.loid, RecordEntry::new(cached));
         }
     }
 
@@ -307,22 +309,22 @@ impl RecordCache {
     /// `basis` is the current one.
     pub fn shown(
         &self,
-        cached: &Cached,
+        cached: &CachedRecord,
         display: &Display,
         path: Option<&str>,
         basis: Basis,
-    ) -> Option<Ready<ObjectRecord>> {
+    ) -> Option<ReadyJson<ObjectRecord>> {
         cached.shown(display, path, basis)
     }
 
     /// Keeps the JSON of a record. `basis` must be taken before anything is read for it.
     pub fn keep_shown(
         &self,
-        cached: &Cached,
+        cached: &CachedRecord,
         display: &Display,
         path: Option<&str>,
         basis: Basis,
-        record: Ready<ObjectRecord>,
+        record: ReadyJson<ObjectRecord>,
     ) {
         cached.keep_shown(display, path, basis, record);
         self.weigh(cached);
@@ -332,7 +334,7 @@ impl RecordCache {
     ///
     /// # Errors
     /// A stored text can't be read.
-    pub async fn groups(&self, cached: &Cached, display: &Display) -> Result<Groups> {
+    pub async fn groups(&self, cached: &CachedRecord, display: &Display) -> Result<Groups> {
         let before = cached.bytes();
         let groups = cached.groups(display).await?;
         if cached.bytes() != before {
@@ -342,10 +344,10 @@ impl RecordCache {
     }
 
     /// Weighs an entry again, if it is still cached; entries beyond the room are evicted.
-    fn weigh(&self, cached: &Cached) {
+    fn weigh(&self, cached: &CachedRecord) {
         let _held = self.notices(cached.loid).lock();
         if let Some(entry) = self.entries.peek(&cached.loid).filter(|entry| entry.cached.copy == cached.copy) {
-            self.entries.replace(cached.loid, Entry::new(entry.cached));
+            self.entries.replace(cached.loid, RecordEntry::new(entry.cached));
         }
     }
 }
@@ -371,14 +373,14 @@ mod tests {
 
     use super::*;
 
-    fn read(number: u64, attributes: usize) -> Arc<Cached> {
+    fn read(number: u64, attributes: usize) -> Arc<CachedRecord> {
         let loid = Loid::new(DatabaseId::FIRST, number);
         let record = Record::new(loid, "a", "Story", FamilyKind::Document, &"editor".into(), 1_700_000_000_000);
         let texts = Attributes { attributes: Some("x".repeat(attributes).into()), ..Attributes::none(loid) };
-        Arc::new(Cached::new(record, texts, None))
+        Arc::new(CachedRecord::new(record, texts, None))
     }
 
-    fn kept(cache: &RecordCache, cached: &Cached) -> Option<u64> {
+    fn kept(cache: &RecordCache, cached: &CachedRecord) -> Option<u64> {
         cache.entries.peek(&cached.loid).map(|entry| entry.cached.copy())
     }
 
@@ -395,12 +397,12 @@ mod tests {
         cache.keep(now, new.clone());
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         // A reader that still holds the old one renders JSON for itself alone.
-        cache.keep_shown(&old, &Display::with_defaults(true), None, Basis::default(), Ready::of_length(3));
+        cache.keep_shown(&old, &Display::with_defaults(true), None, Basis::default(), ReadyJson::of_length(3));
         assert_eq!(kept(&cache, &new), Some(new.copy()));
         assert!(new.shown.lock().is_empty());
         cache.changed(&[new.loid]);
         assert_eq!(kept(&cache, &new), None);
-        cache.keep_shown(&new, &Display::with_defaults(true), None, Basis::default(), Ready::of_length(3));
+        cache.keep_shown(&new, &Display::with_defaults(true), None, Basis::default(), ReadyJson::of_length(3));
         assert_eq!(kept(&cache, &new), None, "to make JSON brings nothing back");
     }
 
@@ -419,12 +421,12 @@ mod tests {
             cache.keep(0, cached.clone());
             for display in &displays {
                 let weight = cached.bytes();
-                cache.keep_shown(&cached, display, None, Basis::default(), Ready::of_length(50_000));
+                cache.keep_shown(&cached, display, None, Basis::default(), ReadyJson::of_length(50_000));
                 assert!(cached.bytes() >= weight);
                 assert!(cache.entries.weight() <= room);
             }
-            let itself = Cached::ITSELF + cached.record.text_bytes();
-            assert_eq!(cached.bytes(), (itself + 100_000 + Cached::DISPLAYS * 50_000) as u64);
+            let itself = CachedRecord::ITSELF + cached.record.text_bytes();
+            assert_eq!(cached.bytes(), (itself + 100_000 + CachedRecord::DISPLAYS * 50_000) as u64);
         }
         let held: u64 = cache.entries.iter().map(|(_, entry)| entry.cached.bytes()).sum();
         assert_eq!(cache.entries.weight(), held, "what they weigh is what they take");

@@ -9,7 +9,7 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use stet_actors::error::{Code, Error, Result, shortened};
+use stet_actors::error::{Code, Error, Result, shorten_text};
 
 /// The display options of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -149,7 +149,7 @@ impl Display {
     /// # Errors
     /// `InvalidParameter` for a value of the wrong type; `InvalidBody` if `options` is not an
     /// object.
-    pub fn with(mut self, said: Said) -> Result<Display> {
+    pub fn with(mut self, said: BodyDisplayOptions) -> Result<Display> {
         for options in [said.above, said.under] {
             if let Some(fault) = options.fault {
                 return Err(fault);
@@ -166,20 +166,20 @@ impl Display {
 
 /// The display options in a body. All other members are skipped without being stored.
 #[derive(Debug, Default)]
-pub struct Said {
-    above: Options,
-    under: Options,
+pub struct BodyDisplayOptions {
+    above: GivenFlags,
+    under: GivenFlags,
 }
 
 #[derive(Debug, Default)]
-struct Options {
+struct GivenFlags {
     /// The given values, in the order of [`FLAGS`].
     flags: [Option<bool>; FLAGS.len()],
     /// The first error.
     fault: Option<Error>,
 }
 
-impl Options {
+impl GivenFlags {
     /// Stores a member if it is one of the options.
     fn take(&mut self, name: &str, value: &RawValue) -> Result<()> {
         if name.eq_ignore_ascii_case(WEB_PRODUCT) {
@@ -197,7 +197,7 @@ impl Options {
     }
 
     /// Reads an object's members. Members called `options` are read into `under`, if given.
-    fn read<'de, A: MapAccess<'de>>(&mut self, mut map: A, mut under: Option<&mut Options>) -> Result<(), A::Error> {
+    fn read<'de, A: MapAccess<'de>>(&mut self, mut map: A, mut under: Option<&mut GivenFlags>) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
             if name.eq_ignore_ascii_case(WEB_PRODUCT) || flag_at(&name).is_some() {
                 let value: Box<RawValue> = map.next_value()?;
@@ -208,7 +208,7 @@ impl Options {
                 let value: Box<RawValue> = map.next_value()?;
                 if value.get().starts_with('{') {
                     serde_json::Deserializer::from_str(value.get())
-                        .deserialize_map(Members(under, None))
+                        .deserialize_map(FlagsVisitor(under, None))
                         .map_err(A::Error::custom)?;
                 } else if value.get() != "null" {
                     self.fault.get_or_insert_with(no_object);
@@ -222,9 +222,9 @@ impl Options {
 }
 
 /// A visitor that reads an object into options.
-struct Members<'o>(&'o mut Options, Option<&'o mut Options>);
+struct FlagsVisitor<'o>(&'o mut GivenFlags, Option<&'o mut GivenFlags>);
 
-impl<'de> Visitor<'de> for Members<'_> {
+impl<'de> Visitor<'de> for FlagsVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -236,10 +236,10 @@ impl<'de> Visitor<'de> for Members<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Said {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Said, D::Error> {
-        let mut said = Said::default();
-        from.deserialize_map(Members(&mut said.above, Some(&mut said.under)))?;
+impl<'de> Deserialize<'de> for BodyDisplayOptions {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<BodyDisplayOptions, D::Error> {
+        let mut said = BodyDisplayOptions::default();
+        from.deserialize_map(FlagsVisitor(&mut said.above, Some(&mut said.under)))?;
         Ok(said)
     }
 }
@@ -256,7 +256,7 @@ fn scalar(value: &RawValue) -> Option<Value> {
 
 /// Returns a shortened value, for a message.
 fn quoted(value: &RawValue) -> String {
-    shortened(value.get().to_owned(), 80)
+    shorten_text(value.get().to_owned(), 80)
 }
 
 /// Refuses a web product that is longer than a name.
@@ -291,7 +291,7 @@ fn read_boolean(name: &str, given: &RawValue) -> Result<Option<bool>> {
         }),
         Some(Value::String(text)) if text.is_empty() => return Ok(None),
         Some(Value::String(text)) => match parse_boolean(&text) {
-            None => return Err(Error::parameter(name, shortened(text, 80), BOOLEAN_WANTED)),
+            None => return Err(Error::parameter(name, shorten_text(text, 80), BOOLEAN_WANTED)),
             read => read,
         },
         _ => None,

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use stet_actors::error::{Error, Result};
-use stet_actors::object::{Record, Text};
+use stet_actors::object::{Record, SharedText};
 
 use crate::auth::Name;
 use crate::content::words::visible_form;
@@ -46,7 +46,7 @@ pub struct FilterValues {
 /// The filters of a listing, ready to be applied.
 #[derive(Debug, Default)]
 pub struct RecordFilter {
-    types: Option<(HashSet<Text>, Arc<ObjectTypes>)>,
+    types: Option<(HashSet<SharedText>, Arc<ObjectTypes>)>,
     statuses: Option<HashSet<String>>,
     families: Option<HashSet<String>>,
     names: Option<NamePatterns>,
@@ -218,7 +218,7 @@ mod tests {
             let creator = self.one_of(&["ada", "mia"]).into();
             let mut record = Record::new(Loid::new(DatabaseId::FIRST, number), name, type_name, family, &creator, 0);
             record.modified = self.below(6) as u64;
-            record.status = [None, Some("Story/Draft"), Some("Story/Ready")][self.below(3)].map(Text::from);
+            record.status = [None, Some("Story/Draft"), Some("Story/Ready")][self.below(3)].map(SharedText::from);
             record
         }
 

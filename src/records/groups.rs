@@ -1,7 +1,7 @@
 //! The attribute groups of an object in replies.
 //!
 //! Converting a text of megabytes takes long and can't be interrupted. So large texts are converted
-//! on another thread, and once per form for a [`Cached`](super::Cached) record. A reply only copies
+//! on another thread, and once per form for a [`CachedRecord`](super::CachedRecord) record. A reply only copies
 //! the finished text, whatever else it shows.
 
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{Attributes, Text};
+use stet_actors::object::{Attributes, SharedText};
 use stet_xml::Limits;
 
 use super::Display;
@@ -21,7 +21,7 @@ use crate::limits::{SharedOutcome, SharedWork};
 
 /// A group of attributes as JSON.
 #[derive(Debug)]
-pub enum Group {
+pub enum AttributeGroup {
     /// The stored text, as JSON.
     Stored(Arc<RawValue>),
     /// A group without a text: an empty object below this root key, or an empty object if the key
@@ -29,24 +29,24 @@ pub enum Group {
     Empty(&'static str),
 }
 
-impl Group {
+impl AttributeGroup {
     /// Returns the bytes of a stored text; 0 without one.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Group::Stored(text) => text.get().len(),
-            Group::Empty(_) => 0,
+            AttributeGroup::Stored(text) => text.get().len(),
+            AttributeGroup::Empty(_) => 0,
         }
     }
 }
 
-impl Serialize for Group {
+impl Serialize for AttributeGroup {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
-            Group::Stored(json) => json.serialize(serializer),
-            Group::Empty("") => serializer.serialize_map(Some(0))?.end(),
-            Group::Empty(root) => {
+            AttributeGroup::Stored(json) => json.serialize(serializer),
+            AttributeGroup::Empty("") => serializer.serialize_map(Some(0))?.end(),
+            AttributeGroup::Empty(root) => {
                 let mut group = serializer.serialize_map(Some(1))?;
-                group.serialize_entry(root, &Group::Empty(""))?;
+                group.serialize_entry(root, &AttributeGroup::Empty(""))?;
                 group.end()
             }
         }
@@ -84,8 +84,8 @@ impl Serialize for XmlGroup {
 
 /// A group in the forms that a display shows.
 #[derive(Debug, Default)]
-pub struct Shown {
-    pub(super) json: Option<Group>,
+pub struct AttributeGroupForms {
+    pub(super) json: Option<AttributeGroup>,
     pub(super) xml: Option<XmlGroup>,
 }
 
@@ -93,9 +93,9 @@ pub struct Shown {
 /// rendering a record.
 #[derive(Debug, Default)]
 pub struct Groups {
-    pub(super) system_attributes: Shown,
-    pub(super) attributes: Shown,
-    pub(super) usage_tickets: Shown,
+    pub(super) system_attributes: AttributeGroupForms,
+    pub(super) attributes: AttributeGroupForms,
+    pub(super) usage_tickets: AttributeGroupForms,
 }
 
 impl Groups {
@@ -107,7 +107,7 @@ impl Groups {
         if is_large(attributes) {
             // On the heap: large ones are rare, and the state of each reply would reserve space for
             // this future.
-            return Box::pin(async { Forms::default().groups(attributes, display).await }).await;
+            return Box::pin(async { ConvertedForms::default().groups(attributes, display).await }).await;
         }
         Groups::of_small(attributes, display)
     }
@@ -117,25 +117,25 @@ impl Groups {
     /// # Errors
     /// A stored text can't be read.
     pub(super) fn of_small(attributes: &Attributes, display: &Display) -> Result<Groups> {
-        groups(attributes, display, |_, text, form| made(attributes.loid, text, form))
+        groups(attributes, display, |_, text, form| convert_text(attributes.loid, text, form))
     }
 }
 
 /// The forms of each group that a display shows.
-struct Asked {
-    json: Option<Form>,
-    xml: Option<Form>,
+struct RequestedForms {
+    json: Option<AttributeForm>,
+    xml: Option<AttributeForm>,
 }
 
-impl Asked {
-    fn by(display: &Display) -> Asked {
-        let spelling = if display.unparsed_xml { Form::Unparsed } else { Form::Xml };
-        Asked { json: display.json.then_some(Form::Json), xml: display.xml.then_some(spelling) }
+impl RequestedForms {
+    fn by(display: &Display) -> RequestedForms {
+        let spelling = if display.unparsed_xml { AttributeForm::Unparsed } else { AttributeForm::Xml };
+        RequestedForms { json: display.json.then_some(AttributeForm::Json), xml: display.xml.then_some(spelling) }
     }
 }
 
 /// Returns the texts of the groups, and whether the display shows them.
-fn texts<'a>(attributes: &'a Attributes, display: &Display) -> [(Option<&'a Text>, bool); 3] {
+fn texts<'a>(attributes: &'a Attributes, display: &Display) -> [(Option<&'a SharedText>, bool); 3] {
     let Attributes { loid: _, attributes, system_attributes, usage_tickets } = attributes;
     [
         (system_attributes.as_ref(), display.system_attributes),
@@ -148,16 +148,19 @@ fn texts<'a>(attributes: &'a Attributes, display: &Display) -> [(Option<&'a Text
 fn groups(
     attributes: &Attributes,
     display: &Display,
-    form: impl Fn(usize, &Text, Form) -> Result<Arc<RawValue>>,
+    form: impl Fn(usize, &SharedText, AttributeForm) -> Result<Arc<RawValue>>,
 ) -> Result<Groups> {
-    let Asked { json, xml } = Asked::by(display);
+    let RequestedForms { json, xml } = RequestedForms::by(display);
     let texts = texts(attributes, display);
-    let of = |group: usize, root: &'static str| -> Result<Shown> {
+    let of = |group: usize, root: &'static str| -> Result<AttributeGroupForms> {
         let (text, shown) = texts[group];
-        let asked = |asked: Option<Form>| asked.filter(|_| shown);
-        let made = |asked: Form| text.map(|text| form(group, text, asked)).transpose();
-        Ok(Shown {
-            json: asked(json).map(made).transpose()?.map(|made| made.map_or(Group::Empty(root), Group::Stored)),
+        let asked = |asked: Option<AttributeForm>| asked.filter(|_| shown);
+        let made = |asked: AttributeForm| text.map(|text| form(group, text, asked)).transpose();
+        Ok(AttributeGroupForms {
+            json: asked(json)
+                .map(made)
+                .transpose()?
+                .map(|made| made.map_or(AttributeGroup::Empty(root), AttributeGroup::Stored)),
             xml: asked(xml).map(made).transpose()?.map(|made| made.map_or(XmlGroup::Empty(root), XmlGroup::Stored)),
         })
     };
@@ -166,7 +169,7 @@ fn groups(
 
 /// The form that a text is converted to.
 #[derive(Debug, Clone, Copy)]
-enum Form {
+enum AttributeForm {
     Json,
     /// XML that is parsed and serialised again.
     Xml,
@@ -176,17 +179,17 @@ enum Form {
 
 /// The forms of large attributes that were converted so far.
 #[derive(Debug, Default)]
-pub(super) struct Forms {
+pub(super) struct ConvertedForms {
     /// The converted texts, by group, then by form.
     made: [[OnceLock<Arc<RawValue>>; 3]; 3],
     /// The conversions that are running, by group and form.
     making: SharedWork<(usize, usize)>,
 }
 
-impl Forms {
+impl ConvertedForms {
     /// Returns the groups of large attributes, and converts the forms that are missing.
     pub(super) async fn groups(&self, attributes: &Attributes, display: &Display) -> Result<Groups> {
-        let Asked { json, xml } = Asked::by(display);
+        let RequestedForms { json, xml } = RequestedForms::by(display);
         for (group, (text, shown)) in texts(attributes, display).into_iter().enumerate() {
             let Some(text) = text.filter(|_| shown) else { continue };
             for form in [json, xml].into_iter().flatten() {
@@ -199,14 +202,14 @@ impl Forms {
     }
 
     /// Returns a form of a large text. Concurrent calls for the same form wait for one conversion.
-    async fn form(&self, loid: Loid, group: usize, text: &Text, form: Form) -> Result<Arc<RawValue>> {
+    async fn form(&self, loid: Loid, group: usize, text: &SharedText, form: AttributeForm) -> Result<Arc<RawValue>> {
         let place = &self.made[group][form as usize];
         let there = || place.get().cloned();
         match self.making.there_or_turn((group, form as usize), there, Offload::turn).await? {
             SharedOutcome::Ready(made) => Ok(made),
             SharedOutcome::Make(_maker, turn) => {
                 let text = text.clone();
-                let made = turn.work(move || made(loid, &text, form)).await??;
+                let made = turn.work(move || convert_text(loid, &text, form)).await??;
                 // Only one call converts at a time.
                 Ok(place.get_or_init(|| made).clone())
             }
@@ -226,12 +229,12 @@ pub(crate) fn is_large(attributes: &Attributes) -> bool {
 
 /// Converts a text to a form. Stored texts were checked on arrival; one that can't be read now is a
 /// fault of the server.
-fn made(loid: Loid, text: &str, form: Form) -> Result<Arc<RawValue>> {
+fn convert_text(loid: Loid, text: &str, form: AttributeForm) -> Result<Arc<RawValue>> {
     let limits = Limits::default();
     let json = match form {
-        Form::Json => stet_xml::to_json(text, &limits).map(|json| to_raw_value(&json)),
-        Form::Xml => stet_xml::reserialize(text, &limits).map(|xml| to_raw_value(&xml)),
-        Form::Unparsed => Ok(to_raw_value(text)),
+        AttributeForm::Json => stet_xml::to_json(text, &limits).map(|json| to_raw_value(&json)),
+        AttributeForm::Xml => stet_xml::reserialize(text, &limits).map(|xml| to_raw_value(&xml)),
+        AttributeForm::Unparsed => Ok(to_raw_value(text)),
     };
     match json {
         Ok(json) => Ok(json.map_err(|error| unserialisable(&error))?.into()),
@@ -260,7 +263,9 @@ mod tests {
     }
 
     fn own(groups: &Groups) -> [Arc<RawValue>; 2] {
-        let Shown { json: Some(Group::Stored(json)), xml: Some(XmlGroup::Stored(xml)) } = &groups.attributes else {
+        let AttributeGroupForms { json: Some(AttributeGroup::Stored(json)), xml: Some(XmlGroup::Stored(xml)) } =
+            &groups.attributes
+        else {
             panic!("{groups:?}")
         };
         [json.clone(), xml.clone()]
@@ -279,7 +284,7 @@ mod tests {
             if !is_large(&attributes) {
                 continue;
             }
-            let forms = Forms::default();
+            let forms = ConvertedForms::default();
             let [kept, kept_xml] = own(&forms.groups(&attributes, &display).await.expect("they are made"));
             assert_eq!((kept.get(), kept_xml.get()), (json.get(), xml.get()));
             for other in &others {
@@ -317,7 +322,7 @@ mod tests {
     #[tokio::test]
     async fn who_asks_for_a_large_text_does_not_wait_in_the_line_of_who_asked_before() {
         let (attributes, display) = (attributes(LARGE_TEXT), Display::with_defaults(true));
-        let forms = Forms::default();
+        let forms = ConvertedForms::default();
         // Other tests also take turns, so all of them are taken here.
         let mut had: Vec<Offload> = Vec::new();
         while let Some(turn) = Offload::turn().now_or_never() {

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{Record, Text, normal_form};
+use stet_actors::object::{Record, SharedText, normal_form};
 
 use crate::limits::yielding;
 use crate::limits::{PIECE, Reservation};
@@ -14,7 +14,7 @@ use crate::nearest::with_nearest;
 
 /// A field that listings can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum SortField {
     Name,
     Type,
     Created,
@@ -27,44 +27,44 @@ enum Field {
     Version,
 }
 
-impl Field {
-    const ALL: &'static [(&'static str, Field)] = &[
-        ("name", Field::Name),
-        ("type", Field::Type),
-        ("created", Field::Created),
-        ("modified", Field::Modified),
-        ("id", Field::Id),
-        ("creator", Field::Creator),
-        ("lastModifier", Field::LastModifier),
-        ("issueDate", Field::IssueDate),
-        ("status", Field::Status),
-        ("version", Field::Version),
+impl SortField {
+    const ALL: &'static [(&'static str, SortField)] = &[
+        ("name", SortField::Name),
+        ("type", SortField::Type),
+        ("created", SortField::Created),
+        ("modified", SortField::Modified),
+        ("id", SortField::Id),
+        ("creator", SortField::Creator),
+        ("lastModifier", SortField::LastModifier),
+        ("issueDate", SortField::IssueDate),
+        ("status", SortField::Status),
+        ("version", SortField::Version),
     ];
 
-    fn of(self, record: &Record) -> Value {
-        let text = |text: &Text| Value::Text(Some(text.clone()));
+    fn of(self, record: &Record) -> SortValue {
+        let text = |text: &SharedText| SortValue::Text(Some(text.clone()));
         match self {
             // The normal form, in which names are compared everywhere.
-            Field::Name => Value::Text(Some(match normal_form(&record.name) {
+            SortField::Name => SortValue::Text(Some(match normal_form(&record.name) {
                 Cow::Borrowed(_) => record.name.clone(),
                 Cow::Owned(name) => name.into(),
             })),
-            Field::Type => text(&record.type_name),
-            Field::Created => Value::Number(record.created),
-            Field::Modified => Value::Number(record.modified),
-            Field::Id => Value::Id(record.loid),
-            Field::Creator => text(&record.creator),
-            Field::LastModifier => text(&record.last_modifier),
-            Field::IssueDate => Value::Text(record.issue_date.clone()),
-            Field::Status => Value::Text(record.status.clone()),
-            Field::Version => Value::Number(record.version.into()),
+            SortField::Type => text(&record.type_name),
+            SortField::Created => SortValue::Number(record.created),
+            SortField::Modified => SortValue::Number(record.modified),
+            SortField::Id => SortValue::Id(record.loid),
+            SortField::Creator => text(&record.creator),
+            SortField::LastModifier => text(&record.last_modifier),
+            SortField::IssueDate => SortValue::Text(record.issue_date.clone()),
+            SortField::Status => SortValue::Text(record.status.clone()),
+            SortField::Version => SortValue::Number(record.version.into()),
         }
     }
 }
 
 /// A parsed `sortBy`: `field`, `-field` or `field:asc|desc`, comma-separated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sort(Vec<(Field, bool)>);
+pub struct Sort(Vec<(SortField, bool)>);
 
 impl Sort {
     /// Parses a `sortBy`. None or a blank one keeps the listing's own order.
@@ -72,7 +72,7 @@ impl Sort {
     /// # Errors
     /// `InvalidParameter` for an unknown field or direction.
     pub fn parse(text: Option<&str>) -> Result<Sort> {
-        parse_sort(text, Field::ALL).map(Sort)
+        parse_sort(text, SortField::ALL).map(Sort)
     }
 
     /// Reports whether the listing keeps its own order.
@@ -81,10 +81,10 @@ impl Sort {
     }
 
     /// Returns the sort key of a record.
-    fn key(&self, record: &Record) -> Box<[Part]> {
-        let part = |(field, down): &(Field, bool)| {
+    fn key(&self, record: &Record) -> Box<[SortKeyPart]> {
+        let part = |(field, down): &(SortField, bool)| {
             let value = field.of(record);
-            if *down { Part::Down(Reverse(value)) } else { Part::Up(value) }
+            if *down { SortKeyPart::Down(Reverse(value)) } else { SortKeyPart::Up(value) }
         };
         self.0.iter().map(part).collect()
     }
@@ -92,44 +92,46 @@ impl Sort {
 
 /// The value of a field in a record.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Value {
-    Text(Option<Text>),
+enum SortValue {
+    Text(Option<SharedText>),
     Number(u64),
     Id(Loid),
 }
 
 /// A part of a sort key. Parts at the same index are of the same variant.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
-    Up(Value),
-    Down(Reverse<Value>),
+enum SortKeyPart {
+    Up(SortValue),
+    Down(Reverse<SortValue>),
 }
 
 /// An entry of a listing that is sorted. Entries that are equal keep their order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Ranked {
-    key: Box<[Part]>,
+struct SortedEntry {
+    key: Box<[SortKeyPart]>,
     place: usize,
     loid: Loid,
 }
 
-impl Ranked {
+impl SortedEntry {
     /// Returns the estimated bytes of an entry, sorting included; shared texts count in full.
     fn bytes(&self) -> usize {
-        let text = |part: &Part| match part {
-            Part::Up(Value::Text(Some(text))) | Part::Down(Reverse(Value::Text(Some(text)))) => text.len() + 32,
+        let text = |part: &SortKeyPart| match part {
+            SortKeyPart::Up(SortValue::Text(Some(text))) | SortKeyPart::Down(Reverse(SortValue::Text(Some(text)))) => {
+                text.len() + 32
+            }
             _ => 0,
         };
         let texts: usize = self.key.iter().map(text).sum();
-        3 * size_of::<Ranked>() + 16 + size_of_val(&*self.key) + texts
+        3 * size_of::<SortedEntry>() + 16 + size_of_val(&*self.key) + texts
     }
 }
 
 /// A bounded collection of the entries of a listing. It keeps no more entries than the requested
 /// page can have, and of each only its sort key and loid. The memory is reserved from the budget.
-pub struct Gathering {
+pub struct PageCollector {
     sort: Sort,
-    page: Page,
+    page: ListingPage,
     taken: Reservation,
     /// The bytes in memory.
     bytes: usize,
@@ -138,13 +140,13 @@ pub struct Gathering {
     /// The page, if the listing keeps its own order.
     in_order: Vec<Loid>,
     /// The first entries, if the listing is sorted, with the last of them on top.
-    first: BinaryHeap<Ranked>,
+    first: BinaryHeap<SortedEntry>,
 }
 
-impl Gathering {
+impl PageCollector {
     /// Creates an empty collection that takes its memory with `taken`.
-    pub fn new(sort: Sort, page: Page, taken: Reservation) -> Gathering {
-        Gathering { sort, page, taken, bytes: 0, total: 0, in_order: Vec::new(), first: BinaryHeap::new() }
+    pub fn new(sort: Sort, page: ListingPage, taken: Reservation) -> PageCollector {
+        PageCollector { sort, page, taken, bytes: 0, total: 0, in_order: Vec::new(), first: BinaryHeap::new() }
     }
 
     /// Counts bytes in memory beside the entries. Returns whether the budget has room for them.
@@ -161,7 +163,7 @@ impl Gathering {
     pub fn push(&mut self, record: &Record) -> bool {
         let place = self.total;
         self.total += 1;
-        let Page { offset, limit } = self.page;
+        let ListingPage { offset, limit } = self.page;
         let behind = if limit == 0 { 0 } else { offset.saturating_add(limit) };
         if self.sort.keeps_order() {
             if place < offset || place >= behind {
@@ -173,7 +175,7 @@ impl Gathering {
         if behind == 0 {
             return true;
         }
-        let entry = Ranked { key: self.sort.key(record), place, loid: record.loid };
+        let entry = SortedEntry { key: self.sort.key(record), place, loid: record.loid };
         let bytes = entry.bytes();
         if self.first.len() < behind {
             self.first.push(entry);
@@ -193,7 +195,7 @@ impl Gathering {
         if self.sort.keeps_order() {
             return (self.in_order, self.total);
         }
-        let sorted = yielding::sorted(self.first.into_vec(), Ranked::cmp).await;
+        let sorted = yielding::sort_yielding(self.first.into_vec(), SortedEntry::cmp).await;
         (self.page.cut(sorted).into_iter().map(|entry| entry.loid).collect(), self.total)
     }
 }
@@ -252,16 +254,16 @@ const MAX_SORT_BYTES: usize = 1024;
 
 /// The requested part of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Page {
+pub struct ListingPage {
     /// The number of entries to skip.
     pub offset: usize,
     /// The largest number of entries; `usize::MAX` for all.
     pub limit: usize,
 }
 
-impl Page {
+impl ListingPage {
     /// The whole listing.
-    pub const WHOLE: Page = Page { offset: 0, limit: usize::MAX };
+    pub const WHOLE: ListingPage = ListingPage { offset: 0, limit: usize::MAX };
 
     /// Returns the index after its last entry.
     pub fn end(self) -> usize {
@@ -280,7 +282,7 @@ mod tests {
     use stet_actors::object::FamilyKind;
 
     use super::*;
-    use crate::limits::{Holder, MemoryBudget, Purpose};
+    use crate::limits::{Holder, MemoryBudget, MemoryPurpose};
 
     /// Returns records of which many have equal values.
     fn records(count: u64) -> Vec<Record> {
@@ -296,12 +298,17 @@ mod tests {
     }
 
     fn reservation(budget: &MemoryBudget) -> Reservation {
-        budget.reservation(Some(Holder::User("mia".into())), Purpose::Replies)
+        budget.reservation(Some(Holder::User("mia".into())), MemoryPurpose::Replies)
     }
 
-    async fn gathered(sort: &str, page: Page, records: &[Record], pool: &MemoryBudget) -> Option<(Vec<Loid>, usize)> {
+    async fn gathered(
+        sort: &str,
+        page: ListingPage,
+        records: &[Record],
+        pool: &MemoryBudget,
+    ) -> Option<(Vec<Loid>, usize)> {
         let sort = Sort::parse(Some(sort)).expect("it can be sorted by that");
-        let mut gathering = Gathering::new(sort, page, reservation(pool));
+        let mut gathering = PageCollector::new(sort, page, reservation(pool));
         let has_room = records.iter().all(|record| gathering.push(record));
         if has_room { Some(gathering.page().await) } else { None }
     }
@@ -332,7 +339,7 @@ mod tests {
                 (900, 5),
                 (usize::MAX, 2),
             ] {
-                let page = Page { offset, limit };
+                let page = ListingPage { offset, limit };
                 let wanted = page.cut(sorted.iter().map(|record| record.loid).collect());
                 let found = gathered(sort, page, &records, &pool).await;
                 assert_eq!(found, Some((wanted, 300)), "{sort} {offset} {limit}");
@@ -344,16 +351,16 @@ mod tests {
     #[tokio::test]
     async fn what_is_gathered_is_counted_and_no_more_than_the_page_is_kept() {
         let records = records(10_000);
-        let all = Page { offset: 0, limit: usize::MAX };
-        let few = Page { offset: 100, limit: 50 };
+        let all = ListingPage { offset: 0, limit: usize::MAX };
+        let few = ListingPage { offset: 100, limit: 50 };
         let small = MemoryBudget::new(3 * PIECE as u64);
         assert_eq!(gathered("name", all, &records, &small).await, None, "there is no room for all");
         let found = gathered("name", few, &records, &small).await.expect("there is room for a page");
         assert_eq!((found.0.len(), found.1), (50, 10_000));
         let large = MemoryBudget::new(1 << 30);
-        let mut gathering = Gathering::new(Sort::parse(Some("-name")).unwrap(), all, reservation(&large));
+        let mut gathering = PageCollector::new(Sort::parse(Some("-name")).unwrap(), all, reservation(&large));
         assert!(gathering.counts(5 * PIECE) && records.iter().all(|record| gathering.push(record)));
-        let bytes: usize = gathering.first.iter().map(Ranked::bytes).sum::<usize>() + 5 * PIECE;
+        let bytes: usize = gathering.first.iter().map(SortedEntry::bytes).sum::<usize>() + 5 * PIECE;
         assert_eq!(gathering.bytes, bytes);
         assert_eq!(large.reserved(), bytes.next_multiple_of(PIECE) as u64);
         drop(gathering);
@@ -364,10 +371,10 @@ mod tests {
     fn a_sort_is_written_in_three_ways() {
         assert_eq!(
             Sort::parse(Some("-name, modified:asc ,type:desc")).unwrap().0,
-            [(Field::Name, true), (Field::Modified, false), (Field::Type, true)]
+            [(SortField::Name, true), (SortField::Modified, false), (SortField::Type, true)]
         );
         assert!(Sort::parse(Some("")).unwrap().0.is_empty());
-        let all: Vec<String> = Field::ALL.iter().map(|(name, _)| format!("{name}:desc")).collect();
+        let all: Vec<String> = SortField::ALL.iter().map(|(name, _)| format!("{name}:desc")).collect();
         assert_eq!(Sort::parse(Some(&all.join(" , "))).unwrap().0.len(), all.len());
         for text in ["name,name", "type,name,-name", "id:asc,name,id:desc"] {
             assert!(Sort::parse(Some(text)).unwrap_err().message.contains("each field once"), "{text}");

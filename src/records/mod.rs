@@ -13,12 +13,12 @@ pub mod usage;
 mod ways;
 
 pub use self::basis::Basis;
-pub use self::cache::{Cached, RecordCache};
+pub use self::cache::{CachedRecord, RecordCache};
 pub use self::display::Display;
 pub use self::filter::{FilterValues, NamePatterns, RecordFilter};
 pub(crate) use self::groups::is_large;
-pub use self::groups::{Group, Groups, XmlGroup};
-pub use self::listing::{Gathering, Page, Sort, in_order, parse_sort};
+pub use self::groups::{AttributeGroup, Groups, XmlGroup};
+pub use self::listing::{ListingPage, PageCollector, Sort, in_order, parse_sort};
 pub use self::outline::outline;
 pub use self::pick::pick;
 pub use self::render::{ObjectRecord, hex, render, render_version};

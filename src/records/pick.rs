@@ -7,8 +7,8 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use stet_actors::error::shortened;
-use stet_actors::object::Text;
+use stet_actors::error::shorten_text;
+use stet_actors::object::SharedText;
 
 /// The largest size of a text in bytes. A longer one is cut, because it appears in a line of a
 /// list.
@@ -20,7 +20,7 @@ pub const MOST_VALUES: usize = 100;
 /// Returns the value at a path of a JSON text: a text, a number or a boolean; a list of them if
 /// elements on the path are repeated; null if there is none. The value of an element with
 /// attributes is its text.
-pub fn pick(json: &str, steps: &[Text]) -> Value {
+pub fn pick(json: &str, steps: &[SharedText]) -> Value {
     let mut found = Vec::new();
     let mut deserializer = serde_json::Deserializer::from_str(json);
     // The server rendered the text, so it is JSON.
@@ -38,7 +38,7 @@ pub fn pick(json: &str, steps: &[Text]) -> Value {
 const TEXT: &str = "#text";
 
 struct Pick<'p> {
-    steps: &'p [Text],
+    steps: &'p [SharedText],
     found: &'p mut Vec<Value>,
 }
 
@@ -53,14 +53,14 @@ impl<'de> DeserializeSeed<'de> for Pick<'_> {
         match raw.as_bytes().first() {
             // Each element of a list, or the text of an element.
             Some(b'[' | b'{') => {
-                let text = [Text::from(TEXT)];
-                let steps: &[Text] = if raw.starts_with('{') { &text } else { &[] };
+                let text = [SharedText::from(TEXT)];
+                let steps: &[SharedText] = if raw.starts_with('{') { &text } else { &[] };
                 let mut deserializer = serde_json::Deserializer::from_str(raw);
                 deserializer.deserialize_any(Pick { steps, found: self.found }).map_err(serde::de::Error::custom)
             }
             Some(b'"') => {
                 let text = serde_json::from_str::<Cow<'_, str>>(raw).map_err(serde::de::Error::custom)?;
-                self.push(Value::String(shortened(text.into_owned(), MOST_TEXT_BYTES)));
+                self.push(Value::String(shorten_text(text.into_owned(), MOST_TEXT_BYTES)));
                 Ok(())
             }
             _ if raw == "null" => Ok(()),
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     fn picked(record: &Value, path: &str) -> Value {
-        let steps: Vec<Text> = path.split('/').map(Text::from).collect();
+        let steps: Vec<SharedText> = path.split('/').map(SharedText::from).collect();
         pick(&record.to_string(), &steps)
     }
 

@@ -6,12 +6,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, ObjectUuid};
-use stet_actors::object::{FamilyKind, Record, Text, Version, names_in};
-use stet_actors::store::View;
+use stet_actors::object::{FamilyKind, Record, SharedText, Version, names_in};
+use stet_actors::store::ReadLevel;
 use stet_xml::Limits;
 
-use super::{Display, Group, Groups, XmlGroup};
-use crate::json::Ready;
+use super::{AttributeGroup, Display, Groups, XmlGroup};
+use crate::json::ReadyJson;
 use crate::limits::offload;
 use crate::newsroom::Newsroom;
 
@@ -26,7 +26,7 @@ pub struct Uuid {
 /// `statusInfo` of a record.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StatusInfo {
-    /// The workflow status, e.g. `Story/Ready`.
+    /// The workflow status, e.g. `Story/ReadyJson`.
     pub name: String,
     /// Colour of the status, e.g. `rgb(0,160,0)`; null when the workflow no longer knows the
     /// status.
@@ -54,7 +54,7 @@ pub struct VirtualAttributes {
     pub size: Option<u64>,
     /// Media type of the content, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub content_type: Option<Text>,
+    pub content_type: Option<SharedText>,
     /// Number of versions.
     pub version_count: u32,
     /// Number of objects in the folder; 10000 stands for 10000 or more. Only for folders.
@@ -84,9 +84,9 @@ pub struct AdditionalInfo {
 #[serde(rename_all = "camelCase")]
 pub struct ChannelCopyInfo {
     /// Name of the channel.
-    pub channel: Text,
+    pub channel: SharedText,
     /// Name of the channel that it was inherited from; null if it was created without one.
-    pub inherit_from: Option<Text>,
+    pub inherit_from: Option<SharedText>,
     /// Loid of its source: the bundle, or another copy there; null if it was created without one.
     #[schemars(with = "Option<Loid>")]
     pub inherited_from: Option<String>,
@@ -105,9 +105,9 @@ pub struct ObjectRecord {
     #[schemars(with = "Loid")]
     pub id: String,
     /// Name in its folder.
-    pub name: Text,
+    pub name: SharedText,
     /// Name of its type.
-    pub r#type: Text,
+    pub r#type: SharedText,
     /// Path; with `showPath`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("pattern" = "^/"))]
@@ -117,21 +117,21 @@ pub struct ObjectRecord {
     /// Number of the database.
     pub database_id: u16,
     /// Path of the work folder.
-    pub work_folder: Option<Text>,
+    pub work_folder: Option<SharedText>,
     /// Issue date as `yyyyMMdd`.
-    pub issue_date: Option<Text>,
+    pub issue_date: Option<SharedText>,
     /// Time of creation, epoch seconds.
     pub created: u64,
     /// Time of the last change, epoch seconds.
     pub modified: u64,
     /// Name of the user who created the object.
-    pub creator: Text,
+    pub creator: SharedText,
     /// Name of the user who last changed the object.
-    pub last_modifier: Text,
+    pub last_modifier: SharedText,
     /// Number of the latest version; 0 without content.
     pub version: u32,
     /// Identifier that the objects of a story family share.
-    pub suid: Option<Text>,
+    pub suid: Option<SharedText>,
     /// Origin of a channel copy; only for channel copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_copy: Option<ChannelCopyInfo>,
@@ -146,15 +146,15 @@ pub struct ObjectRecord {
     /// System attributes as JSON, with the root key `props`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
-    pub system_attributes: Option<Group>,
+    pub system_attributes: Option<AttributeGroup>,
     /// Attributes as JSON, with the root element's name as key.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
-    pub attributes: Option<Group>,
+    pub attributes: Option<AttributeGroup>,
     /// Usage tickets as JSON, with the root key `tl`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
-    pub usage_tickets: Option<Group>,
+    pub usage_tickets: Option<AttributeGroup>,
     /// Computed attributes as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_attributes: Option<VirtualAttributes>,
@@ -190,17 +190,17 @@ impl ObjectRecord {
     fn bytes(&self) -> usize {
         let json = [&self.system_attributes, &self.attributes, &self.usage_tickets].into_iter().flatten();
         let xml = [&self.system_attributes_xml, &self.attributes_xml, &self.usage_tickets_xml].into_iter().flatten();
-        json.map(Group::bytes).sum::<usize>() + xml.map(XmlGroup::bytes).sum::<usize>()
+        json.map(AttributeGroup::bytes).sum::<usize>() + xml.map(XmlGroup::bytes).sum::<usize>()
     }
 
     /// Serialises the record to JSON, on another thread if it is large.
     ///
     /// # Errors
-    /// Those of [`Ready::of`].
-    pub fn ready(self) -> impl Future<Output = Result<Ready<ObjectRecord>>> {
+    /// Those of [`ReadyJson::of`].
+    pub fn ready(self) -> impl Future<Output = Result<ReadyJson<ObjectRecord>>> {
         // No `async fn`, which would keep `self` in the future several times; see
         // `offload_if_large`.
-        offload::offload_if_large(self.bytes(), move || Ready::of(&self)).map(|made| made?)
+        offload::offload_if_large(self.bytes(), move || ReadyJson::of(&self)).map(|made| made?)
     }
 }
 
@@ -295,10 +295,11 @@ pub fn render_version(
 fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<VirtualAttributes> {
     let child_count = match record.family {
         FamilyKind::Folder => {
-            let children = names_in(newsroom.repository.look(), View::Committed, record.loid).map_err(|error| {
-                tracing::error!(%error, "a folder can't be counted");
-                Error::internal()
-            })?;
+            let children =
+                names_in(newsroom.repository.look(), ReadLevel::Committed, record.loid).map_err(|error| {
+                    tracing::error!(%error, "a folder can't be counted");
+                    Error::internal()
+                })?;
             Some(children)
         }
         _ => None,

@@ -24,7 +24,7 @@ const MOST: usize = 1 << 18;
 
 /// The cache of these sets.
 #[derive(Default)]
-pub struct Ways(RwLock<State>);
+pub struct AncestorCache(RwLock<State>);
 
 #[derive(Default)]
 struct State {
@@ -42,7 +42,7 @@ impl State {
     }
 }
 
-impl Ways {
+impl AncestorCache {
     /// Returns the set for these rights.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_set_is_kept_until_a_watched_folder_changes() {
-        let ways = Ways::default();
+        let ways = AncestorCache::default();
         let first = ways.kept(1).expect_err("nothing is kept");
         ways.watch(first, folder(1));
         ways.keep(first, 1, set(0..2));
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_and_watched_is_bounded() {
-        let ways = Ways::default();
+        let ways = AncestorCache::default();
         let mut generation = ways.kept(0).expect_err("nothing is kept");
         for rights in 0..40 {
             ways.keep(generation, rights, set(0..MOST / 10));

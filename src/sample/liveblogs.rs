@@ -4,35 +4,35 @@ use std::time::Duration;
 
 use quick_xml::escape::escape;
 use stet_actors::error::Result;
-use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::liveblog::{AddPost, Liveblog, NewLiveblog, PostBody, PostFields, Sight};
-use stet_actors::object::{CreateMode, NewContent, Reach, Text, parent_path};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
+use stet_actors::liveblog::{AddPost, Liveblog, NewLiveblog, PostBody, PostFields, PostSight};
+use stet_actors::object::{CreateMode, NewContent, Reach, SharedText, parent_path};
 
 use super::manifest::{SampleLiveblog, SamplePost};
-use super::{FILES, Folders, by, faulty, media_type};
+use super::{FILES, SampleFolders, faulty, media_type, request_by};
 use crate::content::ContentStore;
 use crate::content::words::text_of;
 
 const POST_TYPE: &str = "text/xml";
 
-impl Folders<'_> {
+impl SampleFolders<'_> {
     /// Creates a liveblog with its posts. `now` is in epoch seconds.
     pub(super) async fn liveblog(&mut self, said: &SampleLiveblog, now: u64, content: &ContentStore) -> Result<()> {
         let (folder, name) = parent_path(&said.path).ok_or_else(|| faulty(&said.path))?;
         let template = FILES.get_file(said.template.trim_start_matches('/')).ok_or_else(|| faulty(&said.template))?;
-        let text = |value: &Option<String>| value.as_deref().map(Text::from);
+        let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
         let new = NewLiveblog { moderated: Some(said.moderated), ..NewLiveblog::default() };
         let mut object = NewObject::of::<Liveblog>(name, "LiveBlog", new);
         object.status = text(&said.status);
         object.attributes = text(&said.attributes);
         object.system_attributes = text(&said.system_attributes);
-        object.content = Some(stored(content, template.contents(), media_type(&said.template)).await?);
+        object.content = Some(store_content(content, template.contents(), media_type(&said.template)).await?);
         let folder = self.make(folder).await?;
-        let create = Create { folder, below: Vec::new(), object };
-        let liveblog = self.repository.joint(create, by(said.creator.as_deref())).await?.loid;
+        let create = CreateInFolder { folder, below: Vec::new(), object };
+        let liveblog = self.repository.joint(create, request_by(said.creator.as_deref())).await?.loid;
         for post in &said.posts {
             let add = new_post(post, now, content).await?;
-            self.repository.execute(liveblog, add, by(post.creator.as_deref())).await?;
+            self.repository.execute(liveblog, add, request_by(post.creator.as_deref())).await?;
         }
         Ok(())
     }
@@ -52,18 +52,18 @@ async fn new_post(said: &SamplePost, now: u64, content: &ContentStore) -> Result
         },
         moderated: !said.approved,
         body: PostBody {
-            content: stored(content, xml.as_bytes(), POST_TYPE).await?,
+            content: store_content(content, xml.as_bytes(), POST_TYPE).await?,
             text: text_of(POST_TYPE, xml.as_bytes()).into(),
         },
         attachments: Vec::new(),
         mode: CreateMode::Exception,
         reach: Reach::All,
-        sight: Sight::All,
+        sight: PostSight::All,
     })
 }
 
 /// Writes bytes to the content store.
-pub(super) async fn stored(content: &ContentStore, bytes: &[u8], media_type: &str) -> Result<NewContent> {
+pub(super) async fn store_content(content: &ContentStore, bytes: &[u8], media_type: &str) -> Result<NewContent> {
     let mut upload = content.upload(&crate::limits::Reservation::unaccounted());
     upload.write(bytes).await?;
     upload.finish(media_type).await

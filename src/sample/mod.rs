@@ -13,24 +13,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use include_dir::{Dir, include_dir};
-use stet_actors::bundle::{Bundle, CopyToChannel, Inherit};
-use stet_actors::command::Who;
+use stet_actors::bundle::{Bundle, CopyInheritance, CopyToChannel};
+use stet_actors::command::CallerIdentity;
 use stet_actors::drawer::{Drawer, NewDrawer};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Text, parent_path};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, SharedText, parent_path};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::Request;
+use stet_actors::runtime::ChangeRequest;
 use stet_actors::web_container::WebContainer;
 
-use self::liveblogs::stored;
+use self::liveblogs::store_content;
 use self::manifest::{Manifest, SampleObject};
 use crate::content::ContentStore;
 use crate::records::usage;
-use crate::sysconfig::files::{Files, Read, Shelf, SourceFile};
-use crate::sysconfig::{Content, ObjectTypes, Site, SiteContent, Workflows};
+use crate::sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
+use crate::sysconfig::{CachedConfiguration, ObjectTypes, Site, SiteContent, Workflows};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
 
@@ -80,7 +80,8 @@ impl Sample {
     pub async fn write(&self, repository: &Repository, content: &ContentStore) -> Result<()> {
         let configuration = Configuration::read()?;
         let now = repository.clock().now_s();
-        let mut folders = Folders { repository, known: HashMap::from([("/".to_owned(), root(DatabaseId::main()))]) };
+        let mut folders =
+            SampleFolders { repository, known: HashMap::from([("/".to_owned(), root(DatabaseId::main()))]) };
         let homes = self.manifest.users.iter().flat_map(|user| [user.home.as_deref(), user.work.as_deref()]).flatten();
         for path in self.manifest.folders.iter().map(String::as_str).chain(homes) {
             folders.make(path).await?;
@@ -113,8 +114,8 @@ impl Sample {
             };
             let object = NewObject::of::<Drawer>(name, "Drawer", new);
             let folder = folders.make(folder).await?;
-            let create = Create { folder, below: Vec::new(), object };
-            repository.joint(create, by(drawer.creator.as_deref())).await?;
+            let create = CreateInFolder { folder, below: Vec::new(), object };
+            repository.joint(create, request_by(drawer.creator.as_deref())).await?;
         }
         for liveblog in &self.manifest.liveblogs {
             folders.liveblog(liveblog, now, content).await?;
@@ -139,21 +140,25 @@ struct Configuration {
 
 impl Configuration {
     fn read() -> Result<Configuration> {
-        Ok(Configuration { types: content()?, workflows: content()?, site: content::<SiteContent>()?.site })
+        Ok(Configuration {
+            types: parse_content()?,
+            workflows: parse_content()?,
+            site: parse_content::<SiteContent>()?.site,
+        })
     }
 }
 
 /// Parses one kind of the sample's configuration.
-fn content<T: Content>() -> Result<T> {
+fn parse_content<T: CachedConfiguration>() -> Result<T> {
     let mut files = Files::new();
     loop {
-        let shelf = Shelf::of(&files);
+        let shelf = FileShelf::of(&files);
         match T::read(&shelf) {
-            Read::Done(parsed) => return Ok(parsed.value),
-            Read::Faulty { faults, .. } => {
+            ReadingOutcome::Done(parsed) => return Ok(parsed.value),
+            ReadingOutcome::Faulty { faults, .. } => {
                 return Err(faulty(faults.first().map(ToString::to_string).unwrap_or_default()));
             }
-            Read::Needs(_) => {}
+            ReadingOutcome::Needs(_) => {}
         }
         for path in shelf.needed() {
             let text = Sample::text(&path)
@@ -163,8 +168,8 @@ fn content<T: Content>() -> Result<T> {
     }
 }
 
-fn by(user: Option<&str>) -> Request {
-    Request::by(Who { user: user.unwrap_or("admin").into(), session: "".into(), address: None })
+fn request_by(user: Option<&str>) -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: user.unwrap_or("admin").into(), session: "".into(), address: None })
 }
 
 fn collect(dir: &'static Dir<'static>, files: &mut Vec<&'static include_dir::File<'static>>) {
@@ -173,20 +178,20 @@ fn collect(dir: &'static Dir<'static>, files: &mut Vec<&'static include_dir::Fil
 }
 
 /// The folders created so far, by path.
-struct Folders<'a> {
+struct SampleFolders<'a> {
     repository: &'a Repository,
     known: HashMap<String, Loid>,
 }
 
-impl Folders<'_> {
+impl SampleFolders<'_> {
     async fn make(&mut self, path: &str) -> Result<Loid> {
         if let Some(known) = self.known.get(path) {
             return Ok(*known);
         }
         let (parent, name) = parent_path(path).ok_or_else(|| faulty(path))?;
         let folder = Box::pin(self.make(parent)).await?;
-        let create = Create { folder, below: Vec::new(), object: NewObject::folder(name) };
-        let made = self.repository.joint(create, by(None)).await?.loid;
+        let create = CreateInFolder { folder, below: Vec::new(), object: NewObject::folder(name) };
+        let made = self.repository.joint(create, request_by(None)).await?.loid;
         self.known.insert(path.to_owned(), made);
         Ok(made)
     }
@@ -208,10 +213,10 @@ impl Folders<'_> {
         };
         let known = known.ok_or_else(|| faulty(format!("no type for {path}")))?;
         let stored: Option<NewContent> = match body {
-            Some((bytes, media_type)) => Some(stored(content, bytes, media_type).await?),
+            Some((bytes, media_type)) => Some(store_content(content, bytes, media_type).await?),
             None => None,
         };
-        let text = |value: &Option<String>| value.as_deref().map(Text::from);
+        let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
         let workflows = &configuration.workflows;
         let initial = known.workflow.as_deref().and_then(|workflow| workflows.initial(workflow));
         let mut object = match known.family {
@@ -230,8 +235,8 @@ impl Folders<'_> {
         object.created = Some(now.saturating_sub(described.age_seconds));
         object.mode = CreateMode::Exception;
         let folder = self.make(folder).await?;
-        let create = Create { folder, below: Vec::new(), object };
-        let loid = self.repository.joint(create, by(described.creator.as_deref())).await?.loid;
+        let create = CreateInFolder { folder, below: Vec::new(), object };
+        let loid = self.repository.joint(create, request_by(described.creator.as_deref())).await?.loid;
         for copy in &described.copies {
             let site = &configuration.site;
             let channel = |name: &str| site.channel(name).cloned().ok_or_else(|| faulty(format!("no channel {name}")));
@@ -240,13 +245,13 @@ impl Folders<'_> {
             let copy = CopyToChannel {
                 bundle: loid,
                 channel: channel(&copy.channel)?.name,
-                inherit: from.map(|from| Inherit { channel: from.name, is_neutral: from.is_neutral }),
+                inherit: from.map(|from| CopyInheritance { channel: from.name, is_neutral: from.is_neutral }),
                 type_name: kind.name.clone(),
                 status: text(&described.status),
                 checked_out_s: None,
-                ticket: usage::with,
+                ticket: usage::add_ticket,
             };
-            self.repository.joint(copy, by(described.creator.as_deref())).await?;
+            self.repository.joint(copy, request_by(described.creator.as_deref())).await?;
         }
         Ok(loid)
     }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use stet_actors::count::counted;
-use stet_transfer::{Findings, ReadFile, configuration_files};
+use stet_actors::count::count_with_noun;
+use stet_transfer::{ConfigFindings, ReadFile, configuration_files};
 
-use super::{Ground, Prepared, existing};
+use super::{PreparedServer, ServerEnvironment, existing_directory};
 use crate::config::Config;
 use crate::exit::{self, Exit, Failure};
-use crate::sysconfig::{Checked, check_folder, check_with, schema};
+use crate::sysconfig::{ConfigurationCheck, check_folder, check_with, schema};
 
 /// Prints the schema of configuration files.
 ///
@@ -31,7 +31,7 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
         }
         Some(folder) => check_folder(folder)
             .map_err(|error| Failure::new(Exit::Failed, format!("{} can't be read: {error}", folder.display())))?,
-        None => actix::System::new().block_on(saved(config))?,
+        None => actix::System::new().block_on(check_saved_files(config))?,
     };
     let mut found: String = lines(&checked).iter().map(|line| format!("{line}\n")).collect();
     if let Some(folder) = folder {
@@ -46,7 +46,8 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
         return Err(Failure::new(Exit::Failed, "no configuration file is there that is read by itself"));
     }
     let (files, faults, unknown) = (checked.files.len(), checked.faults.len(), checked.unknown.len());
-    let (files, faults, unknown) = (counted(files, "file"), counted(faults, "fault"), counted(unknown, "unknown part"));
+    let (files, faults, unknown) =
+        (count_with_noun(files, "file"), count_with_noun(faults, "fault"), count_with_noun(unknown, "unknown part"));
     exit::print(&format!("{files}, {faults}, {unknown}\n"))?;
     if checked.faults.is_empty() {
         return Ok(());
@@ -55,7 +56,7 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
 }
 
 /// Returns a line for each finding.
-fn lines(checked: &Checked) -> Vec<String> {
+fn lines(checked: &ConfigurationCheck) -> Vec<String> {
     let faults = checked.faults.iter().map(|fault| format!("fault: {fault}"));
     faults.chain(checked.unknown.iter().map(|unknown| format!("not known: {unknown}"))).collect()
 }
@@ -64,9 +65,9 @@ fn lines(checked: &Checked) -> Vec<String> {
 ///
 /// # Errors
 /// Errors of `read`.
-pub(super) fn check_files(read: &mut ReadFile<'_>) -> Result<Findings, String> {
+pub(super) fn check_files(read: &mut ReadFile<'_>) -> Result<ConfigFindings, String> {
     let checked = check_with(read)?;
-    Ok(Findings { lines: lines(&checked), faults: checked.faults.len() })
+    Ok(ConfigFindings { lines: lines(&checked), faults: checked.faults.len() })
 }
 
 /// Adds a hint to the refusal of a directory in use: how its configuration can be checked without
@@ -80,10 +81,10 @@ fn beside_a_server(failure: Failure) -> Failure {
     Failure::new(failure.exit, format!("{}. {instead}", failure.message))
 }
 
-async fn saved(config: Config) -> Result<Checked, Failure> {
-    existing(&config)?;
-    let ground = Ground::of(&config);
-    let opened = Prepared::open(ground, config, None).await.map_err(beside_a_server)?;
+async fn check_saved_files(config: Config) -> Result<ConfigurationCheck, Failure> {
+    existing_directory(&config)?;
+    let ground = ServerEnvironment::of(&config);
+    let opened = PreparedServer::open(ground, config, None).await.map_err(beside_a_server)?;
     let checked = opened.app.sysconfig.check().await;
     opened.close().await;
     checked.map_err(|error| Failure::new(Exit::Failed, error.message))

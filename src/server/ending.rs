@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_server::ServerHandle;
 use futures_util::{Stream, StreamExt};
 
-use crate::http::app::{App, Stage};
+use crate::http::app::{App, ServerStage};
 
 /// The time for which new connections are still served: their clients are about to send a request.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -21,11 +21,16 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// next server. Therefore accepted connections are served before idle ones are closed, and none is
 /// lost. On a socket of this process's own, new clients could not wait. They are refused at once,
 /// so that a proxy may retry.
-pub(super) async fn when_asked(app: Arc<App>, handle: ServerHandle, stops: impl Stream<Item = ()>, held: bool) {
+pub(super) async fn shut_down_when_asked(
+    app: Arc<App>,
+    handle: ServerHandle,
+    stops: impl Stream<Item = ()>,
+    held: bool,
+) {
     let mut stops = pin!(stops.fuse());
     // If nobody can ask any more, the server ends, too.
     let _ = stops.next().await;
-    app.enter(Stage::Draining);
+    app.enter(ServerStage::Draining);
     let seconds = app.config.server.drain_seconds;
     tracing::info!(seconds, "draining");
     if seconds > 0 {

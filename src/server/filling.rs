@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::time::Duration;
 
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error};
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 
 use super::{Failure, unusable};
-use crate::auth::{Grant, Group, User};
+use crate::auth::{Grant, User, UserGroup};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::http::app::App;
@@ -105,12 +105,12 @@ const ADMIN: &str = "admin";
 
 /// Creates users and groups. The password of `admin` is set last.
 async fn make_users(app: &App, sample: &Sample, given: FirstPasswords) -> Result<(), Failure> {
-    let changing = app.directory.by(Who::system());
+    let changing = app.directory.by(CallerIdentity::system());
     for group in sample.groups() {
         let grants = group.privileges.iter();
         let privileges =
             grants.map(|grant| Grant { privilege: grant.privilege, folder: grant.folder.clone() }).collect();
-        let group = Group { name: group.name.as_str().into(), description: group.description.clone(), privileges };
+        let group = UserGroup { name: group.name.as_str().into(), description: group.description.clone(), privileges };
         changing.put_group(group).await?;
     }
     let mut passwords = Vec::new();

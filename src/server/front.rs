@@ -1,7 +1,7 @@
 //! The listeners: from a connection to its calls.
 //!
 //! They are built like `actix_web::HttpServer`, with one more layer between connection and protocol
-//! ([`Intake`]).
+//! ([`PortionedStream`]).
 
 use std::convert::Infallible;
 use std::io;
@@ -26,23 +26,28 @@ use crate::http::app::App;
 use crate::http::client::OverTls;
 use crate::http::connection::Connection;
 use crate::http::dispatch::dispatch;
-use crate::http::intake::{self, Intake};
+use crate::http::intake::{self, PortionedStream};
 use crate::tls::Certificates;
 
 /// Threads of each worker for work that waits for the disk or takes long. Each thread keeps some MB
 /// of memory for its next work. More threads than disks and processors bring no gain.
 const BLOCKING_THREADS: usize = 16;
 
-/// A server of `app` that is being set up. [`Front::listen`] adds listeners.
-pub struct Front {
+/// A server of `app` that is being set up. [`ServerFront::listen`] adds listeners.
+pub struct ServerFront {
     app: Data<App>,
     builder: ServerBuilder,
     certificates: Option<Arc<Certificates>>,
 }
 
-impl Front {
+impl ServerFront {
     /// Creates a server with this number of workers, and of connections per worker.
-    pub fn new(app: &Arc<App>, workers: usize, connections: usize, certificates: Option<Arc<Certificates>>) -> Front {
+    pub fn new(
+        app: &Arc<App>,
+        workers: usize,
+        connections: usize,
+        certificates: Option<Arc<Certificates>>,
+    ) -> ServerFront {
         let server = &app.config.server;
         // Concurrent handshakes per worker; the default is 256. With any number below that of
         // connections, clients that begin a handshake and fall silent could keep all others out.
@@ -53,21 +58,21 @@ impl Front {
             .max_concurrent_connections(connections)
             .shutdown_timeout(server.shutdown_seconds)
             .disable_signals();
-        Front { app: Data::from(app.clone()), builder, certificates }
+        ServerFront { app: Data::from(app.clone()), builder, certificates }
     }
 
     /// Adds a listener, with TLS if there are certificates.
     ///
     /// # Errors
     /// The listener or the certificates can't be used.
-    pub fn listen(mut self, listener: TcpListener) -> io::Result<Front> {
+    pub fn listen(mut self, listener: TcpListener) -> io::Result<ServerFront> {
         let name = listener.local_addr()?.to_string();
         let (app, stops) = (self.app.clone(), self.builder.graceful_shutdown_signal());
         self.builder = match &self.certificates {
             None => self.builder.listen(name, listener, move || {
                 fn_service(async |stream: TcpStream| {
                     let peer = stream.peer_addr().ok();
-                    Ok((Intake::new(stream), Protocol::Http1, peer))
+                    Ok((PortionedStream::new(stream), Protocol::Http1, peer))
                 })
                 .and_then(calls(app.clone(), stops.clone(), false))
             })?,
@@ -83,7 +88,7 @@ impl Front {
                         .map_err(TlsError::<io::Error, Infallible>::into_service_error)
                         .and_then(fn_service(async |stream: TlsStream<TcpStream>| {
                             let peer = stream.get_ref().0.peer_addr().ok();
-                            Ok((Intake::new(stream), Protocol::Http1, peer))
+                            Ok((PortionedStream::new(stream), Protocol::Http1, peer))
                         }))
                         .and_then(calls(app.clone(), stops.clone(), true).map_err(TlsError::Service))
                 })?
@@ -104,7 +109,7 @@ fn calls<S>(
     stops: GracefulShutdownSignal,
     over_tls: bool,
 ) -> impl ServiceFactory<
-    (Intake<S>, Protocol, Option<SocketAddr>),
+    (PortionedStream<S>, Protocol, Option<SocketAddr>),
     Config = (),
     Response = (),
     Error = DispatchError,
@@ -141,14 +146,14 @@ where
         .client_request_timeout(head)
         .client_disconnect_timeout(intake::LINGER)
         .h1_allow_half_closed(true)
-        .on_connect_ext(move |stream: &Intake<S>, data| {
+        .on_connect_ext(move |stream: &PortionedStream<S>, data| {
             data.insert(stream.queue());
             if let Some(connection) = patience.and_then(|patience| Connection::new(stream.inner(), patience)) {
                 data.insert(connection);
             }
         })
         .finish(service);
-    apply_fn_factory(http, |connection: (Intake<S>, Protocol, Option<SocketAddr>), http| {
+    apply_fn_factory(http, |connection: (PortionedStream<S>, Protocol, Option<SocketAddr>), http| {
         let client = connection.2;
         let served = http.call(connection);
         async move { served.await.inspect_err(|error| note_unreadable(client, error)) }

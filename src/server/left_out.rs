@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::store::{Look, Range, StoreError, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 
 use crate::config::Config;
 
@@ -18,20 +18,20 @@ use crate::config::Config;
 /// Errors of `keys`.
 pub(crate) fn left_out<E>(
     config: &Config,
-    keys: impl Fn(Table, &Range, usize) -> Result<Vec<Bytes>, E>,
+    keys: impl Fn(Table, &KeyRange, usize) -> Result<Vec<Bytes>, E>,
 ) -> Result<BTreeSet<DatabaseId>, E> {
     let mut left_out = BTreeSet::new();
     for table in [Table::Objects, Table::Recycled] {
-        let mut rest = Range::prefix(&[]);
+        let mut rest = KeyRange::prefix(&[]);
         // `stet check` reports keys that are not those of objects.
         while let Some(Loid { database, .. }) = keys(table, &rest, 1)?.first().and_then(|key| Loid::from_key(key)) {
-            let of_database = Range::prefix(&database.0.to_be_bytes());
+            let of_database = KeyRange::prefix(&database.0.to_be_bytes());
             let is_known = config.databases.iter().any(|known| known.id == database.0);
             if !is_known && has_rows(database, table, &keys)? {
                 left_out.insert(database);
             }
             let Some(next) = of_database.to else { break };
-            rest = Range { from: next, to: None };
+            rest = KeyRange { from: next, to: None };
         }
     }
     Ok(left_out)
@@ -42,9 +42,9 @@ pub(crate) fn left_out<E>(
 fn has_rows<E>(
     database: DatabaseId,
     table: Table,
-    keys: &impl Fn(Table, &Range, usize) -> Result<Vec<Bytes>, E>,
+    keys: &impl Fn(Table, &KeyRange, usize) -> Result<Vec<Bytes>, E>,
 ) -> Result<bool, E> {
-    let first = keys(table, &Range::prefix(&database.0.to_be_bytes()), 2)?;
+    let first = keys(table, &KeyRange::prefix(&database.0.to_be_bytes()), 2)?;
     Ok(first.iter().any(|key| Loid::from_key(key) != Some(root(database))))
 }
 
@@ -55,13 +55,13 @@ fn has_rows<E>(
 /// Errors of `keys`.
 pub(crate) fn has_objects<E>(
     database: DatabaseId,
-    keys: &impl Fn(Table, &Range, usize) -> Result<Vec<Bytes>, E>,
+    keys: &impl Fn(Table, &KeyRange, usize) -> Result<Vec<Bytes>, E>,
 ) -> Result<bool, E> {
     Ok(has_rows(database, Table::Objects, keys)? || has_rows(database, Table::Recycled, keys)?)
 }
 
 /// Returns a message about these databases; `None` if there are none.
-pub(crate) fn told(left_out: &BTreeSet<DatabaseId>) -> Option<String> {
+pub(crate) fn describe_left_out(left_out: &BTreeSet<DatabaseId>) -> Option<String> {
     let listed = left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     match left_out.len() {
         0 => None,
@@ -76,12 +76,12 @@ pub(crate) fn told(left_out: &BTreeSet<DatabaseId>) -> Option<String> {
 
 /// Logs at the start which databases are left out. A failure to read them is only logged, because
 /// serving does not depend on it.
-pub(super) fn tell(config: &Config, store: &dyn Look) {
-    let keys = |table: Table, range: &Range, limit: usize| {
-        let found = store.scan(View::Committed, table, range, limit, false)?;
+pub(super) fn warn_of_left_out(config: &Config, store: &dyn RowReader) {
+    let keys = |table: Table, range: &KeyRange, limit: usize| {
+        let found = store.scan(ReadLevel::Committed, table, range, limit, false)?;
         Ok::<_, StoreError>(found.into_iter().map(|(key, _)| key).collect())
     };
-    match left_out(config, keys).map(|left_out| told(&left_out)) {
+    match left_out(config, keys).map(|left_out| describe_left_out(&left_out)) {
         Ok(Some(told)) => tracing::warn!("{told}: {ADVICE}"),
         Ok(None) => {}
         Err(error) => tracing::warn!(%error, "which databases have objects can't be read"),
@@ -117,7 +117,7 @@ mod tests {
             tables.entry(table as u8).or_default().insert(loid.to_key().to_vec());
         }
         let looks = Cell::new(0);
-        let keys = |table: Table, range: &Range, limit: usize| {
+        let keys = |table: Table, range: &KeyRange, limit: usize| {
             looks.set(looks.get() + 1);
             let within =
                 |key: &&Vec<u8>| key[..] >= range.from[..] && range.to.as_ref().is_none_or(|to| key[..] < to[..]);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn it_is_told_of_one_and_of_many() {
-        let of = |ids: &[u16]| told(&ids.iter().map(|id| DatabaseId(*id)).collect());
+        let of = |ids: &[u16]| describe_left_out(&ids.iter().map(|id| DatabaseId(*id)).collect());
         assert_eq!(of(&[]), None);
         assert!(of(&[2]).unwrap().starts_with("database 2 has objects and is not in `databases`"));
         assert!(of(&[2, 3]).unwrap().starts_with("databases 2, 3 have objects"));

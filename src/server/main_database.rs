@@ -5,7 +5,7 @@
 use bytes::Bytes;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
-use stet_actors::store::{Change, Look, Range, StoreError, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, RowChange, RowReader, StoreError, Table};
 
 use super::left_out::has_objects;
 use crate::config::Config;
@@ -36,9 +36,9 @@ pub(crate) fn mismatch(noted: DatabaseId, configured: DatabaseId) -> String {
 /// The advice for a mismatch.
 pub(crate) const ADVICE: &str = "set `main = true` in the [[databases]] entry with the number that the directory has";
 
-fn noted(store: &dyn Look) -> Result<DatabaseId, Failure> {
+fn read_mark(store: &dyn RowReader) -> Result<DatabaseId, Failure> {
     let unread = |error: StoreError| Failure::new(Exit::Data, format!("the main database can't be read: {error}"));
-    let mark = store.get(View::Committed, Table::Marks, MARK).map_err(unread)?;
+    let mark = store.get(ReadLevel::Committed, Table::Marks, MARK).map_err(unread)?;
     named_by(mark.as_deref()).map_err(|why| Failure::new(Exit::Data, why))
 }
 
@@ -47,8 +47,8 @@ fn noted(store: &dyn Look) -> Result<DatabaseId, Failure> {
 ///
 /// # Errors
 /// [`Exit::Data`].
-pub(super) fn adopt(store: &dyn Look) -> Result<(), Failure> {
-    noted(store)?.set_main();
+pub(super) fn adopt(store: &dyn RowReader) -> Result<(), Failure> {
+    read_mark(store)?.set_main();
     Ok(())
 }
 
@@ -57,11 +57,11 @@ pub(super) fn adopt(store: &dyn Look) -> Result<(), Failure> {
 ///
 /// # Errors
 /// [`Exit::Data`] if the directory's mark names another one with objects.
-pub(super) fn settle(config: &Config, store: &dyn Look) -> Result<bool, Failure> {
-    let (noted, configured) = (noted(store)?, config.main_database());
+pub(super) fn settle(config: &Config, store: &dyn RowReader) -> Result<bool, Failure> {
+    let (noted, configured) = (read_mark(store)?, config.main_database());
     if noted != configured {
-        let keys = |table: Table, range: &Range, limit: usize| {
-            let found = store.scan(View::Committed, table, range, limit, false)?;
+        let keys = |table: Table, range: &KeyRange, limit: usize| {
+            let found = store.scan(ReadLevel::Committed, table, range, limit, false)?;
             Ok::<_, StoreError>(found.into_iter().map(|(key, _)| key).collect::<Vec<Bytes>>())
         };
         let data = config.data.directory.display();
@@ -87,7 +87,7 @@ fn capitalised(sentence: &str) -> String {
 /// [`Exit::Data`] if the disk does not accept it.
 pub(super) async fn note(config: &Config, repository: &Repository) -> Result<(), Failure> {
     let value = config.main_database().to_string();
-    let change = Change { table: Table::Marks, key: Bytes::from_static(MARK), value: Some(value.into()) };
+    let change = RowChange { table: Table::Marks, key: Bytes::from_static(MARK), value: Some(value.into()) };
     repository.commit(|set| set.changes = vec![change]).await.map_err(|error| {
         let data = config.data.directory.display();
         Failure::new(Exit::Data, format!("{data}: the main database can't be noted: {}", error.message))

@@ -21,19 +21,19 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use stet_actors::clock::{Clock, SystemClock};
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
-use stet_actors::store::observe::Observed;
+use stet_actors::store::observe::ObservedStore;
 use stet_actors::store::{Health, Store};
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 
 pub use self::configuration::{check_configuration, print_schema};
 use self::filling::{FirstPasswords, check_filled, fill, make_roots};
-use self::front::Front;
+use self::front::ServerFront;
 use self::marker::Filling;
 pub(crate) use self::marker::is_unfilled;
-pub use self::offline::{audit, check, existing, recover};
+pub use self::offline::{audit, check, existing_directory, recover};
 pub use self::transfer::transfer;
 use self::upkeep::{Upkeep, measure, renew};
 use crate::admin::Admin;
@@ -44,12 +44,12 @@ use crate::config::{Config, Durability as ConfiguredDurability};
 use crate::content::{self, ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
-use crate::http::app::{App, Stage};
-use crate::http::change::Changes;
+use crate::http::app::{App, ServerStage};
+use crate::http::change::ChangeHandle;
 use crate::limits::MemoryBudget;
-use crate::listen::Reserved;
+use crate::listen::BoundAddresses;
 use crate::metering::DataFigures;
-use crate::newsroom::{Newsroom, Parts};
+use crate::newsroom::{Newsroom, NewsroomParts};
 use crate::records::RecordCache;
 use crate::sysconfig::SysConfig;
 use crate::telemetry;
@@ -99,7 +99,7 @@ pub fn open_store(config: &Config) -> Result<RedbStore, Failure> {
 }
 
 fn open_store_with(data: &Path, options: StoreOptions) -> Result<RedbStore, Failure> {
-    let store = survived(data, || RedbStore::open(options))?.map_err(|error| unopened(data, &error))?;
+    let store = catch_damage(data, || RedbStore::open(options))?.map_err(|error| unopened(data, &error))?;
     main_database::adopt(&store)?;
     Ok(store)
 }
@@ -118,23 +118,23 @@ fn unusable(data: &Path, failure: &Failure) -> Failure {
 
 /// Runs code that reads a data directory, and turns panics into failures: redb panics on some
 /// damaged pages.
-pub(crate) fn survived<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
+pub(crate) fn catch_damage<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(read))
         .map_err(|_| Failure::new(Exit::Data, format!("{} is damaged: its files can't be read", data.display())))
 }
 
 /// The environment of a server: the files of its store, and its clock.
-pub struct Ground {
+pub struct ServerEnvironment {
     /// The options and files of the store.
     pub store: StoreOptions,
     /// The clock for sessions, containers and records.
     pub clock: Arc<dyn Clock>,
 }
 
-impl Ground {
+impl ServerEnvironment {
     /// Returns the files in the data directory and the system clock.
-    pub fn of(config: &Config) -> Ground {
-        Ground { store: store_options(config), clock: Arc::new(SystemClock) }
+    pub fn of(config: &Config) -> ServerEnvironment {
+        ServerEnvironment { store: store_options(config), clock: Arc::new(SystemClock) }
     }
 }
 
@@ -152,8 +152,8 @@ pub async fn serve(
 ) -> Result<(), Failure> {
     // First, before anything is created, or a password is printed with which nobody could log in.
     let reserved = reserve(&config, passed)?;
-    let ground = Ground::of(&config);
-    Prepared::on(ground, config).await?.serve(reserved, stops, listening).await
+    let ground = ServerEnvironment::of(&config);
+    PreparedServer::on(ground, config).await?.serve(reserved, stops, listening).await
 }
 
 /// Serves like [`serve`], but for one command: nothing in the directory expires during it.
@@ -163,17 +163,17 @@ async fn serve_at_rest(
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
     let reserved = reserve(&config, Vec::new())?;
-    let ground = Ground { store: options_at_rest(&config), ..Ground::of(&config) };
-    Prepared::on(ground, config).await?.untended().serve(reserved, stops, listening).await
+    let ground = ServerEnvironment { store: options_at_rest(&config), ..ServerEnvironment::of(&config) };
+    PreparedServer::on(ground, config).await?.untended().serve(reserved, stops, listening).await
 }
 
 /// Binds the addresses of the configuration, or takes the passed sockets.
 ///
 /// # Errors
 /// [`Exit::Failed`]: no address can be bound.
-pub fn reserve(config: &Config, passed: Vec<TcpListener>) -> Result<Reserved, Failure> {
+pub fn reserve(config: &Config, passed: Vec<TcpListener>) -> Result<BoundAddresses, Failure> {
     let unread = Some(Duration::from_secs(config.server.slow_reader_seconds)).filter(|unread| !unread.is_zero());
-    Reserved::take(&config.server.listen, passed, unread).map_err(|error| unlistenable(config, &error))
+    BoundAddresses::take(&config.server.listen, passed, unread).map_err(|error| unlistenable(config, &error))
 }
 
 fn unlistenable(config: &Config, error: &io::Error) -> Failure {
@@ -181,7 +181,7 @@ fn unlistenable(config: &Config, error: &io::Error) -> Failure {
 }
 
 /// A server whose data directory is open and filled, but that does not listen yet.
-pub struct Prepared {
+pub struct PreparedServer {
     /// The application that serves calls.
     pub app: Arc<App>,
     /// The objects, for changes without the web layer.
@@ -192,12 +192,12 @@ pub struct Prepared {
     tends: bool,
 }
 
-impl Prepared {
+impl PreparedServer {
     /// Opens the data directory, and fills a new one. Must be called within an actix system.
     ///
     /// # Errors
     /// Those listed at [`Failure`].
-    pub async fn on(ground: Ground, config: Config) -> Result<Prepared, Failure> {
+    pub async fn on(ground: ServerEnvironment, config: Config) -> Result<PreparedServer, Failure> {
         // First, before anything is created: unusable certificates are a fault of the
         // configuration.
         let certificates = config.server.tls.is_on().then(|| Certificates::load(&config.server.tls)).transpose();
@@ -219,15 +219,15 @@ impl Prepared {
             // in the tables before the directory counts as filled. So an operator who later gives
             // up a damaged journal does not lose all users with it.
             let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
-            let ground = Ground { store, clock: ground.clock.clone() };
-            let filled = Prepared::open(ground, config.clone(), certificates.clone()).await?;
+            let ground = ServerEnvironment { store, clock: ground.clock.clone() };
+            let filled = PreparedServer::open(ground, config.clone(), certificates.clone()).await?;
             let outcome =
                 fill(&filled.app, &filled.repository, passwords).await.map_err(|failure| filled.unfilled(failure));
             filled.close().await;
             outcome?;
             filling.finish()?;
         }
-        let opened = Prepared::open(ground, config, certificates).await?;
+        let opened = PreparedServer::open(ground, config, certificates).await?;
         match opened.make_ready().await {
             Ok(()) => Ok(opened),
             Err(failure) => {
@@ -241,17 +241,17 @@ impl Prepared {
     /// force.
     async fn make_ready(&self) -> Result<(), Failure> {
         check_filled(&self.app)?;
-        left_out::tell(&self.app.config, &*self.store);
+        left_out::warn_of_left_out(&self.app.config, &*self.store);
         make_roots(&self.app, &self.repository).await.map_err(|failure| self.unusable(failure))?;
         self.app.sysconfig.restore().await;
         Ok(())
     }
 
     async fn open(
-        ground: Ground,
+        ground: ServerEnvironment,
         config: Config,
         certificates: Option<Arc<Certificates>>,
-    ) -> Result<Prepared, Failure> {
+    ) -> Result<PreparedServer, Failure> {
         let data = config.data.directory.display().to_string();
         let metrics = telemetry::init_metrics();
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
@@ -265,7 +265,7 @@ impl Prepared {
             Arc::new(RecordCache::new(config.memory.caches().records(), MemoryBudget::new(config.memory.calls())));
         let followers = Arc::new(Followers::new(config.events.clone()));
         let observed: Arc<dyn Store> =
-            Arc::new(Observed::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
+            Arc::new(ObservedStore::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
         let repository = Repository::start(observed, ground.clock, config.runtime_options())
             .await
             .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be opened: {error}")))?;
@@ -273,22 +273,23 @@ impl Prepared {
         if is_new_main {
             main_database::note(&config, &repository).await?;
         }
-        let (directory, sessions) = people(&config, &repository)?;
+        let (directory, sessions) = users_and_sessions(&config, &repository)?;
         let databases: Vec<DatabaseId> = config.databases.iter().map(|database| DatabaseId(database.id)).collect();
         let sysconfig =
             SysConfig::start(&repository, &content, &directory, &databases, config.memory.caches().xml_files());
         repository.enforce(Arc::new(sysconfig.status_rules()));
-        let (changes, given) = (Changes::to(repository.clone(), &config), repository.clone());
-        let parts = Parts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
+        let (changes, given) = (ChangeHandle::to(repository.clone(), &config), repository.clone());
+        let parts =
+            NewsroomParts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
         let surface = api::surface(&newsroom.config);
         let app = Arc::new(App::new(newsroom, changes, surface, metrics));
-        Ok(Prepared { app, repository, store, certificates, tends: true })
+        Ok(PreparedServer { app, repository, store, certificates, tends: true })
     }
 
     /// Returns the same server for one command; see [`Upkeep::least`].
-    fn untended(self) -> Prepared {
-        Prepared { tends: false, ..self }
+    fn untended(self) -> PreparedServer {
+        PreparedServer { tends: false, ..self }
     }
 
     /// Serves; see [`serve`].
@@ -297,7 +298,7 @@ impl Prepared {
     /// Those listed at [`Failure`].
     pub async fn serve(
         self,
-        reserved: Reserved,
+        reserved: BoundAddresses,
         stops: impl Stream<Item = ()> + 'static,
         listening: impl FnOnce(&str),
     ) -> Result<(), Failure> {
@@ -311,7 +312,7 @@ impl Prepared {
         measuring.abort();
         // While the data directory is still locked, because the next server creates its own socket.
         drop(socket);
-        self.app.enter(Stage::Draining);
+        self.app.enter(ServerStage::Draining);
         if let Err(error) = self.app.sessions.flush().await {
             tracing::warn!(%error, "when sessions were last used could not be saved");
         }
@@ -341,7 +342,7 @@ impl Prepared {
 
     /// Ends all tasks, and checkpoints and closes the store.
     async fn close(self) {
-        let Prepared { repository, store, .. } = self;
+        let PreparedServer { repository, store, .. } = self;
         repository.shut_down().await;
         // The last checkpoint may take a moment, so it does not run on a thread that serves.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
@@ -355,7 +356,10 @@ impl Prepared {
 ///
 /// # Errors
 /// [`Exit::Usage`] for passwords that can't be hashed as configured.
-pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory>, Arc<Sessions>), Failure> {
+pub fn users_and_sessions(
+    config: &Config,
+    repository: &Repository,
+) -> Result<(Arc<Directory>, Arc<Sessions>), Failure> {
     let options = PasswordOptions {
         memory_kib: config.auth.password_memory_kib,
         iterations: config.auth.password_iterations,
@@ -377,7 +381,7 @@ pub fn people(config: &Config, repository: &Repository) -> Result<(Arc<Directory
 /// Opens the administration socket for the command line. The server also runs without it.
 fn open_socket(app: &App) -> Option<AdminSocket> {
     let data = &app.config.data.directory;
-    AdminSocket::open(data, Admin::of(app, Who::operator()))
+    AdminSocket::open(data, Admin::of(app, CallerIdentity::operator()))
         .inspect_err(|error| {
             let path = data.join(socket::NAME);
             tracing::warn!(path = %path.display(), %error, "commands can't reach this server: no administration socket");
@@ -389,7 +393,7 @@ async fn run(
     app: &Arc<App>,
     upkeep: impl FnOnce() -> Upkeep,
     certificates: Option<Arc<Certificates>>,
-    reserved: Reserved,
+    reserved: BoundAddresses,
     stops: impl Stream<Item = ()> + 'static,
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
@@ -402,7 +406,7 @@ async fn run(
     let scheme = if certificates.is_some() { "https" } else { "http" };
     let address = listeners.first().and_then(|listener| listener.local_addr().ok());
     let address = address.map(|address| format!("{scheme}://{address}"));
-    let mut front = Front::new(app, app.config.server.threads(), most, certificates.clone());
+    let mut front = ServerFront::new(app, app.config.server.threads(), most, certificates.clone());
     for listener in listeners {
         front = front.listen(listener).map_err(unlistenable)?;
     }
@@ -411,11 +415,11 @@ async fn run(
     let upkeep = upkeep();
     let renewal =
         certificates.map(|certificates| actix::spawn(renew(certificates, app.config.server.tls.reload_seconds)));
-    app.enter(Stage::Ready);
+    app.enter(ServerStage::Ready);
     if let Some(address) = address {
         listening(&address);
     }
-    actix::spawn(ending::when_asked(app.clone(), handle, stops, held));
+    actix::spawn(ending::shut_down_when_asked(app.clone(), handle, stops, held));
     let outcome = running.await.map_err(|error| Failure::new(Exit::Failed, error));
     upkeep.end().await;
     if let Some(renewal) = renewal {

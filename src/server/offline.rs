@@ -4,13 +4,13 @@ use std::fs::Metadata;
 use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::store::StoreError;
 use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 
-use super::{marker, open_store, open_store_with, options_at_rest, survived, unopened};
+use super::{catch_damage, marker, open_store, open_store_with, options_at_rest, unopened};
 use crate::admin::command::ask_server;
-use crate::admin::socket::Outcome;
+use crate::admin::socket::SocketReply;
 use crate::admin::{AdminReply, AdminRequest};
 use crate::audit::{self, TrailRequest};
 use crate::config::Config;
@@ -22,13 +22,13 @@ use crate::exit::{self, Exit, Failure};
 /// # Errors
 /// [`Exit::Data`] if it does not exist, because opening would create it, or if it was not filled
 /// completely.
-pub fn existing(config: &Config) -> Result<&Path, Failure> {
+pub fn existing_directory(config: &Config) -> Result<&Path, Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
     if !look(&data.join(StoreFile::State.name()))?.is_some_and(|state| state.is_file()) {
         return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
     }
-    filled(data)?;
+    check_is_filled(data)?;
     Ok(data)
 }
 
@@ -57,7 +57,7 @@ fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
 }
 
 /// Refuses a data directory whose first start has not ended.
-fn filled(data: &Path) -> Result<(), Failure> {
+fn check_is_filled(data: &Path) -> Result<(), Failure> {
     if !marker::is_unfilled(data) {
         return Ok(());
     }
@@ -67,7 +67,7 @@ fn filled(data: &Path) -> Result<(), Failure> {
 
 /// Opens an existing data directory.
 fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
-    existing(config)?;
+    existing_directory(config)?;
     open_store(config)
 }
 
@@ -80,15 +80,15 @@ fn open_existing(config: &Config) -> Result<RedbStore, Failure> {
 pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
-    filled(data)?;
-    let salvage = survived(data, || RedbStore::salvage(options_at_rest(config), accept_loss))?;
+    check_is_filled(data)?;
+    let salvage = catch_damage(data, || RedbStore::salvage(options_at_rest(config), accept_loss))?;
     let Salvage { folded, records, kept, loss, aside } = salvage.map_err(|error| unopened(data, &error))?;
     let mut found = format!("state.redb has every change up to {folded}\n");
     found += &match kept - folded {
         0 => "journal.wal adds none to them\n".to_owned(),
         more => format!(
             "journal.wal adds {more} to them, in {}: every change up to {kept} is there\n",
-            counted(records, "record")
+            count_with_noun(records, "record")
         ),
     };
     let Some(loss) = loss else {
@@ -121,7 +121,7 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
 /// # Errors
 /// [`Exit::Data`] if the data directory can't be opened or read, [`Exit::Failed`] if printing
 /// fails.
-pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), Failure> {
+pub fn audit(config: &Config, filter: &audit::AuditFilter, json: bool) -> Result<(), Failure> {
     let first = ask_server(config, &AdminRequest::Audit(TrailRequest::of(filter, None)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut written = if json { Ok(()) } else { writeln!(out, "{}", audit::AuditEntry::HEADINGS) };
@@ -144,14 +144,19 @@ pub fn audit(config: &Config, filter: &audit::Filter, json: bool) -> Result<(), 
 
 type Print<'p> = &'p mut dyn FnMut(&audit::AuditEntry) -> ControlFlow<()>;
 
-fn walk_at_rest(config: &Config, filter: &audit::Filter, print: Print<'_>) -> Result<(), Failure> {
+fn walk_at_rest(config: &Config, filter: &audit::AuditFilter, print: Print<'_>) -> Result<(), Failure> {
     let store = open_existing(config)?;
-    let walked = survived(&config.data.directory, || audit::walk(&store, filter, |entry| print(&entry)));
+    let walked = catch_damage(&config.data.directory, || audit::walk(&store, filter, |entry| print(&entry)));
     store.close();
     walked?.map_err(|error| unreadable(&config.data.directory, &error))
 }
 
-fn walk_served(config: &Config, filter: &audit::Filter, first: Outcome, print: Print<'_>) -> Result<(), Failure> {
+fn walk_served(
+    config: &Config,
+    filter: &audit::AuditFilter,
+    first: SocketReply,
+    print: Print<'_>,
+) -> Result<(), Failure> {
     let mut outcome = first;
     loop {
         let done = outcome.map_err(|refusal| Failure::new(Exit::Failed, refusal.message))?;
@@ -189,7 +194,7 @@ fn beside_a_server(failure: Failure) -> Failure {
 /// [`Exit::Data`] if it can't be opened or read, [`Exit::Faults`] if it has faults, which are
 /// printed.
 pub fn check(config: &Config) -> Result<(), Failure> {
-    let data = existing(config)?;
+    let data = existing_directory(config)?;
     // This command has the time to verify every page, and its findings must not come from damaged
     // pages.
     let store =
@@ -197,7 +202,7 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE).map_err(|error| {
         Failure::new(Exit::Data, format!("{}: the contents can't be opened: {error}", data.display()))
     })?;
-    let report = survived(data, || crate::check::check_in(data, &store, &content));
+    let report = catch_damage(data, || crate::check::check_in(data, &store, &content));
     store.close();
     let report = report?.map_err(|error| unreadable(data, &error))?;
     let mut found = String::new();
@@ -209,10 +214,10 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     }
     if report.unused_files > 0 {
         let (files, bytes) = (report.unused_files, report.unused_bytes);
-        let (files, bytes) = (counted(files, "content file"), counted(bytes, "byte"));
+        let (files, bytes) = (count_with_noun(files, "content file"), count_with_noun(bytes, "byte"));
         found += &format!("{files} of {bytes}, referred to by no row: removed in time\n");
     }
-    let faults = counted(report.fault_count, "fault");
+    let faults = count_with_noun(report.fault_count, "fault");
     found += &format!("{faults}\n");
     let printed = exit::print(&found);
     if report.fault_count == 0 {

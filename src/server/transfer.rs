@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::configuration::check_files;
-use super::{existing, serve_at_rest};
-use crate::admin::{AdminReply, AdminRequest, Done, KeyRequest, carry_out};
+use super::{existing_directory, serve_at_rest};
+use crate::admin::{AdminOutcome, AdminReply, AdminRequest, KeyRequest, carry_out};
 use crate::auth::{Grant, Privilege};
 use crate::config::{Config, TlsConfig};
 use crate::exit::{self, Exit, Failure};
@@ -28,14 +28,14 @@ pub fn transfer(config: Config, transfer: Transfer) -> Result<(), Failure> {
     transfer.check()?;
     let told = match transfer.url() {
         Some(_) => transfer.run(check_files)?,
-        None => actix::System::new().block_on(beside(config, transfer))?,
+        None => actix::System::new().block_on(transfer_at_rest(config, transfer))?,
     };
     exit::print(&format!("{told}\n"))
 }
 
 /// Serves the data directory only to the transfer, until it is done.
-async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failure> {
-    existing(&config)?;
+async fn transfer_at_rest(mut config: Config, transfer: Transfer) -> Result<String, Failure> {
+    existing_directory(&config)?;
     let (name, user) = (format!("transfer-{}", Uuid::now_v7()), transfer.user().to_owned());
     let grant = |privilege| Grant { privilege, folder: None };
     let privileges = [Privilege::Read, Privilege::Create, Privilege::Write, Privilege::Configure].map(grant).into();
@@ -44,7 +44,7 @@ async fn beside(mut config: Config, transfer: Transfer) -> Result<String, Failur
     let expires = Some(now_s + KEY_LASTS_S);
     let made = AdminRequest::KeyAdd(KeyRequest { name: name.clone(), user, privileges, expires });
     let token = match carry_out(&config, made).await.map_err(with_hint)? {
-        Ok(Done { reply: AdminReply::NewKey { token, .. }, .. }) => token,
+        Ok(AdminOutcome { reply: AdminReply::NewKey { token, .. }, .. }) => token,
         Ok(_) => return Err(Failure::new(Exit::Failed, "no key was made")),
         Err(refusal) => return Err(Failure::new(Exit::Failed, refusal.message)),
     };

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use stet_actors::command::Who;
-use stet_actors::ends::EndTime;
+use stet_actors::command::CallerIdentity;
+use stet_actors::ends::ExpiryTime;
 use stet_actors::error::{Code, Error};
 use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{Purge, entries_of_bin};
+use stet_actors::lifecycle::{PurgeBinEntry, entries_of_bin};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::Request;
-use stet_actors::store::View;
+use stet_actors::runtime::ChangeRequest;
+use stet_actors::store::ReadLevel;
 use stet_store::RedbStore;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
@@ -29,11 +29,11 @@ use crate::tls::Certificates;
 /// The recurring tasks, and those that must be ended in order.
 pub(super) struct Upkeep {
     recurring: Vec<JoinHandle<()>>,
-    tending: Option<Tending>,
+    tending: Option<GracefulTasks>,
 }
 
 /// The tasks that finish their current work before they end.
-struct Tending {
+struct GracefulTasks {
     end_collecting: oneshot::Sender<()>,
     collecting: JoinHandle<()>,
     end_relaying: watch::Sender<()>,
@@ -49,7 +49,7 @@ impl Upkeep {
         let more = [actix::spawn(maintain(app.clone())), actix::spawn(purge(app.clone(), repository.clone()))];
         Upkeep {
             recurring: least.recurring.into_iter().chain(more).collect(),
-            tending: Some(Tending { end_collecting, collecting, end_relaying, relaying }),
+            tending: Some(GracefulTasks { end_collecting, collecting, end_relaying, relaying }),
         }
     }
 
@@ -70,7 +70,9 @@ impl Upkeep {
         for task in self.recurring {
             task.abort();
         }
-        let Some(Tending { end_collecting, collecting, end_relaying, mut relaying }) = self.tending else { return };
+        let Some(GracefulTasks { end_collecting, collecting, end_relaying, mut relaying }) = self.tending else {
+            return;
+        };
         drop((end_collecting, end_relaying));
         // Awaited while the data directory is still locked: the next server must not find a file
         // that is about to be removed.
@@ -103,7 +105,7 @@ async fn maintain(app: Arc<App>) {
         // Detects a leap of the clock even if nothing is due.
         app.repository.ends().now();
         each_of([
-            ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as Step<'_>),
+            ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as UpkeepStep<'_>),
             ("sessions that have ended could not be removed", Box::pin(app.sessions.sweep())),
             ("locks that are over could not be taken off", Box::pin(app.sessions.release_locks())),
             ("receipts of old calls could not be removed", Box::pin(app.receipts.sweep())),
@@ -129,11 +131,11 @@ async fn know_places(app: &App) {
 }
 
 /// A periodic task. Its output is the number of affected entries.
-type Step<'a> = Pin<Box<dyn Future<Output = Result<usize, Error>> + 'a>>;
+type UpkeepStep<'a> = Pin<Box<dyn Future<Output = Result<usize, Error>> + 'a>>;
 
 /// Runs one step after the other. A failed step is logged and does not stop the others, because its
 /// fault may be permanent.
-async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, Step<'a>)>) {
+async fn each_of<'a>(steps: impl IntoIterator<Item = (&'static str, UpkeepStep<'a>)>) {
     for (failed, step) in steps {
         if let Err(error) = step.await {
             tracing::warn!(%error, "{failed}");
@@ -212,7 +214,7 @@ async fn purge(app: Arc<App>, repository: Repository) {
         turns.tick().await;
         let Some(now) = repository.ends().now() else { continue };
         for database in app.config.databases.iter().map(|known| DatabaseId(known.id)) {
-            match purged(&repository, database, (now, seconds)).await {
+            match purge_database(&repository, database, (now, seconds)).await {
                 Ok(0) => {}
                 Ok(entries) => tracing::info!(%database, entries, "old entries of the recycle bin are destroyed"),
                 Err(error) => tracing::warn!(%database, %error, "the recycle bin could not be purged"),
@@ -223,11 +225,15 @@ async fn purge(app: Arc<App>, repository: Repository) {
 
 /// Destroys the entries that are older than `seconds`. An entry that can't be destroyed is logged
 /// and does not stop the others. Returns the number of destroyed entries.
-async fn purged(repository: &Repository, database: DatabaseId, (now, seconds): (EndTime, u64)) -> Result<usize, Error> {
+async fn purge_database(
+    repository: &Repository,
+    database: DatabaseId,
+    (now, seconds): (ExpiryTime, u64),
+) -> Result<usize, Error> {
     let before = now.s().saturating_sub(seconds);
     let (mut after, mut count) = (None::<Bytes>, 0);
     loop {
-        let page = entries_of_bin(repository.look(), View::Committed, database, after.as_deref(), (PAGE, false));
+        let page = entries_of_bin(repository.look(), ReadLevel::Committed, database, after.as_deref(), (PAGE, false));
         let (entries, last) = page.map_err(|error| {
             tracing::error!(%error, "the recycle bin can't be read");
             Error::internal()
@@ -238,7 +244,10 @@ async fn purged(repository: &Repository, database: DatabaseId, (now, seconds): (
             if discarded.is_some_and(|at| at >= before) {
                 return Ok(count);
             }
-            match repository.joint(Purge { object: *object, before }, Request::by(Who::system())).await {
+            match repository
+                .joint(PurgeBinEntry { object: *object, before }, ChangeRequest::by(CallerIdentity::system()))
+                .await
+            {
                 Ok(done) => count += usize::from(done),
                 Err(error) if error.code == Code::ObjectNotFound => {}
                 Err(error) => tracing::warn!(%object, %error, "an old entry of the recycle bin is still there"),
@@ -307,7 +316,7 @@ mod tests {
 
     use stet_actors::clock::ManualClock;
     use stet_actors::folder::root;
-    use stet_actors::lifecycle::{Create, Discard, NewObject, Restore};
+    use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
     use stet_actors::object::CreateMode;
     use stet_actors::runtime::RuntimeOptions;
     use stet_actors::store::memory::MemoryStore;
@@ -323,12 +332,15 @@ mod tests {
         repository.make_roots(&[database]).await.expect("roots are made");
         let make = async |name: &str, below: &[&str]| {
             let below = below.iter().map(|name| (*name).to_owned()).collect();
-            let create = Create { folder: root(database), below, object: NewObject::document(name, "Story") };
-            repository.joint(create, Request::by(Who::system())).await.expect("it is made").loid
+            let create = CreateInFolder { folder: root(database), below, object: NewObject::document(name, "Story") };
+            repository.joint(create, ChangeRequest::by(CallerIdentity::system())).await.expect("it is made").loid
         };
         let discard = async |object: stet_actors::id::Loid| {
             repository
-                .joint(Discard { object, reach: stet_actors::object::Reach::All }, Request::by(Who::system()))
+                .joint(
+                    DiscardObject { object, reach: stet_actors::object::Reach::All },
+                    ChangeRequest::by(CallerIdentity::system()),
+                )
                 .await
                 .expect("it is discarded");
         };
@@ -340,23 +352,31 @@ mod tests {
         clock.advance(std::time::Duration::from_secs(1000));
         let (new, kept) = (make("new", &[]).await, make("kept", &[]).await);
         discard(new).await;
-        let restore =
-            Restore { object: back, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
-        repository.joint(restore, Request::by(Who::system())).await.expect("it comes back");
+        let restore = RestoreObject {
+            object: back,
+            folder: None,
+            mode: CreateMode::Exception,
+            reach: stet_actors::object::Reach::All,
+        };
+        repository.joint(restore, ChangeRequest::by(CallerIdentity::system())).await.expect("it comes back");
         let now = || repository.ends().now().expect("the clock is right");
-        assert_eq!(purged(&repository, database, (now(), 1000)).await, Ok(0), "not at that very moment");
-        assert_eq!(purged(&repository, database, (now(), 999)).await, Ok(2));
+        assert_eq!(purge_database(&repository, database, (now(), 1000)).await, Ok(0), "not at that very moment");
+        assert_eq!(purge_database(&repository, database, (now(), 999)).await, Ok(2));
         for gone in [old, folder, inner] {
             assert_eq!(repository.any_record(gone), Ok(None));
         }
         for there in [back, new, kept] {
             assert!(repository.any_record(there).unwrap().is_some(), "{there}");
         }
-        let late = Purge { object: back, before: u64::MAX };
-        assert_eq!(repository.joint(late, Request::by(Who::system())).await, Ok(false), "it was restored");
+        let late = PurgeBinEntry { object: back, before: u64::MAX };
+        assert_eq!(
+            repository.joint(late, ChangeRequest::by(CallerIdentity::system())).await,
+            Ok(false),
+            "it was restored"
+        );
         clock.advance(std::time::Duration::from_secs(1));
-        assert_eq!(purged(&repository, database, (now(), 0)).await, Ok(1));
-        assert_eq!(purged(&repository, database, (now(), 0)).await, Ok(0));
+        assert_eq!(purge_database(&repository, database, (now(), 0)).await, Ok(1));
+        assert_eq!(purge_database(&repository, database, (now(), 0)).await, Ok(0));
     }
 
     #[actix_web::test]
@@ -368,7 +388,7 @@ mod tests {
                 taken.borrow_mut().push(name);
                 outcome
             };
-            ("it could not be done", Box::pin(step) as Step<'_>)
+            ("it could not be done", Box::pin(step) as UpkeepStep<'_>)
         };
         each_of([step("flush", Ok(1)), step("locks", Err(Error::internal())), step("receipts", Ok(0))]).await;
         assert_eq!(*taken.borrow(), ["flush", "locks", "receipts"]);

@@ -37,18 +37,18 @@ const SHORT: usize = 3;
 
 /// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SimpleDateFormat(Vec<Piece>);
+pub struct SimpleDateFormat(Vec<PatternPiece>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum PatternPiece {
     Text(String),
     /// A field, and its number of letters.
-    Field(Field, usize),
+    Field(DateField, usize),
 }
 
 /// The meaning of a pattern letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum DateField {
     Era,
     Year,
     WeekYear,
@@ -79,31 +79,31 @@ enum Field {
     ZoneIso,
 }
 
-impl Field {
-    fn of(letter: char) -> Option<Field> {
+impl DateField {
+    fn of(letter: char) -> Option<DateField> {
         Some(match letter {
-            'G' => Field::Era,
-            'y' => Field::Year,
-            'Y' => Field::WeekYear,
-            'M' | 'L' => Field::Month,
-            'w' => Field::WeekOfYear,
-            'W' => Field::WeekOfMonth,
-            'D' => Field::DayOfYear,
-            'd' => Field::Day,
-            'F' => Field::WeekdayOfMonth,
-            'E' => Field::DayName,
-            'u' => Field::DayNumber,
-            'a' => Field::HalfOfDay,
-            'H' => Field::Hour,
-            'k' => Field::HourFromOne,
-            'K' => Field::HalfHour,
-            'h' => Field::HalfHourFromOne,
-            'm' => Field::Minute,
-            's' => Field::Second,
-            'S' => Field::Millisecond,
-            'z' => Field::ZoneName,
-            'Z' => Field::ZoneOffset,
-            'X' => Field::ZoneIso,
+            'G' => DateField::Era,
+            'y' => DateField::Year,
+            'Y' => DateField::WeekYear,
+            'M' | 'L' => DateField::Month,
+            'w' => DateField::WeekOfYear,
+            'W' => DateField::WeekOfMonth,
+            'D' => DateField::DayOfYear,
+            'd' => DateField::Day,
+            'F' => DateField::WeekdayOfMonth,
+            'E' => DateField::DayName,
+            'u' => DateField::DayNumber,
+            'a' => DateField::HalfOfDay,
+            'H' => DateField::Hour,
+            'k' => DateField::HourFromOne,
+            'K' => DateField::HalfHour,
+            'h' => DateField::HalfHourFromOne,
+            'm' => DateField::Minute,
+            's' => DateField::Second,
+            'S' => DateField::Millisecond,
+            'z' => DateField::ZoneName,
+            'Z' => DateField::ZoneOffset,
+            'X' => DateField::ZoneIso,
             _ => return None,
         })
     }
@@ -111,9 +111,9 @@ impl Field {
     /// Reports whether the field is written only with digits.
     fn is_number(self, letters: usize) -> bool {
         match self {
-            Field::Era | Field::DayName | Field::HalfOfDay => false,
-            Field::ZoneName | Field::ZoneOffset | Field::ZoneIso => false,
-            Field::Month => letters < SHORT,
+            DateField::Era | DateField::DayName | DateField::HalfOfDay => false,
+            DateField::ZoneName | DateField::ZoneOffset | DateField::ZoneIso => false,
+            DateField::Month => letters < SHORT,
             _ => true,
         }
     }
@@ -153,24 +153,26 @@ impl SimpleDateFormat {
             while chars.next_if_eq(&letter).is_some() {
                 letters += 1;
             }
-            let field = Field::of(letter).ok_or_else(|| format!("the letter `{letter}` stands for nothing"))?;
+            let field = DateField::of(letter).ok_or_else(|| format!("the letter `{letter}` stands for nothing"))?;
             if letters > MOST_LETTERS {
                 return Err(format!("`{letter}` stands there more than {MOST_LETTERS} times in a row"));
             }
             match field {
-                Field::ZoneIso if letters > 3 => return Err("`X` stands there more than 3 times in a row".to_owned()),
-                Field::ZoneName if letters > 3 => {
+                DateField::ZoneIso if letters > 3 => {
+                    return Err("`X` stands there more than 3 times in a row".to_owned());
+                }
+                DateField::ZoneName if letters > 3 => {
                     return Err("the long names of time zones (`zzzz`) are not known".to_owned());
                 }
                 _ => {}
             }
             if !text.is_empty() {
-                pieces.push(Piece::Text(std::mem::take(&mut text)));
+                pieces.push(PatternPiece::Text(std::mem::take(&mut text)));
             }
-            pieces.push(Piece::Field(field, letters));
+            pieces.push(PatternPiece::Field(field, letters));
         }
         if !text.is_empty() {
-            pieces.push(Piece::Text(text));
+            pieces.push(PatternPiece::Text(text));
         }
         Ok(SimpleDateFormat(pieces))
     }
@@ -180,45 +182,47 @@ impl SimpleDateFormat {
         let mut out = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Field(field, letters) => write_field(&mut out, *field, *letters, time),
+                PatternPiece::Text(text) => out.push_str(text),
+                PatternPiece::Field(field, letters) => write_field(&mut out, *field, *letters, time),
             }
         }
         out
     }
 }
 
-fn write_field(out: &mut String, field: Field, letters: usize, time: &ZonedDateTime) {
+fn write_field(out: &mut String, field: DateField, letters: usize, time: &ZonedDateTime) {
     let (date, half) = (time.date(), time.hour() % 12);
     let week = date.iso_week_date();
     let name = |name: &'static str| if letters > SHORT { name } else { &name[..SHORT] };
     let number = match field {
-        Field::Era => return out.push_str(if date.year() > 0 { "AD" } else { "BC" }),
-        Field::HalfOfDay => return out.push_str(if time.hour() < 12 { "AM" } else { "PM" }),
-        Field::DayName => return out.push_str(name(DAYS[date.weekday().to_monday_zero_offset() as usize])),
-        Field::Month if letters >= SHORT => return out.push_str(name(MONTHS[date.month() as usize - 1])),
-        Field::ZoneName | Field::ZoneOffset | Field::ZoneIso => return write_zone(out, field, letters, time),
-        Field::Year | Field::WeekYear => {
-            let year = i32::from(if field == Field::Year { date.year() } else { week.year() });
+        DateField::Era => return out.push_str(if date.year() > 0 { "AD" } else { "BC" }),
+        DateField::HalfOfDay => return out.push_str(if time.hour() < 12 { "AM" } else { "PM" }),
+        DateField::DayName => return out.push_str(name(DAYS[date.weekday().to_monday_zero_offset() as usize])),
+        DateField::Month if letters >= SHORT => return out.push_str(name(MONTHS[date.month() as usize - 1])),
+        DateField::ZoneName | DateField::ZoneOffset | DateField::ZoneIso => {
+            return write_zone(out, field, letters, time);
+        }
+        DateField::Year | DateField::WeekYear => {
+            let year = i32::from(if field == DateField::Year { date.year() } else { week.year() });
             // Year 0 is 1 BC; years before the year 1 count backwards.
             let year = if year > 0 { year } else { 1 - year };
             // A field of two letters has the last two digits.
             if letters == 2 { year % 100 } else { year }
         }
-        Field::Month => date.month().into(),
-        Field::WeekOfYear => week.week().into(),
-        Field::WeekOfMonth => week_of_month(date),
-        Field::DayOfYear => date.day_of_year().into(),
-        Field::Day => date.day().into(),
-        Field::WeekdayOfMonth => (i32::from(date.day()) - 1) / 7 + 1,
-        Field::DayNumber => date.weekday().to_monday_one_offset().into(),
-        Field::Hour => time.hour().into(),
-        Field::HourFromOne => i32::from(if time.hour() == 0 { 24 } else { time.hour() }),
-        Field::HalfHour => half.into(),
-        Field::HalfHourFromOne => i32::from(if half == 0 { 12 } else { half }),
-        Field::Minute => time.minute().into(),
-        Field::Second => time.second().into(),
-        Field::Millisecond => time.millisecond().into(),
+        DateField::Month => date.month().into(),
+        DateField::WeekOfYear => week.week().into(),
+        DateField::WeekOfMonth => week_of_month(date),
+        DateField::DayOfYear => date.day_of_year().into(),
+        DateField::Day => date.day().into(),
+        DateField::WeekdayOfMonth => (i32::from(date.day()) - 1) / 7 + 1,
+        DateField::DayNumber => date.weekday().to_monday_one_offset().into(),
+        DateField::Hour => time.hour().into(),
+        DateField::HourFromOne => i32::from(if time.hour() == 0 { 24 } else { time.hour() }),
+        DateField::HalfHour => half.into(),
+        DateField::HalfHourFromOne => i32::from(if half == 0 { 12 } else { half }),
+        DateField::Minute => time.minute().into(),
+        DateField::Second => time.second().into(),
+        DateField::Millisecond => time.millisecond().into(),
     };
     // Writing to a string can't fail.
     let _ = write!(out, "{number:0letters$}");
@@ -232,13 +236,13 @@ fn week_of_month(date: jiff::civil::Date) -> i32 {
     (i32::from(date.day()) + first - 1) / 7 + i32::from(begins_with_the_month)
 }
 
-fn write_zone(out: &mut String, field: Field, letters: usize, time: &ZonedDateTime) {
-    if field == Field::ZoneName {
+fn write_zone(out: &mut String, field: DateField, letters: usize, time: &ZonedDateTime) {
+    if field == DateField::ZoneName {
         let info = time.time_zone().to_offset_info(time.timestamp());
         return out.push_str(info.abbreviation());
     }
     let seconds = time.offset().seconds();
-    if field == Field::ZoneIso && seconds == 0 {
+    if field == DateField::ZoneIso && seconds == 0 {
         return out.push('Z');
     }
     let sign = if seconds < 0 { '-' } else { '+' };
@@ -246,8 +250,8 @@ fn write_zone(out: &mut String, field: Field, letters: usize, time: &ZonedDateTi
     let (hours, minutes) = (minutes / 60, minutes % 60);
     // Writing to a string can't fail.
     let _ = match (field, letters) {
-        (Field::ZoneIso, 1) => write!(out, "{sign}{hours:02}"),
-        (Field::ZoneIso, 3) => write!(out, "{sign}{hours:02}:{minutes:02}"),
+        (DateField::ZoneIso, 1) => write!(out, "{sign}{hours:02}"),
+        (DateField::ZoneIso, 3) => write!(out, "{sign}{hours:02}:{minutes:02}"),
         _ => write!(out, "{sign}{hours:02}{minutes:02}"),
     };
 }

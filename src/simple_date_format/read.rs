@@ -3,14 +3,14 @@
 use jiff::civil::{Date, DateTime, ISOWeekDate, Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
 
-use super::{DAYS, Field, MONTHS, Piece, SHORT, SimpleDateFormat};
+use super::{DAYS, DateField, MONTHS, PatternPiece, SHORT, SimpleDateFormat};
 
 /// A year of two digits lies at most this number of years before the current year.
 const YEARS_BACK: i16 = 80;
 
 /// The fields that were read from a text.
 #[derive(Default)]
-struct Found {
+struct ParsedDate {
     /// Whether years count backwards.
     before_era: bool,
     year: Option<i16>,
@@ -38,16 +38,16 @@ impl SimpleDateFormat {
     /// A clause about the fault in the text.
     pub fn read(&self, text: &str, zone: &TimeZone, this_year: i16) -> Result<Date, String> {
         self.tells_a_day()?;
-        let (mut found, mut rest) = (Found::default(), text);
+        let (mut found, mut rest) = (ParsedDate::default(), text);
         for (place, piece) in self.0.iter().enumerate() {
             match piece {
-                Piece::Text(wanted) => {
+                PatternPiece::Text(wanted) => {
                     rest = rest.strip_prefix(&**wanted).ok_or_else(|| format!("`{wanted}` is missing in it"))?;
                 }
-                Piece::Field(field, letters) => {
+                PatternPiece::Field(field, letters) => {
                     // A number with another one directly behind it has exactly as many digits as
                     // letters. The last number of such a run takes all digits.
-                    let is_number = |piece: Option<&Piece>| matches!(piece, Some(Piece::Field(field, letters)) if field.is_number(*letters));
+                    let is_number = |piece: Option<&PatternPiece>| matches!(piece, Some(PatternPiece::Field(field, letters)) if field.is_number(*letters));
                     let abuts = is_number(self.0.get(place + 1));
                     let ends_run = !abuts && is_number(place.checked_sub(1).and_then(|before| self.0.get(before)));
                     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -60,11 +60,11 @@ impl SimpleDateFormat {
                         ));
                     }
                     let next = match self.0.get(place + 1) {
-                        Some(Piece::Text(next)) => Next::Text(next),
-                        Some(Piece::Field(..)) => Next::Field,
-                        None => Next::End,
+                        Some(PatternPiece::Text(next)) => NextPiece::Text(next),
+                        Some(PatternPiece::Field(..)) => NextPiece::Field,
+                        None => NextPiece::End,
                     };
-                    let in_pattern = InPattern { field: *field, letters: *letters, abuts, next };
+                    let in_pattern = FieldContext { field: *field, letters: *letters, abuts, next };
                     rest = found.take(in_pattern, rest, this_year)?;
                 }
             }
@@ -77,19 +77,19 @@ impl SimpleDateFormat {
 
     /// Checks that the pattern determines a day. Not every pattern for writing does.
     fn tells_a_day(&self) -> Result<(), String> {
-        let has = |wanted: &[Field]| {
-            self.0.iter().any(|piece| matches!(piece, Piece::Field(field, _) if wanted.contains(field)))
+        let has = |wanted: &[DateField]| {
+            self.0.iter().any(|piece| matches!(piece, PatternPiece::Field(field, _) if wanted.contains(field)))
         };
-        if has(&[Field::WeekOfMonth, Field::WeekdayOfMonth]) {
+        if has(&[DateField::WeekOfMonth, DateField::WeekdayOfMonth]) {
             return Err("days are not read by `W` and `F`".to_owned());
         }
-        if has(&[Field::WeekYear]) && has(&[Field::Month, Field::Day, Field::DayOfYear]) {
+        if has(&[DateField::WeekYear]) && has(&[DateField::Month, DateField::Day, DateField::DayOfYear]) {
             return Err(
                 "`Y` is the year of a week, and no day is read by it and a month or day; that year is `y`".to_owned()
             );
         }
-        let by_date = has(&[Field::Month, Field::Day, Field::DayOfYear]);
-        if has(&[Field::WeekOfYear]) && has(&[Field::Year]) && !by_date {
+        let by_date = has(&[DateField::Month, DateField::Day, DateField::DayOfYear]);
+        if has(&[DateField::WeekOfYear]) && has(&[DateField::Year]) && !by_date {
             return Err("no day is read by `y` and a week, whose year is `Y`".to_owned());
         }
         Ok(())
@@ -125,7 +125,7 @@ const ABBREVIATIONS: [(&str, &str); 5] =
 /// Returns which of some names is at the start of a text, complete or abbreviated and in any case,
 /// and the rest. An abbreviation may end with a full stop, unless the pattern itself continues with
 /// one. `next` is what follows in the pattern.
-fn one_of<'t>(text: &'t str, names: &[&str], next: Next<'_>, what: &str) -> Result<(usize, &'t str), String> {
+fn one_of<'t>(text: &'t str, names: &[&str], next: NextPiece<'_>, what: &str) -> Result<(usize, &'t str), String> {
     let behind = |form: &str| {
         let (begin, behind) = text.split_at_checked(form.len())?;
         begin.eq_ignore_ascii_case(form).then_some(behind)
@@ -144,38 +144,38 @@ fn one_of<'t>(text: &'t str, names: &[&str], next: Next<'_>, what: &str) -> Resu
     let none = || Err(format!("its {what} is none of {}", names.join(", ")));
     let Some((place, mut rest)) = found else { return none() };
     let is_abbreviated = whole.is_none() || names[place].len() == SHORT;
-    if is_abbreviated && !matches!(next, Next::Text(next) if next.starts_with('.')) {
+    if is_abbreviated && !matches!(next, NextPiece::Text(next) if next.starts_with('.')) {
         rest = rest.strip_prefix('.').unwrap_or(rest);
     }
     let goes_on = match next {
-        Next::Text(next) => !rest.starts_with(next),
-        Next::Field => false,
-        Next::End => true,
+        NextPiece::Text(next) => !rest.starts_with(next),
+        NextPiece::Field => false,
+        NextPiece::End => true,
     };
     if goes_on && rest.starts_with(char::is_alphabetic) { none() } else { Ok((place, rest)) }
 }
 
 /// A field with its context in the pattern.
-struct InPattern<'p> {
-    field: Field,
+struct FieldContext<'p> {
+    field: DateField,
     letters: usize,
     /// Whether a number follows directly.
     abuts: bool,
-    next: Next<'p>,
+    next: NextPiece<'p>,
 }
 
 /// The element behind a field in a pattern.
 #[derive(Debug, Clone, Copy)]
-enum Next<'p> {
+enum NextPiece<'p> {
     Text(&'p str),
     Field,
     End,
 }
 
-impl Found {
+impl ParsedDate {
     /// Reads a field from the start of a text. Returns the rest.
-    fn take<'t>(&mut self, place: InPattern<'_>, text: &'t str, this_year: i16) -> Result<&'t str, String> {
-        let InPattern { field, letters, abuts, next } = place;
+    fn take<'t>(&mut self, place: FieldContext<'_>, text: &'t str, this_year: i16) -> Result<&'t str, String> {
+        let FieldContext { field, letters, abuts, next } = place;
         let digits = abuts.then_some(letters);
         macro_rules! take {
             ($place:expr, $range:expr, $what:literal) => {{
@@ -190,58 +190,60 @@ impl Found {
             }};
         }
         Ok(match field {
-            Field::Era => {
+            DateField::Era => {
                 let (place, rest) = one_of(text, &["AD", "BC"], next, "era")?;
                 self.before_era = place == 1;
                 rest
             }
-            Field::Year | Field::WeekYear => {
+            DateField::Year | DateField::WeekYear => {
                 let (year, len, rest) = number::<i16>(text, digits, (0, 9999), "year")?;
                 let year = if letters <= 2 && len == 2 { of_two_digits(year, this_year) } else { year };
-                *(if field == Field::Year { &mut self.year } else { &mut self.week_year }) = Some(year);
+                *(if field == DateField::Year { &mut self.year } else { &mut self.week_year }) = Some(year);
                 rest
             }
-            Field::Month if letters >= SHORT => {
+            DateField::Month if letters >= SHORT => {
                 let (place, rest) = one_of(text, &MONTHS, next, "month")?;
                 self.month = Some(place as i8 + 1);
                 rest
             }
-            Field::Month => take!(some self.month, (1, 12), "month"),
-            Field::WeekOfYear => take!(some self.week, (1, 53), "week"),
-            Field::Day => take!(some self.day, (1, 31), "day"),
-            Field::DayOfYear => take!(some self.day_of_year, (1, 366), "day of the year"),
-            Field::DayName => {
+            DateField::Month => take!(some self.month, (1, 12), "month"),
+            DateField::WeekOfYear => take!(some self.week, (1, 53), "week"),
+            DateField::Day => take!(some self.day, (1, 31), "day"),
+            DateField::DayOfYear => take!(some self.day_of_year, (1, 366), "day of the year"),
+            DateField::DayName => {
                 let (place, rest) = one_of(text, &DAYS, next, "day of the week")?;
                 self.weekday = Weekday::from_monday_zero_offset(place as i8).ok();
                 rest
             }
-            Field::DayNumber => {
+            DateField::DayNumber => {
                 let (day, _, rest) = number(text, digits, (1, 7), "day of the week")?;
                 self.weekday = Weekday::from_monday_one_offset(day).ok();
                 rest
             }
-            Field::WeekOfMonth | Field::WeekdayOfMonth => return Err("days are not read by `W` and `F`".to_owned()),
-            Field::HalfOfDay => {
+            DateField::WeekOfMonth | DateField::WeekdayOfMonth => {
+                return Err("days are not read by `W` and `F`".to_owned());
+            }
+            DateField::HalfOfDay => {
                 let (place, rest) = one_of(text, &["AM", "PM"], next, "half of the day")?;
                 self.afternoon = place == 1;
                 rest
             }
-            Field::Hour => take!(some self.hour, (0, 23), "hour"),
-            Field::HourFromOne => {
+            DateField::Hour => take!(some self.hour, (0, 23), "hour"),
+            DateField::HourFromOne => {
                 let (hour, _, rest) = number::<i8>(text, digits, (1, 24), "hour")?;
                 self.hour = Some(hour % 24);
                 rest
             }
-            Field::HalfHour => take!(some self.half_hour, (0, 11), "hour"),
-            Field::HalfHourFromOne => {
+            DateField::HalfHour => take!(some self.half_hour, (0, 11), "hour"),
+            DateField::HalfHourFromOne => {
                 let (hour, _, rest) = number::<i8>(text, digits, (1, 12), "hour")?;
                 self.half_hour = Some(hour % 12);
                 rest
             }
-            Field::Minute => take!(self.minute, (0, 59), "minute"),
-            Field::Second => take!(self.second, (0, 59), "second"),
-            Field::Millisecond => take!(self.milli, (0, 999), "millisecond"),
-            Field::ZoneName | Field::ZoneOffset | Field::ZoneIso => {
+            DateField::Minute => take!(self.minute, (0, 59), "minute"),
+            DateField::Second => take!(self.second, (0, 59), "second"),
+            DateField::Millisecond => take!(self.milli, (0, 999), "millisecond"),
+            DateField::ZoneName | DateField::ZoneOffset | DateField::ZoneIso => {
                 let (offset, rest) = offset(text)?;
                 self.offset = Some(offset);
                 rest

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
-use super::document::{ConfigFile, Element, parse};
+use super::document::{ConfigElement, ConfigFile, parse};
 use super::vocabulary;
-use super::whole::Whole;
+use super::whole::WholeFile;
 
 /// The largest number of columns of a view. Each is looked up for each object of a list.
 const MOST_COLUMNS: usize = 100;
@@ -17,7 +17,7 @@ const MOST_STEPS: usize = 32;
 
 /// The lists that a catalog is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lists {
+pub enum ListKind {
     /// All lists.
     All,
     /// Folders.
@@ -30,28 +30,28 @@ pub enum Lists {
     Message,
 }
 
-impl Lists {
-    const NAMES: [(&str, Lists); 5] = [
-        ("ALL", Lists::All),
-        ("FOLDER", Lists::Folder),
-        ("DRAWER", Lists::Drawer),
-        ("BUNDLE", Lists::Bundle),
-        ("MESSAGE", Lists::Message),
+impl ListKind {
+    const NAMES: [(&str, ListKind); 5] = [
+        ("ALL", ListKind::All),
+        ("FOLDER", ListKind::Folder),
+        ("DRAWER", ListKind::Drawer),
+        ("BUNDLE", ListKind::Bundle),
+        ("MESSAGE", ListKind::Message),
     ];
 
     /// Returns all names in calls and catalogs.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        Lists::NAMES.iter().map(|(name, _)| *name)
+        ListKind::NAMES.iter().map(|(name, _)| *name)
     }
 
     /// Returns the lists of this name, without regard to case.
-    pub fn named(name: &str) -> Option<Lists> {
-        Lists::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, lists)| *lists)
+    pub fn named(name: &str) -> Option<ListKind> {
+        ListKind::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, lists)| *lists)
     }
 
     /// Returns the name in calls and catalogs.
     pub fn name(self) -> &'static str {
-        Lists::NAMES.iter().find(|(_, lists)| *lists == self).map_or("", |(name, _)| *name)
+        ListKind::NAMES.iter().find(|(_, lists)| *lists == self).map_or("", |(name, _)| *name)
     }
 }
 
@@ -99,19 +99,19 @@ impl WidthUnit {
 
 /// The path of a column's value in an object record as replies show it: `["attributes", "metadata",
 /// "headline"]`.
-pub type Steps = Vec<Text>;
+pub type Steps = Vec<SharedText>;
 
 /// A column of a view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// Identifier in replies, unique in the view.
-    pub id: Text,
+    pub id: SharedText,
     /// Heading of the column.
-    pub title: Text,
+    pub title: SharedText,
     width: f64,
     unit: WidthUnit,
     /// Path as written in the catalog.
-    pub path: Text,
+    pub path: SharedText,
     /// Path in the names of object records.
     pub steps: Steps,
 }
@@ -135,9 +135,9 @@ impl Column {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnView {
     /// Name in calls.
-    pub name: Text,
+    pub name: SharedText,
     /// Title for users.
-    pub title: Text,
+    pub title: SharedText,
     /// Columns from left to right, at least one.
     pub columns: Vec<Column>,
     /// Whether the view is used when none is named.
@@ -148,12 +148,12 @@ pub struct ColumnView {
 #[derive(Debug, Clone)]
 pub struct Catalog {
     /// Name for users.
-    pub name: Text,
-    lists: Lists,
+    pub name: SharedText,
+    lists: ListKind,
     /// Path of the folder that the catalog is for, with all below it.
-    pub path: Text,
+    pub path: SharedText,
     /// Groups whose members may use the catalog; all users if empty.
-    groups: Vec<Text>,
+    groups: Vec<SharedText>,
     pub is_default: bool,
     /// Views in the order of the file.
     pub views: Vec<Arc<ColumnView>>,
@@ -172,25 +172,25 @@ const MINIMUM: &str = "<columnCatalogs><catalog name='minimum' type='ALL' path='
 impl Default for Catalogs {
     fn default() -> Catalogs {
         // A test parses it.
-        parse(&Whole::of_text("the built-in column catalog", MINIMUM))
+        parse(&WholeFile::of_text("the built-in column catalog", MINIMUM))
             .map_or(Catalogs(Vec::new()), |parsed| parsed.value)
     }
 }
 
 impl ConfigFile for Catalogs {
-    const ROOT: &'static vocabulary::Element = &vocabulary::COLUMN_CATALOGS;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::COLUMN_CATALOGS;
 
-    fn read(root: Element<'_>) -> Catalogs {
+    fn read(root: ConfigElement<'_>) -> Catalogs {
         Catalogs(root.all("catalog").map(catalog).map(Arc::new).collect())
     }
 }
 
 impl Catalogs {
     /// Returns the catalogs for these lists that a member of these groups may use, in the order of
-    /// the file. With [`Lists::All`], returns those for any list.
-    pub fn valid(&self, lists: Lists, groups: &[Text]) -> impl Iterator<Item = &Arc<Catalog>> {
+    /// the file. With [`ListKind::All`], returns those for any list.
+    pub fn valid(&self, lists: ListKind, groups: &[SharedText]) -> impl Iterator<Item = &Arc<Catalog>> {
         let serves =
-            move |catalog: &Catalog| lists == Lists::All || catalog.lists == Lists::All || catalog.lists == lists;
+            move |catalog: &Catalog| lists == ListKind::All || catalog.lists == ListKind::All || catalog.lists == lists;
         self.0.iter().filter(move |catalog| serves(catalog) && catalog.is_for(groups))
     }
 
@@ -200,7 +200,13 @@ impl Catalogs {
     /// A catalog is for its own path and everything below. Among several, the one with the longest
     /// path comes first. Then one for this kind of list precedes one for all, then one marked as
     /// the default, then the first in the file.
-    pub fn view(&self, name: Option<&str>, lists: Lists, path: &str, groups: &[Text]) -> Option<Arc<ColumnView>> {
+    pub fn view(
+        &self,
+        name: Option<&str>,
+        lists: ListKind,
+        path: &str,
+        groups: &[SharedText],
+    ) -> Option<Arc<ColumnView>> {
         let mut views = self.views(lists, path, groups);
         let found = match name {
             Some(name) => views.iter().position(|view| &*view.name == name),
@@ -211,7 +217,7 @@ impl Catalogs {
     }
 
     /// Returns the views of a list for a member of these groups, the best fitting catalog's first.
-    pub fn views(&self, lists: Lists, path: &str, groups: &[Text]) -> Vec<Arc<ColumnView>> {
+    pub fn views(&self, lists: ListKind, path: &str, groups: &[SharedText]) -> Vec<Arc<ColumnView>> {
         let mut serving: Vec<&Catalog> = self
             .0
             .iter()
@@ -220,7 +226,7 @@ impl Catalogs {
             .collect();
         // The sort is stable: equal ones keep the order of the file.
         serving.sort_by_key(|catalog| {
-            (std::cmp::Reverse(catalog.path.len()), catalog.lists == Lists::All, !catalog.is_default)
+            (std::cmp::Reverse(catalog.path.len()), catalog.lists == ListKind::All, !catalog.is_default)
         });
         serving.into_iter().flat_map(|catalog| catalog.views.iter().cloned()).collect()
     }
@@ -228,25 +234,25 @@ impl Catalogs {
 
 impl Catalog {
     /// Returns the lists that the catalog is for.
-    pub fn lists(&self) -> Lists {
+    pub fn lists(&self) -> ListKind {
         self.lists
     }
 
-    fn serves(&self, lists: Lists, path: &str) -> bool {
+    fn serves(&self, lists: ListKind, path: &str) -> bool {
         let below = path.strip_prefix(self.path.trim_end_matches('/'));
-        (self.lists == Lists::All || self.lists == lists)
+        (self.lists == ListKind::All || self.lists == lists)
             && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    fn is_for(&self, groups: &[Text]) -> bool {
+    fn is_for(&self, groups: &[SharedText]) -> bool {
         self.groups.is_empty() || self.groups.iter().any(|group| groups.contains(group))
     }
 }
 
-fn catalog(element: Element<'_>) -> Catalog {
+fn catalog(element: ConfigElement<'_>) -> Catalog {
     let kind = element.attribute("type").unwrap_or("ALL");
     // The vocabulary allows no others.
-    let lists = Lists::named(kind).unwrap_or(Lists::All);
+    let lists = ListKind::named(kind).unwrap_or(ListKind::All);
     let (mut views, mut names): (Vec<Arc<ColumnView>>, _) = (Vec::new(), HashSet::new());
     for child in element.all("view") {
         let view = view(child, lists);
@@ -256,7 +262,7 @@ fn catalog(element: Element<'_>) -> Catalog {
         views.push(Arc::new(view));
     }
     let groups = element.attribute("groups").unwrap_or_default();
-    let groups = groups.split([' ', ',', '\t', '\n']).filter(|group| !group.is_empty()).map(Text::from).collect();
+    let groups = groups.split([' ', ',', '\t', '\n']).filter(|group| !group.is_empty()).map(SharedText::from).collect();
     Catalog {
         name: element.attribute("name").unwrap_or_default().into(),
         lists,
@@ -267,8 +273,8 @@ fn catalog(element: Element<'_>) -> Catalog {
     }
 }
 
-fn view(element: Element<'_>, lists: Lists) -> ColumnView {
-    let name: Text = element.required("name").into();
+fn view(element: ConfigElement<'_>, lists: ListKind) -> ColumnView {
+    let name: SharedText = element.required("name").into();
     let (mut columns, mut ids) = (Vec::new(), HashSet::new());
     for child in element.all("column") {
         let column = column(child, lists);
@@ -284,8 +290,8 @@ fn view(element: Element<'_>, lists: Lists) -> ColumnView {
     ColumnView { name, title, columns, is_default: element.flag("isDefault") }
 }
 
-fn column(element: Element<'_>, lists: Lists) -> Column {
-    let id: Text = element.required("id").into();
+fn column(element: ConfigElement<'_>, lists: ListKind) -> Column {
+    let id: SharedText = element.required("id").into();
     let path = element.required("path");
     let steps = steps(path, lists).unwrap_or_else(|fault| {
         element.fault(format!("the path of `{id}` is `{path}`, {fault}"));
@@ -333,9 +339,9 @@ const FIELDS: [&str; 18] = [
 ];
 
 /// Converts a path to the names in records, or returns a clause about its fault.
-fn steps(path: &str, lists: Lists) -> Result<Steps, String> {
+fn steps(path: &str, lists: ListKind) -> Result<Steps, String> {
     let (is_group, rest) = path.strip_prefix('/').map_or((false, path), |rest| (true, rest));
-    let mut steps: Steps = rest.split('/').map(Text::from).collect();
+    let mut steps: Steps = rest.split('/').map(SharedText::from).collect();
     if steps.iter().any(|step| step.is_empty()) || steps.len() > MOST_STEPS {
         return Err(format!("which is not 1 to {MOST_STEPS} names with `/` between them"));
     }
@@ -346,7 +352,7 @@ fn steps(path: &str, lists: Lists) -> Result<Steps, String> {
             return Err(format!("which begins with none of {}", names.join(", ")));
         };
         *first = (*group).into();
-    } else if lists != Lists::Message && !FIELDS.contains(&&**first) {
+    } else if lists != ListKind::Message && !FIELDS.contains(&&**first) {
         return Err(format!("which is no field of a record: {}", FIELDS.join(", ")));
     }
     Ok(steps)

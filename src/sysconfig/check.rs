@@ -4,26 +4,26 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::content::{Content, SiteContent};
-use super::fault::Fault;
-use super::files::{FILE_BYTES, FOLDER, Files, Read, Shelf, SourceFile, too_much};
-use super::references::Sources;
+use super::content::{CachedConfiguration, SiteContent};
+use super::fault::ConfigurationFault;
+use super::files::{FILE_BYTES, FOLDER, FileShelf, Files, ReadingOutcome, SourceFile, too_much};
+use super::references::ReferenceSources;
 use super::{Commands, Jobs, ObjectTypes, Workflows};
 
 /// The findings of a check.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct ConfigurationCheck {
     /// Faults, because of which the files would not be applied.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ConfigurationFault>,
     /// Unknown parts, which would be ignored.
-    pub unknown: Vec<Fault>,
+    pub unknown: Vec<ConfigurationFault>,
     /// The paths of the files that were read, without duplicates.
     pub files: Vec<String>,
 }
 
-impl Checked {
+impl ConfigurationCheck {
     /// Adds the files and findings of a reading.
-    pub fn note(&mut self, files: &Files, faults: Vec<Fault>, unknown: Vec<Fault>) {
+    pub fn note(&mut self, files: &Files, faults: Vec<ConfigurationFault>, unknown: Vec<ConfigurationFault>) {
         for path in files.iter().filter(|(_, file)| file.is_some()).map(|(path, _)| path) {
             if !self.files.contains(path) {
                 self.files.push(path.clone());
@@ -31,7 +31,7 @@ impl Checked {
         }
         for (list, more) in [(&mut self.faults, faults), (&mut self.unknown, unknown)] {
             // A file that several others include is parsed for each.
-            let new: Vec<Fault> = more.into_iter().filter(|fault| !list.contains(fault)).collect();
+            let new: Vec<ConfigurationFault> = more.into_iter().filter(|fault| !list.contains(fault)).collect();
             list.extend(new);
         }
     }
@@ -41,7 +41,7 @@ impl Checked {
 ///
 /// # Errors
 /// A file can't be read.
-pub fn check_folder(folder: &Path) -> io::Result<Checked> {
+pub fn check_folder(folder: &Path) -> io::Result<ConfigurationCheck> {
     let inner = folder.join(FOLDER.trim_start_matches('/'));
     let base = if inner.is_dir() { inner } else { folder.to_owned() };
     check_sources(&mut |path: &str| file_of(&base, path))
@@ -51,7 +51,7 @@ pub fn check_folder(folder: &Path) -> io::Result<Checked> {
 ///
 /// # Errors
 /// Errors of `read`.
-pub fn check_with<E>(read: &mut Bytes<'_, E>) -> Result<Checked, E> {
+pub fn check_with<E>(read: &mut FileBytesReader<'_, E>) -> Result<ConfigurationCheck, E> {
     check_sources(&mut |path: &str| {
         let bytes = read(path)?;
         Ok(bytes.map(|bytes| {
@@ -62,19 +62,19 @@ pub fn check_with<E>(read: &mut Bytes<'_, E>) -> Result<Checked, E> {
 }
 
 /// A function that returns a file's bytes by its path in the repository; `None` if there is none.
-pub type Bytes<'b, E> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, E> + 'b;
+pub type FileBytesReader<'b, E> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, E> + 'b;
 
 /// A function that returns a file by its path in the repository; `None` if there is none.
-type Source<'s, E> = dyn FnMut(&str) -> Result<Option<SourceFile>, E> + 's;
+type SourceFileReader<'s, E> = dyn FnMut(&str) -> Result<Option<SourceFile>, E> + 's;
 
-fn check_sources<E>(source: &mut Source<'_, E>) -> Result<Checked, E> {
-    let mut checked = Checked::default();
+fn check_sources<E>(source: &mut SourceFileReader<'_, E>) -> Result<ConfigurationCheck, E> {
+    let mut checked = ConfigurationCheck::default();
     let types = read::<ObjectTypes, E>(source, &mut checked)?;
     let workflows = read::<Workflows, E>(source, &mut checked)?;
     let commands = read::<Commands, E>(source, &mut checked)?;
     read::<Jobs, E>(source, &mut checked)?;
     let site = read::<SiteContent, E>(source, &mut checked)?;
-    let sources = Sources {
+    let sources = ReferenceSources {
         types: types.as_ref(),
         workflows: workflows.as_ref(),
         commands: commands.as_ref(),
@@ -86,26 +86,29 @@ fn check_sources<E>(source: &mut Source<'_, E>) -> Result<Checked, E> {
 
 /// Reads the files of one cache and notes their findings. Returns their content, unless a file is
 /// faulty or all are missing.
-fn read<T: Content, E>(source: &mut Source<'_, E>, checked: &mut Checked) -> Result<Option<T>, E> {
+fn read<T: CachedConfiguration, E>(
+    source: &mut SourceFileReader<'_, E>,
+    checked: &mut ConfigurationCheck,
+) -> Result<Option<T>, E> {
     let mut files = Files::new();
     loop {
-        let shelf = Shelf::of(&files);
+        let shelf = FileShelf::of(&files);
         match T::read(&shelf) {
-            Read::Done(parsed) => {
+            ReadingOutcome::Done(parsed) => {
                 checked.note(&files, Vec::new(), parsed.unknown);
                 return Ok(files.values().any(Option::is_some).then_some(parsed.value));
             }
-            Read::Faulty { faults, unknown } => {
+            ReadingOutcome::Faulty { faults, unknown } => {
                 checked.note(&files, faults, unknown);
                 return Ok(None);
             }
-            Read::Needs(_) => {}
+            ReadingOutcome::Needs(_) => {}
         }
         let needed = shelf.needed();
         let mut left = needed.len();
         for path in needed {
             if let Some(why) = too_much(&files, left) {
-                checked.note(&files, vec![Fault::of_file(FOLDER, why)], Vec::new());
+                checked.note(&files, vec![ConfigurationFault::of_file(FOLDER, why)], Vec::new());
                 return Ok(None);
             }
             let file = source(&path)?;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
-use super::document::{ConfigFile, Element, Once};
+use super::document::{ConfigElement, ConfigFile, UniqueNames};
 use super::object_types::ObjectTypes;
 use super::vocabulary;
 use crate::auth::Privilege;
@@ -15,25 +15,25 @@ use crate::auth::Privilege;
 /// An action that clients offer for an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Command {
+pub struct ClientCommand {
     /// Name, by which jobs refer to the command.
-    pub name: Text,
+    pub name: SharedText,
     /// Label for users.
-    pub label: Text,
+    pub label: SharedText,
     /// Menu of the command.
-    pub group: Option<Text>,
+    pub group: Option<SharedText>,
     /// Keyboard shortcut.
-    pub shortcut: Option<Text>,
+    pub shortcut: Option<SharedText>,
     /// Privilege that a user needs on the object.
-    pub privilege: Option<Text>,
+    pub privilege: Option<SharedText>,
     /// Whether the client asks for confirmation.
     pub confirm: bool,
     /// Object types that the command is for; all types if empty.
-    pub applies_to: Vec<Text>,
+    pub applies_to: Vec<SharedText>,
     /// Status that the command sets.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
     /// Parameters with their values.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<CommandParameter>,
     /// Call that carries out a command that sets a status; null for other commands.
     pub request: Option<CommandRequest>,
 }
@@ -53,43 +53,43 @@ pub struct CommandRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StatusBody {
     /// Name of the status.
-    pub status: Text,
+    pub status: SharedText,
 }
 
 impl CommandRequest {
     /// Returns the call that gives an object this status.
-    fn set(status: Text) -> CommandRequest {
+    fn set(status: SharedText) -> CommandRequest {
         CommandRequest { method: "POST", path: "/v3/object/{source}/status", body: StatusBody { status } }
     }
 }
 
 /// A parameter of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Parameter {
+pub struct CommandParameter {
     /// Name of the parameter.
-    pub name: Text,
+    pub name: SharedText,
     /// Value of the parameter.
-    pub value: Text,
+    pub value: SharedText,
 }
 
 /// A command that clients run on a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Job {
+pub struct ScheduledCommand {
     /// Name of the job.
-    pub name: Text,
+    pub name: SharedText,
     /// Label for users.
-    pub label: Text,
+    pub label: SharedText,
     /// Purpose of the job.
-    pub description: Option<Text>,
+    pub description: Option<SharedText>,
     /// Name of the command.
-    pub command: Text,
+    pub command: SharedText,
     /// Schedule as in cron: minute, hour, day of the month, month and day of the week.
-    pub schedule: Text,
+    pub schedule: SharedText,
     /// Whether the job is enabled.
     pub enabled: bool,
     /// Parameters for the command.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<CommandParameter>,
     /// Selections of objects to run the command on.
     pub select: Vec<Select>,
 }
@@ -99,42 +99,43 @@ pub struct Job {
 #[serde(rename_all = "camelCase")]
 pub struct Select {
     /// Object type.
-    pub r#type: Option<Text>,
+    pub r#type: Option<SharedText>,
     /// Workflow status.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
     /// Folder in or below which the objects are.
-    pub folder: Option<Text>,
+    pub folder: Option<SharedText>,
     /// Days since their last change.
     pub unchanged_days: Option<u32>,
 }
 
 /// All commands, in the order of their file.
 #[derive(Debug, Clone, Default)]
-pub struct Commands(pub Vec<Command>);
+pub struct Commands(pub Vec<ClientCommand>);
 
 impl Commands {
     /// Returns the privileges, each of which allows setting this status on an object of this type.
     /// They are those of the commands that set it. `write` stands in for a command without a
     /// privilege, and for a missing command.
     pub fn privileges_for(&self, types: &ObjectTypes, type_name: &str, status: &str) -> BTreeSet<Privilege> {
-        let is_of = |name: &Text| **name == *type_name || types.get(name).is_some_and(|of| *of.name == *type_name);
-        let fits = |command: &&Command| {
+        let is_of =
+            |name: &SharedText| **name == *type_name || types.get(name).is_some_and(|of| *of.name == *type_name);
+        let fits = |command: &&ClientCommand| {
             let applies = command.applies_to.is_empty() || command.applies_to.iter().any(is_of);
             applies && command.status.as_deref() == Some(status)
         };
-        let found: BTreeSet<Privilege> = self.0.iter().filter(fits).map(Command::needed).collect();
+        let found: BTreeSet<Privilege> = self.0.iter().filter(fits).map(ClientCommand::needed).collect();
         if found.is_empty() { BTreeSet::from([Privilege::Write]) } else { found }
     }
 
     /// Returns the privileges that changes of status may require: `write`, and those of commands
     /// that set a status.
     pub fn privileges_of_statuses(&self) -> BTreeSet<Privilege> {
-        let named = self.0.iter().filter(|command| command.status.is_some()).map(Command::needed);
+        let named = self.0.iter().filter(|command| command.status.is_some()).map(ClientCommand::needed);
         named.chain([Privilege::Write]).collect()
     }
 }
 
-impl Command {
+impl ClientCommand {
     fn needed(&self) -> Privilege {
         let named = |known: &Privilege| self.privilege.as_deref() == Some(known.name());
         Privilege::ALL.into_iter().find(named).unwrap_or(Privilege::Write)
@@ -143,19 +144,19 @@ impl Command {
 
 /// All jobs, in the order of their file.
 #[derive(Debug, Clone, Default)]
-pub struct Jobs(pub Vec<Job>);
+pub struct Jobs(pub Vec<ScheduledCommand>);
 
 impl ConfigFile for Commands {
-    const ROOT: &'static vocabulary::Element = &vocabulary::COMMANDS;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::COMMANDS;
 
-    fn read(root: Element<'_>) -> Commands {
-        let mut names = Once::default();
-        let command = |element: Element<'_>| {
+    fn read(root: ConfigElement<'_>) -> Commands {
+        let mut names = UniqueNames::default();
+        let command = |element: ConfigElement<'_>| {
             let name = element.required("name");
             names.check(element, "command", name);
-            let text = |attribute: &str| element.attribute(attribute).map(Text::from);
-            let status: Option<Text> = element.all("set").map(|set| set.required("status").into()).next();
-            Command {
+            let text = |attribute: &str| element.attribute(attribute).map(SharedText::from);
+            let status: Option<SharedText> = element.all("set").map(|set| set.required("status").into()).next();
+            ClientCommand {
                 name: name.into(),
                 label: element.attribute("label").unwrap_or(name).into(),
                 group: text("group"),
@@ -173,18 +174,18 @@ impl ConfigFile for Commands {
 }
 
 impl ConfigFile for Jobs {
-    const ROOT: &'static vocabulary::Element = &vocabulary::JOBS;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::JOBS;
 
-    fn read(root: Element<'_>) -> Jobs {
-        let mut names = Once::default();
-        let job = |element: Element<'_>| {
+    fn read(root: ConfigElement<'_>) -> Jobs {
+        let mut names = UniqueNames::default();
+        let job = |element: ConfigElement<'_>| {
             let (name, schedule) = (element.required("name"), element.required("schedule"));
             names.check(element, "job", name);
             if !is_schedule(schedule) {
                 let wanted = "minute, hour, day of the month, month and day of the week";
                 element.fault(format!("`schedule` of `{name}` must be {wanted}, as in cron, but is `{schedule}`"));
             }
-            Job {
+            ScheduledCommand {
                 name: name.into(),
                 label: element.attribute("label").unwrap_or(name).into(),
                 description: element.all("description").map(|description| description.text().into()).next(),
@@ -199,13 +200,14 @@ impl ConfigFile for Jobs {
     }
 }
 
-fn parameters(element: Element<'_>) -> Vec<Parameter> {
-    let parameter = |found: Element<'_>| Parameter { name: found.required("name").into(), value: found.text().into() };
+fn parameters(element: ConfigElement<'_>) -> Vec<CommandParameter> {
+    let parameter =
+        |found: ConfigElement<'_>| CommandParameter { name: found.required("name").into(), value: found.text().into() };
     element.all("parameter").map(parameter).collect()
 }
 
-fn select(element: Element<'_>) -> Select {
-    let text = |attribute: &str| element.attribute(attribute).map(Text::from);
+fn select(element: ConfigElement<'_>) -> Select {
+    let text = |attribute: &str| element.attribute(attribute).map(SharedText::from);
     Select {
         r#type: text("type"),
         status: text("status"),

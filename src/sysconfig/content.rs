@@ -6,41 +6,43 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_xml::{Declarations, Limits, declarations};
 
 use super::catalogs::Catalogs;
 use super::commands::{Commands, Jobs};
-use super::document::{ConfigFile, Parsed, Reading, read_on};
-use super::fault::{Fault, MOST_FAULTS};
-use super::files::{Asked, FILE_BYTES, FOLDER, MOST_BYTES, Read, Shelf, SourceFile, is_configuration, limits};
-use super::metadata::{DefinitionFile, MetadataDefinition, Tree as Values};
+use super::document::{ConfigFile, FileReading, ParsedFile, read_on};
+use super::fault::{ConfigurationFault, MOST_FAULTS};
+use super::files::{
+    FILE_BYTES, FOLDER, FileLookup, FileShelf, MOST_BYTES, ReadingOutcome, SourceFile, is_configuration, limits,
+};
+use super::metadata::{DefinitionFile, MetadataDefinition, TreeSource};
 use super::object_types::ObjectTypes;
 use super::pages::{Collages, ContentItems, Indexes, PageAccessories, ShapeTemplates};
 use super::site::Site;
-use super::trees::{Tree, TreeList, WebConfiguration};
-use super::validation::{Finding, TreeValues};
+use super::trees::{TreeList, ValueTree, WebConfiguration};
+use super::validation::{AttributeFinding, TreeValues};
 use super::vocabulary;
-use super::whole::{Whole, fault_of, whole};
+use super::whole::{WholeFile, fault_of, whole};
 use super::workflows::Workflows;
 
 /// The content of one cache.
-pub trait Content: Default + Send + Sync + 'static {
+pub trait CachedConfiguration: Default + Send + Sync + 'static {
     /// Name of the cache.
     const NAME: &'static str;
 
     /// Parses the content from files. Called again with more files while it needs any.
-    fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>>;
+    fn read(shelf: &FileShelf<'_>) -> ReadingOutcome<ParsedFile<Self>>;
 }
 
 /// Implements the content of caches that are read from one file.
 macro_rules! of_one_file {
     ($($content:ty, $name:literal, $path:literal;)+) => { $(
-        impl Content for $content {
+        impl CachedConfiguration for $content {
             const NAME: &'static str = $name;
 
-            fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>> {
-                let mut gather = Gather::new(shelf);
+            fn read(shelf: &FileShelf<'_>) -> ReadingOutcome<ParsedFile<Self>> {
+                let mut gather = ConfigReading::new(shelf);
                 let value = gather.file(<$content>::PATH).unwrap_or_default();
                 gather.end(value)
             }
@@ -84,15 +86,15 @@ pub struct SiteContent {
     /// The indexes.
     pub indexes: Arc<Indexes>,
     /// Page accessories, by the path of their file.
-    pub page_accessories: BTreeMap<Text, Arc<PageAccessories>>,
+    pub page_accessories: BTreeMap<SharedText, Arc<PageAccessories>>,
     /// Shape templates, by the path of their file.
-    pub shape_templates: BTreeMap<Text, Arc<ShapeTemplates>>,
+    pub shape_templates: BTreeMap<SharedText, Arc<ShapeTemplates>>,
     /// Metadata definitions, in the order of the site configuration.
     pub definitions: Vec<Arc<MetadataDefinition>>,
     /// Tree lists of the metadata definitions, by path.
-    pub trees: BTreeMap<Text, Arc<Tree>>,
+    pub trees: BTreeMap<SharedText, Arc<ValueTree>>,
     /// The tree lists in which attribute values are looked up, by path.
-    values: BTreeMap<Text, TreeValues>,
+    values: BTreeMap<SharedText, TreeValues>,
     /// The bytes of all files that were parsed. The size of any reply with their content grows with
     /// it.
     pub bytes: usize,
@@ -114,7 +116,7 @@ impl SiteContent {
     }
 
     /// Returns the violations of a definition by some attributes.
-    pub fn findings(&self, definition: &MetadataDefinition, xml: &str, limits: &Limits) -> Vec<Finding> {
+    pub fn findings(&self, definition: &MetadataDefinition, xml: &str, limits: &Limits) -> Vec<AttributeFinding> {
         definition.model.check(xml, &self.values, limits)
     }
 
@@ -132,11 +134,11 @@ impl SiteContent {
     }
 }
 
-impl Content for SiteContent {
+impl CachedConfiguration for SiteContent {
     const NAME: &'static str = "site";
 
-    fn read(shelf: &Shelf<'_>) -> Read<Parsed<Self>> {
-        let mut gather = Gather::new(shelf);
+    fn read(shelf: &FileShelf<'_>) -> ReadingOutcome<ParsedFile<Self>> {
+        let mut gather = ConfigReading::new(shelf);
         let mut content = SiteContent::default();
         if let Some((site, whole)) = gather.file_and_text::<Site>(SITE_PATH) {
             content.site = Arc::new(site);
@@ -166,7 +168,7 @@ impl Content for SiteContent {
             let Some(file) = gather.named::<DefinitionFile>(path) else { continue };
             let Some(definition) = gather.definition(path, file) else { continue };
             for (_, element) in &definition.elements.0 {
-                if let Some(Values::File(path)) = element.tree()
+                if let Some(TreeSource::File(path)) = element.tree()
                     && let Some(tree) = gather.tree(&path)
                 {
                     content.trees.insert(path, Arc::new(tree));
@@ -187,9 +189,9 @@ impl Content for SiteContent {
 }
 
 /// Adds faults, up to the number that is reported.
-fn note(faults: &mut Vec<Fault>, more: Vec<Fault>) {
+fn note(faults: &mut Vec<ConfigurationFault>, more: Vec<ConfigurationFault>) {
     let room = MOST_FAULTS.saturating_sub(faults.len());
-    faults.extend(more.into_iter().take(room).map(Fault::cut));
+    faults.extend(more.into_iter().take(room).map(ConfigurationFault::cut));
 }
 
 /// The largest number of elements in all metadata definitions. Each takes some hundred bytes, and a
@@ -197,8 +199,8 @@ fn note(faults: &mut Vec<Fault>, more: Vec<Fault>) {
 const MOST_ELEMENTS: usize = 50_000;
 
 /// A reading of several files, which collects the faults of all of them.
-struct Gather<'s, 'f> {
-    shelf: &'s Shelf<'f>,
+struct ConfigReading<'s, 'f> {
+    shelf: &'s FileShelf<'f>,
     lacks: bool,
     /// The bytes that were parsed. A file that others include, or that several name, counts each
     /// time.
@@ -206,14 +208,14 @@ struct Gather<'s, 'f> {
     /// The number of elements of metadata definitions.
     elements: usize,
     /// The files that were named by others, with their required root elements.
-    named: HashSet<(Text, &'static str)>,
-    faults: Vec<Fault>,
-    unknown: Vec<Fault>,
+    named: HashSet<(SharedText, &'static str)>,
+    faults: Vec<ConfigurationFault>,
+    unknown: Vec<ConfigurationFault>,
 }
 
-impl<'s, 'f> Gather<'s, 'f> {
-    fn new(shelf: &'s Shelf<'f>) -> Gather<'s, 'f> {
-        Gather {
+impl<'s, 'f> ConfigReading<'s, 'f> {
+    fn new(shelf: &'s FileShelf<'f>) -> ConfigReading<'s, 'f> {
+        ConfigReading {
             shelf,
             lacks: false,
             bytes: 0,
@@ -229,18 +231,18 @@ impl<'s, 'f> Gather<'s, 'f> {
         self.file_and_text(path).map(|(value, _)| value)
     }
 
-    fn file_and_text<T: ConfigFile>(&mut self, path: &str) -> Option<(T, Whole)> {
+    fn file_and_text<T: ConfigFile>(&mut self, path: &str) -> Option<(T, WholeFile)> {
         // Further faults would not be reported, so the search for them ends.
         if self.faults.len() >= MOST_FAULTS {
             return None;
         }
         let whole = match whole(path, self.shelf) {
-            Read::Done(found) => found?,
-            Read::Needs(_) => {
+            ReadingOutcome::Done(found) => found?,
+            ReadingOutcome::Needs(_) => {
                 self.lacks = true;
                 return None;
             }
-            Read::Faulty { faults, .. } => {
+            ReadingOutcome::Faulty { faults, .. } => {
                 note(&mut self.faults, faults);
                 return None;
             }
@@ -248,7 +250,7 @@ impl<'s, 'f> Gather<'s, 'f> {
         if !self.may_read(path, whole.text.len()) {
             return None;
         }
-        let Reading { value, faults, unknown } = read_on(&whole);
+        let FileReading { value, faults, unknown } = read_on(&whole);
         note(&mut self.faults, faults);
         note(&mut self.unknown, unknown);
         value.map(|value| (value, whole))
@@ -263,14 +265,14 @@ impl<'s, 'f> Gather<'s, 'f> {
             let fault = format!(
                 "files of more than {MOST_BYTES} bytes are read, each as often as others name it or take it in"
             );
-            note(&mut self.faults, vec![Fault::of_file(path, fault)]);
+            note(&mut self.faults, vec![ConfigurationFault::of_file(path, fault)]);
         }
         may
     }
 
     /// Reads a file that another one names, and that must exist. Returns `None` for one that was
     /// read before.
-    fn named<T: ConfigFile>(&mut self, path: &Text) -> Option<T> {
+    fn named<T: ConfigFile>(&mut self, path: &SharedText) -> Option<T> {
         // A fault of the element without the name was noted already.
         if path.is_empty() {
             return None;
@@ -283,26 +285,29 @@ impl<'s, 'f> Gather<'s, 'f> {
         if found.is_none() && self.lacks == lacked && self.faults.len() == faults {
             note(
                 &mut self.faults,
-                vec![Fault::of_file(path, "the site configuration names this file, and it is not there")],
+                vec![ConfigurationFault::of_file(path, "the site configuration names this file, and it is not there")],
             );
         }
         found
     }
 
     /// Refuses files outside of the configuration folder.
-    fn may_be_read(&mut self, path: &Text) -> bool {
+    fn may_be_read(&mut self, path: &SharedText) -> bool {
         let may = is_configuration(path);
         if !may {
             note(
                 &mut self.faults,
-                vec![Fault::of_file(path, format!("it is named and is not read: it does not lie in {FOLDER}"))],
+                vec![ConfigurationFault::of_file(
+                    path,
+                    format!("it is named and is not read: it does not lie in {FOLDER}"),
+                )],
             );
         }
         may
     }
 
     /// Completes a definition with its DTD, which must exist if the definition names one.
-    fn definition(&mut self, path: &Text, file: DefinitionFile) -> Option<MetadataDefinition> {
+    fn definition(&mut self, path: &SharedText, file: DefinitionFile) -> Option<MetadataDefinition> {
         let declared = match file.dtd() {
             None => None,
             Some(dtd) => Some(self.dtd(dtd)?),
@@ -310,19 +315,21 @@ impl<'s, 'f> Gather<'s, 'f> {
         self.elements += declared.as_ref().map_or(0, |declared| declared.elements.len());
         if self.elements > MOST_ELEMENTS {
             let fault = format!("metadata definitions have more than {MOST_ELEMENTS} elements");
-            note(&mut self.faults, vec![Fault::of_file(path, fault)]);
+            note(&mut self.faults, vec![ConfigurationFault::of_file(path, fault)]);
             return None;
         }
         let faults = &mut self.faults;
-        Some(file.complete(declared.as_ref(), &mut |fault| note(faults, vec![Fault::of_file(path, fault)])))
+        Some(
+            file.complete(declared.as_ref(), &mut |fault| note(faults, vec![ConfigurationFault::of_file(path, fault)])),
+        )
     }
 
-    fn dtd(&mut self, path: &Text) -> Option<Declarations> {
+    fn dtd(&mut self, path: &SharedText) -> Option<Declarations> {
         let file = self.must_be(path)?;
         let text = match &file.text {
             Ok(text) => text.clone(),
             Err(why) => {
-                note(&mut self.faults, vec![Fault::of_file(path, why.clone())]);
+                note(&mut self.faults, vec![ConfigurationFault::of_file(path, why.clone())]);
                 return None;
             }
         };
@@ -340,7 +347,7 @@ impl<'s, 'f> Gather<'s, 'f> {
 
     /// Reads a tree list that a definition names, in either of its two formats. Returns `None` for
     /// one that was read before.
-    fn tree(&mut self, path: &Text) -> Option<Tree> {
+    fn tree(&mut self, path: &SharedText) -> Option<ValueTree> {
         let is_known = |root: &'static str| self.named.contains(&(path.clone(), root));
         if is_known(TreeList::ROOT.name) || is_known(WebConfiguration::ROOT.name) {
             return None;
@@ -348,7 +355,7 @@ impl<'s, 'f> Gather<'s, 'f> {
         let file = self.must_be(path)?;
         // A file that is no XML is reported when it is parsed.
         let of_web = file.text.as_deref().is_ok_and(|text| {
-            Whole::of_text(path, text).root().is_ok_and(|root| root == vocabulary::WEB_CONFIGURATION.name)
+            WholeFile::of_text(path, text).root().is_ok_and(|root| root == vocabulary::WEB_CONFIGURATION.name)
         });
         if of_web {
             self.named::<WebConfiguration>(path).map(|file| file.0)
@@ -358,35 +365,38 @@ impl<'s, 'f> Gather<'s, 'f> {
     }
 
     /// Returns the source of a file that another one names, and that must exist.
-    fn must_be(&mut self, path: &Text) -> Option<&'f Arc<SourceFile>> {
+    fn must_be(&mut self, path: &SharedText) -> Option<&'f Arc<SourceFile>> {
         if !self.may_be_read(path) {
             return None;
         }
         match self.shelf.ask(path) {
-            Asked::Here(file) => Some(file),
-            Asked::Unknown => {
+            FileLookup::Here(file) => Some(file),
+            FileLookup::Unknown => {
                 self.lacks = true;
                 None
             }
-            Asked::Missing => {
+            FileLookup::Missing => {
                 note(
                     &mut self.faults,
-                    vec![Fault::of_file(path, "a metadata definition names this file, and it is not there")],
+                    vec![ConfigurationFault::of_file(
+                        path,
+                        "a metadata definition names this file, and it is not there",
+                    )],
                 );
                 None
             }
         }
     }
 
-    fn end<T>(self, value: T) -> Read<Parsed<T>> {
+    fn end<T>(self, value: T) -> ReadingOutcome<ParsedFile<T>> {
         if self.lacks {
             // The faults are reported when all files are there, so that they are complete.
-            return Read::Needs(BTreeSet::new());
+            return ReadingOutcome::Needs(BTreeSet::new());
         }
         if self.faults.is_empty() {
-            Read::Done(Parsed { value, unknown: self.unknown })
+            ReadingOutcome::Done(ParsedFile { value, unknown: self.unknown })
         } else {
-            Read::Faulty { faults: self.faults, unknown: self.unknown }
+            ReadingOutcome::Faulty { faults: self.faults, unknown: self.unknown }
         }
     }
 }

@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use roxmltree::{Node, NodeId, ParsingOptions};
 use stet_xml::Location;
 
-use super::fault::{Fault, MOST_FAULTS};
+use super::fault::{ConfigurationFault, MOST_FAULTS};
 use super::files::{WHOLE_BYTES, limits};
-use super::vocabulary::{self, Kind, Times};
-use super::whole::{Whole, clause};
+use super::vocabulary::{self, ChildOccurrence, ValueKind};
+use super::whole::{WholeFile, clause};
 
 /// The largest size of an attribute, and of a text that is a name or a path, in bytes: faults quote
 /// them.
@@ -23,68 +23,68 @@ const MOST_NODES: u32 = 1 << 18;
 /// A value that is parsed from one configuration file.
 pub trait ConfigFile: Sized {
     /// The vocabulary of the root element.
-    const ROOT: &'static vocabulary::Element;
+    const ROOT: &'static vocabulary::VocabularyElement;
 
-    /// Reads a root element. Faults beyond the vocabulary are noted by [`Element::fault`]. If the
+    /// Reads a root element. Faults beyond the vocabulary are noted by [`ConfigElement::fault`]. If the
     /// file violates the vocabulary, the value only serves to find further faults, so any value
     /// will do, but a panic will not.
-    fn read(root: Element<'_>) -> Self;
+    fn read(root: ConfigElement<'_>) -> Self;
 }
 
 /// A parsed file, with its unknown parts.
 #[derive(Debug)]
-pub struct Parsed<T> {
+pub struct ParsedFile<T> {
     /// The value of the file.
     pub value: T,
     /// Elements and attributes that are not in the vocabulary and were ignored: mistakes, or
     /// additions of another version of stet.
-    pub unknown: Vec<Fault>,
+    pub unknown: Vec<ConfigurationFault>,
 }
 
 /// The result of parsing a file as far as possible, with all faults.
 #[derive(Debug)]
-pub struct Reading<T> {
+pub struct FileReading<T> {
     /// The value of the file; `None` if it is no document of its kind. With faults, it only serves
     /// to find further files.
     pub value: Option<T>,
     /// All faults of the file.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ConfigurationFault>,
     /// Unknown parts of the file.
-    pub unknown: Vec<Fault>,
+    pub unknown: Vec<ConfigurationFault>,
 }
 
 /// Parses a file.
 ///
 /// # Errors
 /// All faults, up to the number that is reported.
-pub fn parse<T: ConfigFile>(whole: &Whole) -> Result<Parsed<T>, Vec<Fault>> {
+pub fn parse<T: ConfigFile>(whole: &WholeFile) -> Result<ParsedFile<T>, Vec<ConfigurationFault>> {
     match read_on(whole) {
-        Reading { value: Some(value), faults, unknown } if faults.is_empty() => Ok(Parsed { value, unknown }),
-        Reading { faults, .. } => Err(faults),
+        FileReading { value: Some(value), faults, unknown } if faults.is_empty() => Ok(ParsedFile { value, unknown }),
+        FileReading { faults, .. } => Err(faults),
     }
 }
 
 /// Parses a file to its end, so that one reading reports all its faults.
-pub fn read_on<T: ConfigFile>(whole: &Whole) -> Reading<T> {
+pub fn read_on<T: ConfigFile>(whole: &WholeFile) -> FileReading<T> {
     let document = match Document::of(whole, T::ROOT) {
         Ok(document) => document,
-        Err(fault) => return Reading { value: None, faults: vec![fault], unknown: Vec::new() },
+        Err(fault) => return FileReading { value: None, faults: vec![fault], unknown: Vec::new() },
     };
     let root = document.root();
     check(root, T::ROOT);
     document.reading.set(true);
     let value = T::read(root);
     let Document { faults, unknown, .. } = document;
-    Reading { value: Some(value), faults: faults.into_inner(), unknown: unknown.into_inner() }
+    FileReading { value: Some(value), faults: faults.into_inner(), unknown: unknown.into_inner() }
 }
 
 /// An XML document, with its faults.
 #[derive(Debug)]
 struct Document<'a> {
     tree: roxmltree::Document<'a>,
-    whole: &'a Whole,
-    faults: RefCell<Vec<Fault>>,
-    unknown: RefCell<Vec<Fault>>,
+    whole: &'a WholeFile,
+    faults: RefCell<Vec<ConfigurationFault>>,
+    unknown: RefCell<Vec<ConfigurationFault>>,
     /// The elements for which the vocabulary check noted faults. Further faults of them would only
     /// be consequences.
     faulty: RefCell<HashSet<NodeId>>,
@@ -94,14 +94,14 @@ struct Document<'a> {
 
 /// An element of a document.
 #[derive(Debug, Clone, Copy)]
-pub struct Element<'d> {
+pub struct ConfigElement<'d> {
     node: Node<'d, 'd>,
     document: &'d Document<'d>,
 }
 
 impl<'a> Document<'a> {
     /// Parses a document whose root must be the given element.
-    fn of(whole: &'a Whole, root: &vocabulary::Element) -> Result<Document<'a>, Fault> {
+    fn of(whole: &'a WholeFile, root: &vocabulary::VocabularyElement) -> Result<Document<'a>, ConfigurationFault> {
         let text = whole.text.as_str();
         // A byte order mark counts in the positions of faults, like any part of the text.
         stet_xml::check(text, &limits(WHOLE_BYTES)).map_err(|error| {
@@ -114,7 +114,8 @@ impl<'a> Document<'a> {
         // A DOCTYPE is allowed. Its declarations have no effect, because every reference to an
         // entity was refused above.
         let options = ParsingOptions { allow_dtd: true, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
-        let tree = roxmltree::Document::parse_with_options(text, options).map_err(|error| unread(whole, &error))?;
+        let tree =
+            roxmltree::Document::parse_with_options(text, options).map_err(|error| parser_fault(whole, &error))?;
         let document = Document {
             tree,
             whole,
@@ -131,12 +132,12 @@ impl<'a> Document<'a> {
         Err(whole.fault(found.range().start, format!("the root element is `{name}` where `{}` is expected", root.name)))
     }
 
-    fn root(&self) -> Element<'_> {
-        Element { node: self.tree.root_element(), document: self }
+    fn root(&self) -> ConfigElement<'_> {
+        ConfigElement { node: self.tree.root_element(), document: self }
     }
 }
 
-impl<'d> Element<'d> {
+impl<'d> ConfigElement<'d> {
     /// Returns the name without its namespace prefix.
     pub fn name(self) -> &'d str {
         self.node.tag_name().name()
@@ -170,19 +171,19 @@ impl<'d> Element<'d> {
     }
 
     /// Returns the children in the element's own namespace. Others are ignored.
-    fn children(self) -> impl Iterator<Item = Element<'d>> {
+    fn children(self) -> impl Iterator<Item = ConfigElement<'d>> {
         let namespace = self.node.tag_name().namespace();
         let own = move |child: &Node<'d, 'd>| child.is_element() && child.tag_name().namespace() == namespace;
-        self.node.children().filter(own).map(move |node| Element { node, document: self.document })
+        self.node.children().filter(own).map(move |node| ConfigElement { node, document: self.document })
     }
 
     /// Returns the children of this name.
-    pub fn all(self, name: &str) -> impl Iterator<Item = Element<'d>> {
+    pub fn all(self, name: &str) -> impl Iterator<Item = ConfigElement<'d>> {
         self.children().filter(move |child| child.name() == name)
     }
 
     /// Returns the children called `name` of all children called `list`.
-    pub fn all_in(self, list: &str, name: &str) -> impl Iterator<Item = Element<'d>> {
+    pub fn all_in(self, list: &str, name: &str) -> impl Iterator<Item = ConfigElement<'d>> {
         self.all(list).flat_map(move |list| list.all(name))
     }
 
@@ -203,7 +204,7 @@ impl<'d> Element<'d> {
 
     /// Faults beyond the reported number are not located, because that takes time in proportion to
     /// the text.
-    fn note(self, faults: &RefCell<Vec<Fault>>, fault: impl Into<String>) {
+    fn note(self, faults: &RefCell<Vec<ConfigurationFault>>, fault: impl Into<String>) {
         let mut faults = faults.borrow_mut();
         if faults.len() < MOST_FAULTS {
             faults.push(self.document.whole.fault(self.node.range().start, fault));
@@ -213,11 +214,11 @@ impl<'d> Element<'d> {
 
 /// A set of names that must be unique.
 #[derive(Debug, Default)]
-pub struct Once(HashSet<String>);
+pub struct UniqueNames(HashSet<String>);
 
-impl Once {
+impl UniqueNames {
     /// Adds a name. A duplicate is a fault of its element.
-    pub fn check(&mut self, element: Element<'_>, kind: &str, name: &str) {
+    pub fn check(&mut self, element: ConfigElement<'_>, kind: &str, name: &str) {
         if !self.0.insert(name.to_owned()) {
             element.fault(format!("the {kind} `{name}` is there a second time"));
         }
@@ -226,7 +227,7 @@ impl Once {
 
 /// Checks an element and its descendants against the vocabulary. The recursion is bounded, because
 /// the depth of documents is.
-fn check(element: Element<'_>, known: &vocabulary::Element) {
+fn check(element: ConfigElement<'_>, known: &vocabulary::VocabularyElement) {
     let name = known.name;
     for attribute in known.attributes {
         let value = element.node.attribute(attribute.name).map(str::trim);
@@ -254,7 +255,7 @@ fn check(element: Element<'_>, known: &vocabulary::Element) {
     match known.text {
         Some(kind) => {
             let text = element.text();
-            if kind != Kind::Text && text.len() > MOST_VALUE_BYTES {
+            if kind != ValueKind::Text && text.len() > MOST_VALUE_BYTES {
                 element.fault(format!("the text of `{name}` is longer than {MOST_VALUE_BYTES} bytes"));
             } else if !kind.takes(&text) {
                 element.fault(format!("the text of `{name}` must be {}, but is `{text}`", kind.wanted()));
@@ -267,7 +268,7 @@ fn check(element: Element<'_>, known: &vocabulary::Element) {
     for child in element.children() {
         match known.children.iter().find(|known| known.element.name == child.name()) {
             Some(known) => {
-                if !seen.insert(known.element.name) && known.times == Times::AtMostOnce {
+                if !seen.insert(known.element.name) && known.times == ChildOccurrence::AtMostOnce {
                     child.fault(format!("`{name}` has a second `{}`", child.name()));
                 }
                 check(child, known.element);
@@ -275,7 +276,7 @@ fn check(element: Element<'_>, known: &vocabulary::Element) {
             None => child.pass_over(format!("`{name}` has an element `{}`, which is not known", child.name())),
         }
     }
-    for child in known.children.iter().filter(|child| child.times == Times::AtLeastOnce) {
+    for child in known.children.iter().filter(|child| child.times == ChildOccurrence::AtLeastOnce) {
         if !seen.contains(child.element.name) {
             element.fault(format!("`{name}` has no `{}`", child.element.name));
         }
@@ -284,7 +285,7 @@ fn check(element: Element<'_>, known: &vocabulary::Element) {
 
 /// Returns the fault for a document that [`stet_xml::check`] accepts and the parser does not: one
 /// with undeclared namespaces, or too many nodes.
-fn unread(whole: &Whole, error: &roxmltree::Error) -> Fault {
+fn parser_fault(whole: &WholeFile, error: &roxmltree::Error) -> ConfigurationFault {
     let (place, sentence) = (error.pos(), error.to_string());
     let fault = sentence.strip_suffix(&format!(" at {place}")).unwrap_or(&sentence);
     // The parser counts lines and characters of the text with its includes.

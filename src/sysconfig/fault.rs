@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stet_actors::error::shortened;
+use stet_actors::error::shorten_text;
 
 /// The largest number of faults that one reading reports, even for a file full of faults.
 pub const MOST_FAULTS: usize = 100;
@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 1024;
 
 /// A fault at one place of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ConfigurationFault {
     /// Path of the file, in the repository.
     pub path: String,
     /// Line, counted from 1; 0 if the fault concerns the whole file.
@@ -23,21 +23,21 @@ pub struct Fault {
     pub fault: String,
 }
 
-impl Fault {
+impl ConfigurationFault {
     /// Shortens the fault to the size that is reported.
-    pub(super) fn cut(mut self) -> Fault {
-        self.path = shortened(self.path, MOST_BYTES);
-        self.fault = shortened(self.fault, MOST_BYTES);
+    pub(super) fn cut(mut self) -> ConfigurationFault {
+        self.path = shorten_text(self.path, MOST_BYTES);
+        self.fault = shorten_text(self.fault, MOST_BYTES);
         self
     }
 
     /// Returns a fault that concerns a whole file.
-    pub fn of_file(path: &str, fault: impl Into<String>) -> Fault {
-        Fault { path: path.to_owned(), line: 0, column: 0, fault: fault.into() }
+    pub fn of_file(path: &str, fault: impl Into<String>) -> ConfigurationFault {
+        ConfigurationFault { path: path.to_owned(), line: 0, column: 0, fault: fault.into() }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ConfigurationFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(f, "{}: {}", self.path, self.fault),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use stet_actors::id::Loid;
 use stet_xml::Limits;
 
-use super::fault::Fault;
+use super::fault::ConfigurationFault;
 
 /// The folder that contains all configuration.
 pub const FOLDER: &str = "/SysConfig";
@@ -39,12 +39,12 @@ pub struct SourceFile {
     /// Text of the file, or a clause about why it has none.
     pub text: Result<Arc<str>, String>,
     /// Object and content of the file; `None` if the file is not from an object.
-    pub state: Option<State>,
+    pub state: Option<ContentState>,
 }
 
 /// A state of an object's content, which changes with the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct State {
+pub struct ContentState {
     /// The object.
     pub object: Loid,
     /// SHA-256 of the content.
@@ -66,14 +66,14 @@ pub fn too_much(files: &Files, more: usize) -> Option<String> {
 
 /// The files that a reading has, and the paths that it lacks.
 #[derive(Debug)]
-pub struct Shelf<'f> {
+pub struct FileShelf<'f> {
     files: &'f Files,
     needed: RefCell<BTreeSet<String>>,
 }
 
 /// The answer to a request for a file.
 #[derive(Debug)]
-pub enum Asked<'f> {
+pub enum FileLookup<'f> {
     /// A file that exists.
     Here(&'f Arc<SourceFile>),
     /// A file that does not exist.
@@ -82,20 +82,20 @@ pub enum Asked<'f> {
     Unknown,
 }
 
-impl<'f> Shelf<'f> {
+impl<'f> FileShelf<'f> {
     /// Creates a shelf of known files.
-    pub fn of(files: &'f Files) -> Shelf<'f> {
-        Shelf { files, needed: RefCell::default() }
+    pub fn of(files: &'f Files) -> FileShelf<'f> {
+        FileShelf { files, needed: RefCell::default() }
     }
 
     /// Returns a file. One that has not been looked up is noted as needed.
-    pub fn ask(&self, path: &str) -> Asked<'f> {
+    pub fn ask(&self, path: &str) -> FileLookup<'f> {
         match self.files.get(path) {
-            Some(Some(file)) => Asked::Here(file),
-            Some(None) => Asked::Missing,
+            Some(Some(file)) => FileLookup::Here(file),
+            Some(None) => FileLookup::Missing,
             None => {
                 self.needed.borrow_mut().insert(path.to_owned());
-                Asked::Unknown
+                FileLookup::Unknown
             }
         }
     }
@@ -108,7 +108,7 @@ impl<'f> Shelf<'f> {
 
 /// The result of a reading.
 #[derive(Debug)]
-pub enum Read<T> {
+pub enum ReadingOutcome<T> {
     /// The value of the files.
     Done(T),
     /// Further files are needed.
@@ -116,15 +116,15 @@ pub enum Read<T> {
     /// Files that can't be applied.
     Faulty {
         /// Faults in the files.
-        faults: Vec<Fault>,
+        faults: Vec<ConfigurationFault>,
         /// Unknown parts, which would be ignored.
-        unknown: Vec<Fault>,
+        unknown: Vec<ConfigurationFault>,
     },
 }
 
 /// Returns the path of a file to which another one refers: absolute, or relative to the folder of
 /// that file. Returns `None` for a path outside of [`FOLDER`].
-pub fn referred(from: &str, reference: &str) -> Option<String> {
+pub fn resolve_reference(from: &str, reference: &str) -> Option<String> {
     let mut steps: Vec<&str> = match reference.starts_with('/') {
         true => Vec::new(),
         false => from.split('/').filter(|step| !step.is_empty()).collect(),

@@ -8,28 +8,28 @@ use std::hash::{Hash, Hasher};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_xml::{Declarations, DeclaredElement};
 
-use super::document::{ConfigFile, Element, MOST_VALUE_BYTES, Once};
+use super::document::{ConfigElement, ConfigFile, MOST_VALUE_BYTES, UniqueNames};
 use super::validation::AttributeModel;
 use super::vocabulary;
-use crate::json::InOrder;
+use crate::json::OrderedObject;
 
 /// The definition of some objects' metadata.
 #[derive(Debug, Clone)]
 pub struct MetadataDefinition {
     /// Name of the root element.
-    pub doc_type: Text,
+    pub doc_type: SharedText,
     /// Whether the definition is for objects that fit no other.
     pub is_default: bool,
     /// Path of the DTD.
-    pub dtd: Option<Text>,
+    pub dtd: Option<SharedText>,
     /// The default validity of elements without one of their own.
-    validity: Text,
+    validity: SharedText,
     applies_to: Vec<AppliesTo>,
     /// The elements, in the order of the DTD, or else of the file.
-    pub elements: InOrder<MetadataElement>,
+    pub elements: OrderedObject<MetadataElement>,
     /// The rules for attributes of objects.
     pub model: AttributeModel,
 }
@@ -38,9 +38,9 @@ pub struct MetadataDefinition {
 #[derive(Debug, Clone, Hash)]
 struct AppliesTo {
     /// Object type; any type without one.
-    kind: Option<Text>,
+    kind: Option<SharedText>,
     /// Folder in or below which the object's work folder is; any folder without one.
-    work_folder: Option<Text>,
+    work_folder: Option<SharedText>,
 }
 
 /// An element of metadata, and its presentation in a form.
@@ -91,14 +91,14 @@ pub struct MetadataElement {
     #[serde(skip)]
     pub is_headline: String,
     /// Cardinality of each child: empty for exactly once, or `?`, `*`, `+`.
-    pub cardinality: InOrder<&'static str>,
+    pub cardinality: OrderedObject<&'static str>,
 }
 
 /// The source of an element's tree of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tree<'e> {
+pub enum TreeSource<'e> {
     /// A file of the configuration, by its path.
-    File(Text),
+    File(SharedText),
     /// The objects of the repository below this folder.
     Folder(&'e str),
 }
@@ -108,22 +108,22 @@ const TREE_LISTS: &str = "/SysConfig/TreeLists";
 
 impl MetadataElement {
     /// Returns the tree of the values; `None` for an element without one.
-    pub fn tree(&self) -> Option<Tree<'_>> {
+    pub fn tree(&self) -> Option<TreeSource<'_>> {
         match &*self.kind {
             "tree-db" if !self.list_name.is_empty() => {
-                Some(Tree::File(format!("{TREE_LISTS}/{}.xml", self.list_name).into()))
+                Some(TreeSource::File(format!("{TREE_LISTS}/{}.xml", self.list_name).into()))
             }
             "tree-db" | "tree-db/XMLfile" if !self.file_name.is_empty() => {
-                Some(Tree::File(self.file_name.as_str().into()))
+                Some(TreeSource::File(self.file_name.as_str().into()))
             }
-            "tree-db/filesystem" => Some(Tree::Folder(if self.prefix.is_empty() { "/" } else { &self.prefix })),
+            "tree-db/filesystem" => Some(TreeSource::Folder(if self.prefix.is_empty() { "/" } else { &self.prefix })),
             _ => None,
         }
     }
 }
 
 /// The annotations of an element, by the names of the file's attributes.
-type Said = BTreeMap<&'static str, String>;
+type ElementAnnotations = BTreeMap<&'static str, String>;
 
 /// Returns the attributes of the file that annotate an element.
 fn annotations() -> impl Iterator<Item = &'static vocabulary::Attribute> {
@@ -132,32 +132,32 @@ fn annotations() -> impl Iterator<Item = &'static vocabulary::Attribute> {
 
 /// An element as written in the file.
 #[derive(Debug, Clone, Default)]
-struct Written {
-    said: Said,
+struct ElementSource {
+    said: ElementAnnotations,
     list_values: Option<Vec<String>>,
-    children: Vec<(Text, &'static str)>,
+    children: Vec<(SharedText, &'static str)>,
 }
 
 /// A definition as written in its file.
 #[derive(Debug, Clone)]
 pub struct DefinitionFile {
     definition: MetadataDefinition,
-    written: Vec<(Text, Written)>,
+    written: Vec<(SharedText, ElementSource)>,
 }
 
 impl ConfigFile for DefinitionFile {
-    const ROOT: &'static vocabulary::Element = &vocabulary::METADATA_DEFINITION;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::METADATA_DEFINITION;
 
-    fn read(root: Element<'_>) -> DefinitionFile {
-        let mut once = Once::default();
-        let element = |element: Element<'_>| {
+    fn read(root: ConfigElement<'_>) -> DefinitionFile {
+        let mut once = UniqueNames::default();
+        let element = |element: ConfigElement<'_>| {
             let name = element.required("name");
             once.check(element, "element", name);
-            (Text::from(name), written(element))
+            (SharedText::from(name), read_element(element))
         };
-        let written: Vec<(Text, Written)> = root.all("element").map(element).collect();
-        let applies_to = |element: Element<'_>| {
-            let text = |attribute: &str| element.attribute(attribute).map(Text::from);
+        let written: Vec<(SharedText, ElementSource)> = root.all("element").map(element).collect();
+        let applies_to = |element: ConfigElement<'_>| {
+            let text = |attribute: &str| element.attribute(attribute).map(SharedText::from);
             let (kind, work_folder) = (text("type"), text("workFolder"));
             if kind.is_none() && work_folder.is_none() {
                 element.fault("`appliesTo` names neither a `type` nor a `workFolder`");
@@ -167,10 +167,10 @@ impl ConfigFile for DefinitionFile {
         let definition = MetadataDefinition {
             doc_type: root.required("docType").into(),
             is_default: root.flag("isDefault"),
-            dtd: root.attribute("dtd").map(Text::from),
+            dtd: root.attribute("dtd").map(SharedText::from),
             validity: root.attribute("validity").unwrap_or("None").into(),
             applies_to: root.all("appliesTo").map(applies_to).collect(),
-            elements: InOrder(Vec::new()),
+            elements: OrderedObject(Vec::new()),
             model: AttributeModel::default(),
         };
         DefinitionFile { definition, written }
@@ -181,20 +181,20 @@ impl ConfigFile for DefinitionFile {
 /// lengths.
 const MOST_FILTER_BYTES: usize = 255;
 
-fn written(element: Element<'_>) -> Written {
-    let mut said: Said = annotations()
+fn read_element(element: ConfigElement<'_>) -> ElementSource {
+    let mut said: ElementAnnotations = annotations()
         .filter_map(|attribute| Some((attribute.name, element.attribute(attribute.name)?.to_owned())))
         .collect();
     let content = element.all("defaultContent").next().map(|content| content.text());
     said.extend(content.map(|content| (DEFAULT_CONTENT, content)));
-    let values = |list: Element<'_>| list.all("value").map(|value| value.text()).collect();
-    let occurs = |child: Element<'_>| {
+    let values = |list: ConfigElement<'_>| list.all("value").map(|value| value.text()).collect();
+    let occurs = |child: ConfigElement<'_>| {
         // Any other value was refused already.
         let mark = child.attribute("occurs").unwrap_or_default();
         let mark = ["", "?", "*", "+"].into_iter().find(|known| *known == mark).unwrap_or_default();
-        (Text::from(child.required("name")), mark)
+        (SharedText::from(child.required("name")), mark)
     };
-    Written {
+    ElementSource {
         said,
         list_values: element.all("listValues").next().map(values),
         children: element.all("child").map(occurs).collect(),
@@ -207,7 +207,7 @@ const LIST_VALUES: &str = "listValues";
 
 impl DefinitionFile {
     /// Returns the path of the DTD.
-    pub fn dtd(&self) -> Option<&Text> {
+    pub fn dtd(&self) -> Option<&SharedText> {
         self.definition.dtd.as_ref()
     }
 
@@ -218,20 +218,20 @@ impl DefinitionFile {
         let elements = match dtd {
             None => written,
             Some(dtd) => {
-                let mut written: HashMap<Text, Written> = written.into_iter().collect();
+                let mut written: HashMap<SharedText, ElementSource> = written.into_iter().collect();
                 let declared = |element: &DeclaredElement| {
-                    let name = Text::from(element.name.as_str());
+                    let name = SharedText::from(element.name.as_str());
                     let own = written.remove(&name).unwrap_or_default();
-                    (name, of_both(own, element, fault))
+                    (name, merge_declared(own, element, fault))
                 };
                 let elements = dtd.elements.iter().map(declared).collect();
-                let mut rest: Vec<&Text> = written.keys().collect();
+                let mut rest: Vec<&SharedText> = written.keys().collect();
                 rest.sort_unstable();
                 rest.into_iter().for_each(|name| fault(format!("there is no element `{name}` in the DTD")));
                 elements
             }
         };
-        let is_known: std::collections::HashSet<Text> = elements.iter().map(|(name, _)| name.clone()).collect();
+        let is_known: std::collections::HashSet<SharedText> = elements.iter().map(|(name, _)| name.clone()).collect();
         if !is_known.contains(&definition.doc_type) {
             fault(format!("there is no element `{}`, which is the root", definition.doc_type));
         }
@@ -249,7 +249,7 @@ impl DefinitionFile {
         }
         let validity = definition.validity.clone();
         let shown = elements.into_iter().map(|(name, it)| (name.clone(), it.shown(&name, &validity)));
-        definition.elements = InOrder(shown.collect());
+        definition.elements = OrderedObject(shown.collect());
         let headlines = definition.elements.0.iter().filter(|(_, element)| element.is_headline == "true").count();
         if headlines > 1 {
             fault(format!("{headlines} elements have `isHeadline`, and one may have it"));
@@ -261,7 +261,7 @@ impl DefinitionFile {
 
 /// Merges the file's annotations of an element with those of the DTD. The file's take precedence,
 /// but the children are always the DTD's.
-fn of_both(own: Written, declared: &DeclaredElement, fault: &mut dyn FnMut(String)) -> Written {
+fn merge_declared(own: ElementSource, declared: &DeclaredElement, fault: &mut dyn FnMut(String)) -> ElementSource {
     let name = &declared.name;
     let mut both = own;
     for attribute in &declared.attributes {
@@ -285,10 +285,10 @@ fn of_both(own: Written, declared: &DeclaredElement, fault: &mut dyn FnMut(Strin
             both.said.entry(known.name).or_insert_with(|| value.to_owned());
         }
     }
-    let children: Vec<(Text, &'static str)> =
-        declared.children.iter().map(|(child, occurs)| (Text::from(child.as_str()), occurs.mark())).collect();
+    let children: Vec<(SharedText, &'static str)> =
+        declared.children.iter().map(|(child, occurs)| (SharedText::from(child.as_str()), occurs.mark())).collect();
     if !both.children.is_empty() {
-        let sorted = |children: &[(Text, &'static str)]| {
+        let sorted = |children: &[(SharedText, &'static str)]| {
             let mut children = children.to_vec();
             children.sort_unstable();
             children
@@ -301,7 +301,7 @@ fn of_both(own: Written, declared: &DeclaredElement, fault: &mut dyn FnMut(Strin
     both
 }
 
-impl Written {
+impl ElementSource {
     /// Returns the element as replies show it. `validity` is the definition's default.
     fn shown(mut self, name: &str, validity: &str) -> MetadataElement {
         let mut take = |attribute: &str, default: &str| {
@@ -329,7 +329,7 @@ impl Written {
             data_source_result_template: take("dataSourceResultTemplate", ""),
             is_headline: flag(take("isHeadline", "false")),
             list_values: self.list_values.unwrap_or_default(),
-            cardinality: InOrder(self.children),
+            cardinality: OrderedObject(self.children),
         }
     }
 }
@@ -341,7 +341,7 @@ impl MetadataDefinition {
     }
 
     /// Returns the name of the element that is marked as the headline.
-    pub fn headline(&self) -> Option<&Text> {
+    pub fn headline(&self) -> Option<&SharedText> {
         self.elements.0.iter().find(|(_, element)| element.is_headline == "true").map(|(name, _)| name)
     }
 
@@ -359,7 +359,7 @@ impl MetadataDefinition {
                 (Some(named), Some(kind)) if **named == *kind => true,
                 (Some(_), _) => return None,
             };
-            let lies_in = |folder: &Text, path: &str| {
+            let lies_in = |folder: &SharedText, path: &str| {
                 path.strip_prefix(&**folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
             let of_folder = match (&applies.work_folder, work_folder) {

@@ -3,7 +3,7 @@
 //!
 //! They are XML files of the repository that an operator edits through the interface and refreshes
 //! (docs/api/configuration.md, "Configuration files"). Reading is pure: from the texts of files
-//! ([`files::Shelf`]), it makes a value or a list of all faults. [`caches`] holds the values in
+//! ([`files::FileShelf`]), it makes a value or a list of all faults. [`caches`] holds the values in
 //! force.
 
 pub mod caches;
@@ -29,21 +29,21 @@ mod workflows;
 mod tests;
 
 pub use self::caches::SysConfig;
-pub use self::catalogs::{Catalog, Catalogs, ColumnView, Lists, WidthUnit};
-pub use self::check::{Checked, check_folder, check_with};
-pub use self::commands::{Command, Commands, Job, Jobs};
-pub use self::content::{CATALOGS_PATH, Content, SiteContent};
+pub use self::catalogs::{Catalog, Catalogs, ColumnView, ListKind, WidthUnit};
+pub use self::check::{ConfigurationCheck, check_folder, check_with};
+pub use self::commands::{ClientCommand, Commands, Jobs, ScheduledCommand};
+pub use self::content::{CATALOGS_PATH, CachedConfiguration, SiteContent};
 pub use self::document::parse;
 #[cfg(test)]
-pub use self::document::{ConfigFile, Parsed};
-pub use self::fault::Fault;
-pub use self::metadata::{MetadataDefinition, MetadataElement, Tree as Values};
+pub use self::document::{ConfigFile, ParsedFile};
+pub use self::fault::ConfigurationFault;
+pub use self::metadata::{MetadataDefinition, MetadataElement, TreeSource};
 pub use self::object_types::{ObjectType, ObjectTypes};
-pub use self::pages::{Accessory, Collage, ContentItem, Frame, Index, ShapeTemplate};
+pub use self::pages::{Accessory, Collage, ContentItem, Index, ShapeFrame, ShapeTemplate};
 pub use self::site::{
-    Calendar, Channel, Destination, Product, Site, StylesGroup, Stylesheet, Team, Wanted, WorkFolder, day_at,
+    Calendar, Channel, Destination, DestinationQuery, Product, Site, StylesGroup, Stylesheet, Team, WorkFolder, day_at,
 };
-pub use self::validation::Finding;
+pub use self::validation::AttributeFinding;
 pub use self::vocabulary::schema;
-pub use self::whole::Whole;
+pub use self::whole::WholeFile;
 pub use self::workflows::{Workflow, Workflows};

@@ -7,9 +7,9 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as UnknownName, StrDeserializer};
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{FamilyKind, Text};
+use stet_actors::object::{FamilyKind, SharedText};
 
-use super::document::{ConfigFile, Element};
+use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
 use crate::nearest::suggestion;
 
@@ -24,29 +24,29 @@ const GENERIC: &str = "application/octet-stream";
 #[serde(rename_all = "camelCase")]
 pub struct ObjectType {
     /// Name in object records.
-    pub name: Text,
+    pub name: SharedText,
     /// Family, which determines how the server treats the objects.
     #[schemars(with = "String")]
     pub family: FamilyKind,
     /// Workflow of the objects; null if they have no status.
-    pub workflow: Option<Text>,
+    pub workflow: Option<SharedText>,
     /// Label for users.
-    pub label: Text,
+    pub label: SharedText,
     /// Media types of the type, in lower case.
-    pub content_types: Vec<Text>,
+    pub content_types: Vec<SharedText>,
     /// File extensions of the type, in lower case and without the dot.
-    pub extensions: Vec<Text>,
+    pub extensions: Vec<SharedText>,
 }
 
 /// All object types, in the order of their file.
 #[derive(Debug, Clone)]
 pub struct ObjectTypes {
     types: Vec<ObjectType>,
-    by_name: HashMap<Text, usize>,
+    by_name: HashMap<SharedText, usize>,
     /// Indexes by the name in lower case and without a prefix.
     by_folded: HashMap<String, usize>,
-    by_content_type: HashMap<Text, usize>,
-    by_extension: HashMap<Text, usize>,
+    by_content_type: HashMap<SharedText, usize>,
+    by_extension: HashMap<SharedText, usize>,
 }
 
 impl Default for ObjectTypes {
@@ -57,7 +57,7 @@ impl Default for ObjectTypes {
             family,
             workflow: None,
             label: name.into(),
-            content_types: content_types.iter().map(|text| Text::from(*text)).collect(),
+            content_types: content_types.iter().map(|text| SharedText::from(*text)).collect(),
             extensions: Vec::new(),
         };
         ObjectTypes::of(vec![
@@ -71,11 +71,11 @@ impl Default for ObjectTypes {
 }
 
 impl ConfigFile for ObjectTypes {
-    const ROOT: &'static vocabulary::Element = &vocabulary::OBJECT_TYPES;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::OBJECT_TYPES;
 
-    fn read(root: Element<'_>) -> ObjectTypes {
+    fn read(root: ConfigElement<'_>) -> ObjectTypes {
         let mut names = HashSet::new();
-        let kind = |element: Element<'_>| {
+        let kind = |element: ConfigElement<'_>| {
             let kind = read(element);
             if !names.insert(kind.name.clone()) {
                 element.fault(format!("the object type `{}` is there a second time", kind.name));
@@ -169,20 +169,20 @@ fn extension(file_name: &str) -> Option<String> {
     (!stem.is_empty() && !extension.is_empty()).then(|| extension.to_lowercase())
 }
 
-fn read(element: Element<'_>) -> ObjectType {
+fn read(element: ConfigElement<'_>) -> ObjectType {
     let name = element.required("name");
     if bare(name).is_empty() || name.contains(|c: char| c == '/' || c.is_control()) {
         element.fault(format!("`{name}` can't be the name of an object type"));
     }
     let family: StrDeserializer<'_, UnknownName> = element.required("family").into_deserializer();
-    let texts = |child: &str, edit: fn(&str) -> String| -> Vec<Text> {
+    let texts = |child: &str, edit: fn(&str) -> String| -> Vec<SharedText> {
         element.all(child).map(|child| edit(&child.text()).into()).collect()
     };
     ObjectType {
         name: name.into(),
         // The vocabulary allows no others.
         family: FamilyKind::deserialize(family).unwrap_or(FamilyKind::Document),
-        workflow: element.attribute("workflow").map(Text::from),
+        workflow: element.attribute("workflow").map(SharedText::from),
         label: element.attribute("label").unwrap_or(name).into(),
         content_types: texts("contentType", media_type),
         extensions: texts("extension", |text| text.trim_start_matches('.').to_lowercase()),

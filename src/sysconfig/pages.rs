@@ -3,10 +3,10 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_xml::xpath::XPath;
 
-use super::document::{ConfigFile, Element, Once};
+use super::document::{ConfigElement, ConfigFile, UniqueNames};
 use super::object_types::ObjectTypes;
 use super::vocabulary;
 
@@ -15,22 +15,22 @@ use super::vocabulary;
 #[serde(rename_all = "camelCase")]
 pub struct ContentItem {
     /// Name for users.
-    pub name: Text,
+    pub name: SharedText,
     /// Type, unique among all content items.
     #[serde(rename = "type")]
-    pub kind: Text,
+    pub kind: SharedText,
     /// XPath of the item in the content.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub xp: Option<Text>,
+    pub xp: Option<SharedText>,
     /// CSS selector of its place on a web page.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub css_selector: Option<Text>,
+    pub css_selector: Option<SharedText>,
     /// Initial content of a new item.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub content: Option<Text>,
+    pub content: Option<SharedText>,
     /// Smallest and largest size of a picture, in pixels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub res_limits: Option<Text>,
+    pub res_limits: Option<SharedText>,
     /// Objects that may be dropped on the item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<Vec<ItemSource>>,
@@ -46,19 +46,19 @@ pub struct ContentItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ItemSource {
     /// Element that the object becomes.
-    pub element: Text,
+    pub element: SharedText,
     /// Object type of the dropped object.
     #[serde(rename = "type")]
-    pub kind: Text,
+    pub kind: SharedText,
     /// XPath of the part that is taken from the dropped object.
-    pub xp: Text,
+    pub xp: SharedText,
 }
 
 /// A part of a repeating content item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ItemPart {
     /// XPath of the part in the item.
-    pub xp: Text,
+    pub xp: SharedText,
 }
 
 impl ContentItem {
@@ -80,27 +80,27 @@ impl ContentItem {
 pub struct ContentItems(pub Vec<ContentItem>);
 
 impl ConfigFile for ContentItems {
-    const ROOT: &'static vocabulary::Element = &vocabulary::CONTENT_ITEMS;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::CONTENT_ITEMS;
 
-    fn read(root: Element<'_>) -> ContentItems {
-        let mut kinds = Once::default();
-        let item = |element: Element<'_>| {
+    fn read(root: ConfigElement<'_>) -> ContentItems {
+        let mut kinds = UniqueNames::default();
+        let item = |element: ConfigElement<'_>| {
             let kind = element.required("type");
             kinds.check(element, "content item", kind);
-            let text = |child: &str| element.all(child).next().map(|child| Text::from(child.text()));
-            let source = |source: Element<'_>| ItemSource {
+            let text = |child: &str| element.all(child).next().map(|child| SharedText::from(child.text()));
+            let source = |source: ConfigElement<'_>| ItemSource {
                 element: source.required("element").into(),
                 kind: source.required("type").into(),
                 xp: source.required("xp").into(),
             };
-            let part = |part: Element<'_>| ItemPart { xp: part.required("xp").into() };
+            let part = |part: ConfigElement<'_>| ItemPart { xp: part.required("xp").into() };
             let has = |child: &str| element.all(child).next().is_some();
             let item = ContentItem {
                 has_paths: false,
                 name: element.attribute("name").unwrap_or(kind).into(),
                 kind: kind.into(),
-                xp: element.attribute("xp").map(Text::from),
-                css_selector: element.attribute("cssSelector").map(Text::from),
+                xp: element.attribute("xp").map(SharedText::from),
+                css_selector: element.attribute("cssSelector").map(SharedText::from),
                 content: text("content"),
                 res_limits: text("resLimits"),
                 sources: has("sources").then(|| element.all_in("sources", "source").map(source).collect()),
@@ -116,7 +116,7 @@ impl ConfigFile for ContentItems {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Collage {
     /// Channel.
-    pub channel: Text,
+    pub channel: SharedText,
     /// Width of the whole picture, in pixels for web channels and points for print.
     pub width: f64,
     /// Height of the whole picture, in the same unit.
@@ -126,9 +126,9 @@ pub struct Collage {
     /// Space around the pictures.
     pub border: f64,
     /// Background colour.
-    pub background: Option<Text>,
+    pub background: Option<SharedText>,
     /// Media type of the resulting picture.
-    pub format: Option<Text>,
+    pub format: Option<SharedText>,
     /// Quality of the resulting picture, 1 to 100.
     pub quality: Option<u32>,
     /// Layouts.
@@ -140,9 +140,9 @@ pub struct Collage {
 #[serde(rename_all = "camelCase")]
 pub struct Layout {
     /// Name of the layout.
-    pub name: Text,
+    pub name: SharedText,
     /// Label for users.
-    pub label: Text,
+    pub label: SharedText,
     /// Whether the layout is used when none is named.
     pub is_default: bool,
     /// Cells, one for each picture.
@@ -167,11 +167,11 @@ pub struct Cell {
 pub struct Collages(pub Vec<Collage>);
 
 impl ConfigFile for Collages {
-    const ROOT: &'static vocabulary::Element = &vocabulary::COLLAGE_CONFIG;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::COLLAGE_CONFIG;
 
-    fn read(root: Element<'_>) -> Collages {
-        let mut channels = Once::default();
-        let collage = |element: Element<'_>| {
+    fn read(root: ConfigElement<'_>) -> Collages {
+        let mut channels = UniqueNames::default();
+        let collage = |element: ConfigElement<'_>| {
             let channel = element.required("channel");
             channels.check(element, "collage", channel);
             let measure = |attribute: &str| element.number(attribute).unwrap_or_default();
@@ -181,8 +181,8 @@ impl ConfigFile for Collages {
                 height: measure("height"),
                 gap: measure("gap"),
                 border: measure("border"),
-                background: element.attribute("background").map(Text::from),
-                format: element.attribute("format").map(Text::from),
+                background: element.attribute("background").map(SharedText::from),
+                format: element.attribute("format").map(SharedText::from),
                 quality: element.number("quality"),
                 layouts: element.all("layout").map(layout).collect(),
             }
@@ -191,9 +191,9 @@ impl ConfigFile for Collages {
     }
 }
 
-fn layout(element: Element<'_>) -> Layout {
+fn layout(element: ConfigElement<'_>) -> Layout {
     let name = element.required("name");
-    let cell = |cell: Element<'_>| {
+    let cell = |cell: ConfigElement<'_>| {
         let [x, y, width, height] = ["x", "y", "width", "height"].map(|side| cell.number(side).unwrap_or_default());
         Cell { x, y, width, height }
     };
@@ -210,28 +210,28 @@ fn layout(element: Element<'_>) -> Layout {
 #[serde(rename_all = "camelCase")]
 pub struct Index {
     /// Name of the index.
-    pub name: Text,
+    pub name: SharedText,
     /// Label for users.
-    pub label: Text,
+    pub label: SharedText,
     /// Number or name of the index's database; null for all databases.
-    pub database: Option<Text>,
+    pub database: Option<SharedText>,
     /// Whether the index is used when none is named.
     pub is_default: bool,
     /// Fields of the index.
-    pub fields: Vec<Field>,
+    pub fields: Vec<IndexField>,
 }
 
 /// A field to search by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Field {
+pub struct IndexField {
     /// Name of the field.
-    pub name: Text,
+    pub name: SharedText,
     /// Type of the values: string, text, keyword, integer, date, time.
-    pub r#type: Text,
+    pub r#type: SharedText,
     /// Source of the values: record, metadata, content.
-    pub source: Text,
+    pub source: SharedText,
     /// Path of the value in the source.
-    pub path: Text,
+    pub path: SharedText,
     /// Whether lists can be sorted by the field.
     pub sortable: bool,
 }
@@ -241,24 +241,24 @@ pub struct Field {
 pub struct Indexes(pub Vec<Index>);
 
 impl ConfigFile for Indexes {
-    const ROOT: &'static vocabulary::Element = &vocabulary::INDEXES;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::INDEXES;
 
-    fn read(root: Element<'_>) -> Indexes {
-        let mut names = Once::default();
-        let field = |element: Element<'_>| Field {
+    fn read(root: ConfigElement<'_>) -> Indexes {
+        let mut names = UniqueNames::default();
+        let field = |element: ConfigElement<'_>| IndexField {
             name: element.required("name").into(),
             r#type: element.attribute("type").unwrap_or("string").into(),
             source: element.required("source").into(),
             path: element.required("path").into(),
             sortable: element.flag("sortable"),
         };
-        let index = |element: Element<'_>| {
+        let index = |element: ConfigElement<'_>| {
             let name = element.required("name");
             names.check(element, "index", name);
             Index {
                 name: name.into(),
                 label: element.attribute("label").unwrap_or(name).into(),
-                database: element.attribute("database").map(Text::from),
+                database: element.attribute("database").map(SharedText::from),
                 is_default: element.flag("isDefault"),
                 fields: element.all("field").map(field).collect(),
             }
@@ -272,13 +272,13 @@ impl ConfigFile for Indexes {
 #[serde(rename_all = "camelCase")]
 pub struct Accessory {
     /// Identifier, unique on its page.
-    pub id: Text,
+    pub id: SharedText,
     /// Label for users.
-    pub label: Text,
+    pub label: SharedText,
     /// Kind: bar, box, field, list, strip, table, text.
-    pub kind: Text,
+    pub kind: SharedText,
     /// Position on the page.
-    pub position: Option<Text>,
+    pub position: Option<SharedText>,
     /// Width in columns.
     pub columns: Option<u32>,
     /// Height in lines.
@@ -286,26 +286,26 @@ pub struct Accessory {
     /// Largest number of entries.
     pub max: Option<u32>,
     /// XPath of the part of the story that it shows.
-    pub xp: Option<Text>,
+    pub xp: Option<SharedText>,
     /// Path of the drawer whose items it shows.
-    pub drawer: Option<Text>,
+    pub drawer: Option<SharedText>,
     /// Interval after which it is rendered again.
-    pub refresh: Option<Text>,
+    pub refresh: Option<SharedText>,
     /// Whether it is on the page unless users remove it.
     pub is_default: bool,
     /// Text that it shows.
-    pub content: Option<Text>,
+    pub content: Option<SharedText>,
     /// Sections that it is offered for; all sections if empty.
-    pub sections: Vec<Text>,
+    pub sections: Vec<SharedText>,
 }
 
 /// A kind of page, with its accessories.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct PageKind {
     /// Identifier in calls.
-    pub id: Text,
+    pub id: SharedText,
     /// Label for users.
-    pub label: Text,
+    pub label: SharedText,
     /// Accessories in the order of the file.
     pub accessories: Vec<Accessory>,
 }
@@ -314,32 +314,32 @@ pub struct Page {
 #[derive(Debug, Clone)]
 pub struct PageAccessories {
     /// Channel.
-    pub channel: Text,
+    pub channel: SharedText,
     /// Accessories of every page.
     pub common: Vec<Accessory>,
     /// Pages in the order of the file.
-    pub pages: Vec<Page>,
+    pub pages: Vec<PageKind>,
     /// Estimated bytes of a list of all pages, in which each page includes the accessories of every
     /// page.
     pub offered_bytes: usize,
 }
 
 impl ConfigFile for PageAccessories {
-    const ROOT: &'static vocabulary::Element = &vocabulary::PAGE_ACCESSORIES;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::PAGE_ACCESSORIES;
 
-    fn read(root: Element<'_>) -> PageAccessories {
-        let mut ids = Once::default();
-        let page = |element: Element<'_>| {
+    fn read(root: ConfigElement<'_>) -> PageAccessories {
+        let mut ids = UniqueNames::default();
+        let page = |element: ConfigElement<'_>| {
             let id = element.required("id");
             ids.check(element, "page", id);
-            Page {
+            PageKind {
                 id: id.into(),
                 label: element.attribute("label").unwrap_or(id).into(),
                 accessories: accessories(element),
             }
         };
         let common: Vec<Accessory> = root.all("accessoryGroup").flat_map(accessories).collect();
-        let pages: Vec<Page> = root.all("page").map(page).collect();
+        let pages: Vec<PageKind> = root.all("page").map(page).collect();
         let bytes = |list: &[Accessory]| list.iter().map(Accessory::bytes).sum::<usize>();
         let own: usize = pages.iter().map(|page| 100 + bytes(&page.accessories)).sum();
         let offered_bytes = own.saturating_add(pages.len().saturating_mul(bytes(&common)));
@@ -364,12 +364,12 @@ impl Accessory {
     }
 }
 
-fn accessories(element: Element<'_>) -> Vec<Accessory> {
-    let mut ids = Once::default();
-    let accessory = |element: Element<'_>| {
+fn accessories(element: ConfigElement<'_>) -> Vec<Accessory> {
+    let mut ids = UniqueNames::default();
+    let accessory = |element: ConfigElement<'_>| {
         let id = element.required("id");
         ids.check(element, "accessory", id);
-        let text = |attribute: &str| element.attribute(attribute).map(Text::from);
+        let text = |attribute: &str| element.attribute(attribute).map(SharedText::from);
         Accessory {
             id: id.into(),
             label: element.attribute("label").unwrap_or(id).into(),
@@ -394,13 +394,13 @@ fn accessories(element: Element<'_>) -> Vec<Accessory> {
 #[serde(rename_all = "camelCase")]
 pub struct ShapeTemplate {
     /// Identifier.
-    pub id: Text,
+    pub id: SharedText,
     /// Name for users.
-    pub name: Text,
+    pub name: SharedText,
     /// Width in columns, or `auto`.
-    pub width: Option<Text>,
+    pub width: Option<SharedText>,
     /// Height in lines, or `auto`.
-    pub height: Option<Text>,
+    pub height: Option<SharedText>,
     /// Smallest number of words of a fitting text.
     pub min_words: Option<u32>,
     /// Largest number of words of a fitting text.
@@ -408,48 +408,48 @@ pub struct ShapeTemplate {
     /// Whether the template is used when none is named.
     pub is_default: bool,
     /// Work folders that it is for, including those below; all work folders if empty.
-    pub work_folders: Vec<Text>,
+    pub work_folders: Vec<SharedText>,
     /// Frames for the parts of a story.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<ShapeFrame>,
 }
 
 /// A place for a part of a story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Frame {
+pub struct ShapeFrame {
     /// Content item of the frame.
-    pub element: Text,
+    pub element: SharedText,
     /// Width in columns.
     pub columns: Option<u32>,
     /// Height in lines.
     pub lines: Option<u32>,
     /// Style of the frame.
-    pub style: Option<Text>,
+    pub style: Option<SharedText>,
 }
 
 /// The shape templates of a channel.
 #[derive(Debug, Clone)]
 pub struct ShapeTemplates {
     /// Channel.
-    pub channel: Text,
+    pub channel: SharedText,
     /// Templates in the order of the file.
     pub templates: Vec<ShapeTemplate>,
 }
 
 impl ConfigFile for ShapeTemplates {
-    const ROOT: &'static vocabulary::Element = &vocabulary::SHAPE_TEMPLATES;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::SHAPE_TEMPLATES;
 
-    fn read(root: Element<'_>) -> ShapeTemplates {
-        let mut ids = Once::default();
-        let frame = |element: Element<'_>| Frame {
+    fn read(root: ConfigElement<'_>) -> ShapeTemplates {
+        let mut ids = UniqueNames::default();
+        let frame = |element: ConfigElement<'_>| ShapeFrame {
             element: element.required("element").into(),
             columns: element.number("columns"),
             lines: element.number("lines"),
-            style: element.attribute("style").map(Text::from),
+            style: element.attribute("style").map(SharedText::from),
         };
-        let template = |element: Element<'_>| {
+        let template = |element: ConfigElement<'_>| {
             let id = element.required("id");
             ids.check(element, "shape template", id);
-            let text = |attribute: &str| element.attribute(attribute).map(Text::from);
+            let text = |attribute: &str| element.attribute(attribute).map(SharedText::from);
             ShapeTemplate {
                 id: id.into(),
                 name: element.attribute("name").unwrap_or(id).into(),
@@ -478,7 +478,7 @@ impl ShapeTemplate {
 
     /// Reports whether the template is for stories of a work folder.
     pub fn is_for(&self, work_folder: &str) -> bool {
-        let lies_in = |folder: &Text| {
+        let lies_in = |folder: &SharedText| {
             work_folder.strip_prefix(&**folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         self.work_folders.is_empty() || self.work_folders.iter().any(lies_in)

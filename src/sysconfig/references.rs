@@ -4,23 +4,23 @@
 //! guard the intended one.
 
 use super::content::SITE_PATH;
-use super::fault::Fault;
+use super::fault::ConfigurationFault;
 use super::site::{BaseFolder, WorkFolder};
 use super::{Commands, ObjectTypes, Site, Workflows};
 use crate::nearest::nearest_name;
 
 /// The contents of the files that were read; `None` for a missing or faulty file. References into
 /// such a file are not checked.
-pub(super) struct Sources<'s> {
+pub(super) struct ReferenceSources<'s> {
     pub(super) types: Option<&'s ObjectTypes>,
     pub(super) workflows: Option<&'s Workflows>,
     pub(super) commands: Option<&'s Commands>,
     pub(super) site: Option<&'s Site>,
 }
 
-impl Sources<'_> {
+impl ReferenceSources<'_> {
     /// Returns a fault for each unresolved name.
-    pub(super) fn faults(&self) -> Vec<Fault> {
+    pub(super) fn faults(&self) -> Vec<ConfigurationFault> {
         let mut found = Vec::new();
         for kind in self.types.into_iter().flat_map(ObjectTypes::iter) {
             if let (Some(workflows), Some(workflow)) = (self.workflows, &kind.workflow)
@@ -51,14 +51,14 @@ impl Sources<'_> {
         found
     }
 
-    fn check_work_folders(&self, folders: &[WorkFolder], found: &mut Vec<Fault>) {
+    fn check_work_folders(&self, folders: &[WorkFolder], found: &mut Vec<ConfigurationFault>) {
         for folder in folders {
             self.check_base_folders(&folder.base_folders, found);
             self.check_work_folders(&folder.children, found);
         }
     }
 
-    fn check_base_folders(&self, folders: &[BaseFolder], found: &mut Vec<Fault>) {
+    fn check_base_folders(&self, folders: &[BaseFolder], found: &mut Vec<ConfigurationFault>) {
         for folder in folders {
             let of = format!("the base folder `{}` names", folder.work_path);
             found.extend(self.unknown_type(SITE_PATH, &format!("{of} the object type"), &folder.content));
@@ -68,21 +68,21 @@ impl Sources<'_> {
         }
     }
 
-    fn unknown_type(&self, path: &str, what: &str, name: &str) -> Option<Fault> {
+    fn unknown_type(&self, path: &str, what: &str, name: &str) -> Option<ConfigurationFault> {
         let types = self.types.filter(|types| types.get(name).is_none())?;
         Some(fault(path, what, name, types.iter().map(|kind| &*kind.name)))
     }
 
-    fn unknown_status(&self, path: &str, what: &str, name: &str) -> Option<Fault> {
+    fn unknown_status(&self, path: &str, what: &str, name: &str) -> Option<ConfigurationFault> {
         let workflows = self.workflows.filter(|workflows| workflows.status(name).is_none())?;
         let known = workflows.iter().flat_map(|workflow| &workflow.statuses).map(|status| &*status.name);
         Some(fault(path, what, name, known))
     }
 }
 
-fn fault<'n>(path: &str, what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Fault {
+fn fault<'n>(path: &str, what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> ConfigurationFault {
     let hint = nearest_name(name, known).map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
-    Fault::of_file(path, format!("{what} `{name}`, which is in no file{hint}")).cut()
+    ConfigurationFault::of_file(path, format!("{what} `{name}`, which is in no file{hint}")).cut()
 }
 
 #[cfg(test)]

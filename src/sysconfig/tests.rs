@@ -2,10 +2,10 @@ use proptest::prelude::*;
 use stet_actors::object::FamilyKind;
 
 use super::catalogs::Catalogs;
-use super::files::{Asked, Files, Read, Shelf, SourceFile};
+use super::files::{FileLookup, FileShelf, Files, ReadingOutcome, SourceFile};
 use super::pages::ContentItems;
 use super::vocabulary::ROOTS;
-use super::whole::Whole;
+use super::whole::WholeFile;
 use super::*;
 
 const TYPES: &str = include_str!("../sample/files/SysConfig/ObjectTypes/objecttypes.xml");
@@ -13,8 +13,8 @@ const CATALOGS: &str = include_str!("../sample/files/SysConfig/Columns/columnCfg
 const WORKFLOWS: &str = include_str!("../sample/files/SysConfig/Workflows/workflows.xml");
 
 /// What a text says, as a file that takes nothing in.
-fn read<T: ConfigFile>(text: &str) -> Result<T, Vec<Fault>> {
-    parse(&Whole::of_text("/SysConfig/file.xml", text)).map(|parsed| parsed.value)
+fn read<T: ConfigFile>(text: &str) -> Result<T, Vec<ConfigurationFault>> {
+    parse(&WholeFile::of_text("/SysConfig/file.xml", text)).map(|parsed| parsed.value)
 }
 
 fn types() -> ObjectTypes {
@@ -30,7 +30,7 @@ fn name(found: Option<&ObjectType>) -> Option<&str> {
 }
 
 #[track_caller]
-fn assert_fault<T: std::fmt::Debug>(result: Result<T, Vec<Fault>>, line: usize, part: &str) {
+fn assert_fault<T: std::fmt::Debug>(result: Result<T, Vec<ConfigurationFault>>, line: usize, part: &str) {
     let faults = result.expect_err("the text is at fault");
     let told = faults.iter().any(|fault| fault.line == line && fault.fault.contains(part));
     assert!(told, "`{part}` is missing at line {line} in: {faults:?}");
@@ -317,7 +317,7 @@ proptest! {
     }
 }
 
-fn view_of(catalogs: &Catalogs, name: Option<&str>, lists: Lists, path: &str, groups: &[&str]) -> Option<String> {
+fn view_of(catalogs: &Catalogs, name: Option<&str>, lists: ListKind, path: &str, groups: &[&str]) -> Option<String> {
     let groups: Vec<_> = groups.iter().map(|group| (*group).into()).collect();
     catalogs.view(name, lists, path, &groups).map(|view| view.name.to_string())
 }
@@ -327,14 +327,14 @@ fn the_sample_catalogs_are_read_whole() {
     let catalogs = read::<Catalogs>(CATALOGS).expect("the sample's file is well");
     let view = |name: Option<&str>, lists, path: &str| view_of(&catalogs, name, lists, path, &["editors"]);
     let found = |name: &str| Some(name.to_owned());
-    assert_eq!(view(None, Lists::Folder, "/"), found("default"));
-    assert_eq!(view(None, Lists::Folder, "/Pictures/City"), found("picturedesk"));
-    assert_eq!(view(None, Lists::Drawer, "/Pictures"), found("drawer"));
-    assert_eq!(view(Some("editing"), Lists::Drawer, "/"), found("editing"));
-    assert_eq!(view(Some("production"), Lists::Folder, "/News/City"), found("production"));
-    assert_eq!(view(Some("production"), Lists::Folder, "/Newsroom"), None);
-    assert_eq!(view_of(&catalogs, Some("production"), Lists::Folder, "/News", &["reporters"]), None);
-    let editing = catalogs.view(Some("editing"), Lists::All, "/", &[]).expect("the sample has it");
+    assert_eq!(view(None, ListKind::Folder, "/"), found("default"));
+    assert_eq!(view(None, ListKind::Folder, "/Pictures/City"), found("picturedesk"));
+    assert_eq!(view(None, ListKind::Drawer, "/Pictures"), found("drawer"));
+    assert_eq!(view(Some("editing"), ListKind::Drawer, "/"), found("editing"));
+    assert_eq!(view(Some("production"), ListKind::Folder, "/News/City"), found("production"));
+    assert_eq!(view(Some("production"), ListKind::Folder, "/Newsroom"), None);
+    assert_eq!(view_of(&catalogs, Some("production"), ListKind::Folder, "/News", &["reporters"]), None);
+    let editing = catalogs.view(Some("editing"), ListKind::All, "/", &[]).expect("the sample has it");
     assert_eq!(editing.columns.len(), 9);
     let edition = &editing.columns[6];
     let steps: Vec<&str> = edition.steps.iter().map(|step| &**step).collect();
@@ -365,18 +365,18 @@ fn of_several_catalogs_the_closest_comes_first() {
         assert_eq!(catalogs.view(None, lists, path, &groups), Some(view.clone()));
         view.title.to_string()
     };
-    assert_eq!(title(Lists::Folder, "/", &[]), "folders");
-    assert_eq!(title(Lists::Drawer, "/", &[]), "default");
-    assert_eq!(title(Lists::Folder, "/a", &[]), "branch");
-    assert_eq!(title(Lists::Folder, "/a/b/c", &["y"]), "group");
-    assert_eq!(title(Lists::Folder, "/a/b/c", &["z"]), "branch");
-    assert_eq!(title(Lists::Folder, "/ab", &["x"]), "folders");
+    assert_eq!(title(ListKind::Folder, "/", &[]), "folders");
+    assert_eq!(title(ListKind::Drawer, "/", &[]), "default");
+    assert_eq!(title(ListKind::Folder, "/a", &[]), "branch");
+    assert_eq!(title(ListKind::Folder, "/a/b/c", &["y"]), "group");
+    assert_eq!(title(ListKind::Folder, "/a/b/c", &["z"]), "branch");
+    assert_eq!(title(ListKind::Folder, "/ab", &["x"]), "folders");
 }
 
 #[test]
 fn what_is_wrong_in_a_catalog_is_named_and_without_a_file_there_is_a_minimum() {
     let minimum = Catalogs::default();
-    assert_eq!(view_of(&minimum, None, Lists::Bundle, "/any", &[]), Some("default".to_owned()));
+    assert_eq!(view_of(&minimum, None, ListKind::Bundle, "/any", &[]), Some("default".to_owned()));
     let catalog = |attributes: &str, inner: &str| {
         read::<Catalogs>(&format!("<columnCatalogs>\n<catalog {attributes}>\n{inner}</catalog></columnCatalogs>"))
     };
@@ -414,7 +414,7 @@ fn the_samples_site_has_channels_and_folders_for_new_objects() {
     assert_eq!(channel("Radio"), None);
     assert_eq!(site.default_channel().map(|channel| &*channel.name), Some("Web"));
     let base = |content: &str, work_folder: &str, issue_date: Option<&str>| {
-        site.base_folder(&Wanted { content, work_folder, issue_date, ..Wanted::default() })
+        site.base_folder(&DestinationQuery { content, work_folder, issue_date, ..DestinationQuery::default() })
     };
     let found = |path: &str| Some(path.to_owned());
     assert_eq!(base("Story", "/News/City", None), found("/News/City"));
@@ -440,7 +440,12 @@ fn placeholders_are_names_and_lead_nowhere_else() {
     };
     let base = |work_path: &str, product: Option<&str>| {
         let site = site(work_path).expect("it is well");
-        site.base_folder(&Wanted { content: "Story", work_folder: "/a", product, ..Wanted::default() })
+        site.base_folder(&DestinationQuery {
+            content: "Story",
+            work_folder: "/a",
+            product,
+            ..DestinationQuery::default()
+        })
     };
     assert_eq!(base("{dir}/{product}", None).as_deref(), Some("/x/y/Paper"));
     assert_eq!(base("/{product}/z", Some("Mag")).as_deref(), Some("/Mag/z"));
@@ -497,15 +502,15 @@ fn what_a_site_refers_to_must_be_there_and_all_faults_are_told_at_once() {
 }
 
 /// Reads from these files as the server does, until none is missing.
-fn content_of<T: Content>(files: &[(&str, &str)]) -> Result<Parsed<T>, Vec<Fault>> {
+fn content_of<T: CachedConfiguration>(files: &[(&str, &str)]) -> Result<ParsedFile<T>, Vec<ConfigurationFault>> {
     let there = |path: &str| files.iter().find(|(known, _)| *known == path).map(|(_, text)| *text);
     let mut known = Files::new();
     for _ in 0..100 {
-        let shelf = Shelf::of(&known);
+        let shelf = FileShelf::of(&known);
         match T::read(&shelf) {
-            Read::Done(parsed) => return Ok(parsed),
-            Read::Faulty { faults, .. } => return Err(faults),
-            Read::Needs(_) => {}
+            ReadingOutcome::Done(parsed) => return Ok(parsed),
+            ReadingOutcome::Faulty { faults, .. } => return Err(faults),
+            ReadingOutcome::Needs(_) => {}
         }
         let needed = shelf.needed();
         assert!(!needed.is_empty(), "something must be missing");
@@ -690,7 +695,7 @@ fn paths_of_references_stay_within_the_configuration() {
         ("/SysConfig/a/b.xml", "/SysConfigs/c.xml", None),
         ("/SysConfig/a/b.xml", "/SysConfig", None),
     ] {
-        assert_eq!(files::referred(from, reference).as_deref(), path, "{reference}");
+        assert_eq!(files::resolve_reference(from, reference).as_deref(), path, "{reference}");
     }
 }
 
@@ -710,7 +715,7 @@ fn the_sample_is_read_whole_and_has_nothing_that_is_not_known() {
     }
     gather(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/sample/files/SysConfig")), &mut files);
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
-    fn whole<T: Content>(files: &[(&str, &str)]) -> T {
+    fn whole<T: CachedConfiguration>(files: &[(&str, &str)]) -> T {
         let parsed = content_of::<T>(files).unwrap_or_else(|faults| panic!("{faults:?}"));
         assert!(parsed.unknown.is_empty(), "{:?}", parsed.unknown);
         parsed.value
@@ -750,5 +755,5 @@ fn what_is_not_known_is_passed_over_and_told() {
     for schedule in ["*/20 5-22 * * *", "0,30 2 1-7 * 0", "15 4 * 1-12/3 7"] {
         assert!(read::<Jobs>(&format!("<jobs><job name='a' command='b' schedule='{schedule}'/></jobs>")).is_ok());
     }
-    assert!(matches!(Shelf::of(&Files::new()).ask("/SysConfig/x"), Asked::Unknown));
+    assert!(matches!(FileShelf::of(&Files::new()).ask("/SysConfig/x"), FileLookup::Unknown));
 }

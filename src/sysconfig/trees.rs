@@ -1,8 +1,8 @@
 //! Tree lists: trees of values to choose metadata from.
 
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
-use super::document::{ConfigFile, Element};
+use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
 
 /// The largest size of all paths of a tree, in bytes. Paths repeat the names of the nodes above.
@@ -10,22 +10,22 @@ const MOST_BYTES: usize = 8 << 20;
 
 /// A tree, as the paths of its nodes: `/City/Waterfront`.
 #[derive(Debug, Clone, Default)]
-pub struct Tree {
+pub struct ValueTree {
     /// Paths in the order of the file, each node before those below it.
-    pub paths: Vec<Text>,
+    pub paths: Vec<SharedText>,
     /// Size of all paths in bytes.
     pub bytes: usize,
 }
 
 /// A tree list file: nodes within nodes.
 #[derive(Debug)]
-pub struct TreeList(pub Tree);
+pub struct TreeList(pub ValueTree);
 
 impl ConfigFile for TreeList {
-    const ROOT: &'static vocabulary::Element = &vocabulary::TREE_LIST;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::TREE_LIST;
 
-    fn read(root: Element<'_>) -> TreeList {
-        let mut tree = Tree::default();
+    fn read(root: ConfigElement<'_>) -> TreeList {
+        let mut tree = ValueTree::default();
         tree.add(root, "");
         if tree.bytes > MOST_BYTES {
             root.fault(format!("the paths of its nodes have more than {MOST_BYTES} bytes"));
@@ -36,22 +36,22 @@ impl ConfigFile for TreeList {
 
 /// A web configuration file: the kinds of online presentation, as a tree without branches.
 #[derive(Debug)]
-pub struct WebConfiguration(pub Tree);
+pub struct WebConfiguration(pub ValueTree);
 
 impl ConfigFile for WebConfiguration {
-    const ROOT: &'static vocabulary::Element = &vocabulary::WEB_CONFIGURATION;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::WEB_CONFIGURATION;
 
-    fn read(root: Element<'_>) -> WebConfiguration {
-        let mut tree = Tree::default();
+    fn read(root: ConfigElement<'_>) -> WebConfiguration {
+        let mut tree = ValueTree::default();
         root.all_in("WebTypes", "WebType").for_each(|one| tree.push(format!("/{}", one.text())));
         WebConfiguration(tree)
     }
 }
 
-impl Tree {
+impl ValueTree {
     /// Adds the nodes below a node. The recursion is bounded, because the depth of documents is.
     /// Nodes beyond the size limit are dropped.
-    fn add(&mut self, node: Element<'_>, above: &str) {
+    fn add(&mut self, node: ConfigElement<'_>, above: &str) {
         for child in node.all("node") {
             let name = child.required("name");
             if name.contains('/') {
@@ -74,9 +74,9 @@ impl Tree {
     }
 
     /// Returns the paths of a branch and all below it; all paths for an empty prefix.
-    pub fn below<'t>(&'t self, prefix: &'t str) -> impl Iterator<Item = &'t Text> {
+    pub fn below<'t>(&'t self, prefix: &'t str) -> impl Iterator<Item = &'t SharedText> {
         let prefix = prefix.trim_matches('/');
-        let lies_in = move |path: &&Text| {
+        let lies_in = move |path: &&SharedText| {
             let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(prefix));
             prefix.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use stet_xml::{Inclusions, Location, XmlError, inclusions};
 
-use super::fault::{Fault, place_in};
-use super::files::{Asked, FILE_BYTES, Read, Shelf, SourceFile, WHOLE_BYTES, limits, referred};
+use super::fault::{ConfigurationFault, place_in};
+use super::files::{
+    FILE_BYTES, FileLookup, FileShelf, ReadingOutcome, SourceFile, WHOLE_BYTES, limits, resolve_reference,
+};
 
 /// The largest depth of nested includes.
 const MOST_DEEP: usize = 8;
@@ -23,16 +25,16 @@ const MOST_READ: usize = 4 * WHOLE_BYTES;
 
 /// A file with its includes, and the origin of each part.
 #[derive(Debug, Clone, Default)]
-pub struct Whole {
+pub struct WholeFile {
     /// The text.
     pub text: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<FilePiece>,
     files: Vec<Arc<SourceFile>>,
 }
 
 /// A run of bytes from one file.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct FilePiece {
     /// The start in the whole text.
     at: usize,
     /// The index of the file in the list.
@@ -41,11 +43,15 @@ struct Piece {
     from: usize,
 }
 
-impl Whole {
+impl WholeFile {
     /// Returns a text without includes, for compiled-in texts.
-    pub fn of_text(path: &str, text: &str) -> Whole {
+    pub fn of_text(path: &str, text: &str) -> WholeFile {
         let file = SourceFile { path: path.to_owned(), text: Ok(text.into()), state: None };
-        Whole { text: text.to_owned(), pieces: vec![Piece { at: 0, file: 0, from: 0 }], files: vec![Arc::new(file)] }
+        WholeFile {
+            text: text.to_owned(),
+            pieces: vec![FilePiece { at: 0, file: 0, from: 0 }],
+            files: vec![Arc::new(file)],
+        }
     }
 
     /// Returns the name of the root element, if the text is a document. It may contain references
@@ -54,7 +60,7 @@ impl Whole {
     ///
     /// # Errors
     /// The fault because of which it is no document.
-    pub fn root(&self) -> Result<String, Fault> {
+    pub fn root(&self) -> Result<String, ConfigurationFault> {
         let limits = limits(WHOLE_BYTES);
         let at = |error: &XmlError| match error.location() {
             Location::Byte(at) => *at,
@@ -71,35 +77,35 @@ impl Whole {
     }
 
     /// Returns a fault at a byte of the whole text, located in the file that the byte comes from.
-    pub fn fault(&self, at: usize, fault: impl Into<String>) -> Fault {
+    pub fn fault(&self, at: usize, fault: impl Into<String>) -> ConfigurationFault {
         let place = self.pieces.partition_point(|piece| piece.at <= at);
         let Some(piece) = place.checked_sub(1).and_then(|place| self.pieces.get(place)) else {
-            return Fault::of_file("", fault);
+            return ConfigurationFault::of_file("", fault);
         };
         let file = &self.files[piece.file];
         let text = file.text.as_deref().unwrap_or_default();
         let (line, column) = place_in(text, piece.from + (at - piece.at));
-        Fault { path: file.path.clone(), line, column, fault: fault.into() }
+        ConfigurationFault { path: file.path.clone(), line, column, fault: fault.into() }
     }
 
     fn push(&mut self, file: usize, text: &str, range: Range<usize>) {
         if !range.is_empty() {
-            self.pieces.push(Piece { at: self.text.len(), file, from: range.start });
+            self.pieces.push(FilePiece { at: self.text.len(), file, from: range.start });
             self.text.push_str(&text[range]);
         }
     }
 }
 
 /// Reads a file with its includes. Returns `None` if the file does not exist.
-pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
+pub fn whole(path: &str, shelf: &FileShelf<'_>) -> ReadingOutcome<Option<WholeFile>> {
     let file = match shelf.ask(path) {
-        Asked::Here(file) => file,
-        Asked::Missing => return Read::Done(None),
-        Asked::Unknown => return Read::Needs(Default::default()),
+        FileLookup::Here(file) => file,
+        FileLookup::Missing => return ReadingOutcome::Done(None),
+        FileLookup::Unknown => return ReadingOutcome::Needs(Default::default()),
     };
-    let mut taking = Taking {
+    let mut taking = FileInclusion {
         shelf,
-        whole: Whole::default(),
+        whole: WholeFile::default(),
         open: Vec::new(),
         faults: Vec::new(),
         references: 0,
@@ -110,20 +116,20 @@ pub fn whole(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
     taking.take(file, None);
     // The faults are reported when all files are there, so that they are complete.
     if taking.lacks && !taking.is_too_much {
-        return Read::Needs(Default::default());
+        return ReadingOutcome::Needs(Default::default());
     }
     if taking.faults.is_empty() {
-        return Read::Done(Some(taking.whole));
+        return ReadingOutcome::Done(Some(taking.whole));
     }
-    Read::Faulty { faults: taking.faults, unknown: Vec::new() }
+    ReadingOutcome::Faulty { faults: taking.faults, unknown: Vec::new() }
 }
 
-struct Taking<'s, 'f> {
-    shelf: &'s Shelf<'f>,
-    whole: Whole,
+struct FileInclusion<'s, 'f> {
+    shelf: &'s FileShelf<'f>,
+    whole: WholeFile,
     /// The paths of the files that are being included, from the outermost one.
     open: Vec<String>,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigurationFault>,
     /// The number of references so far.
     references: usize,
     /// The number of bytes read so far. A file counts with its full size each time it is included,
@@ -135,12 +141,12 @@ struct Taking<'s, 'f> {
     is_too_much: bool,
 }
 
-impl Taking<'_, '_> {
+impl FileInclusion<'_, '_> {
     /// Appends a file. For an included one, `by` makes a fault at the reference to it.
-    fn take(&mut self, file: &Arc<SourceFile>, by: Option<&dyn Fn(String) -> Fault>) {
+    fn take(&mut self, file: &Arc<SourceFile>, by: Option<&dyn Fn(String) -> ConfigurationFault>) {
         let refused = |fault: String| match by {
             Some(by) => by(format!("`{}` can't be taken in: {fault}", file.path)),
-            None => Fault::of_file(&file.path, fault),
+            None => ConfigurationFault::of_file(&file.path, fault),
         };
         let text = match &file.text {
             Ok(text) => text.clone(),
@@ -184,25 +190,25 @@ impl Taking<'_, '_> {
             // text.
             let at = |fault: String| {
                 let (line, column) = place_in(text, place.start);
-                Fault { path: file.path.clone(), line, column, fault }
+                ConfigurationFault { path: file.path.clone(), line, column, fault }
             };
             self.references += 1;
             if self.references > MOST_INCLUSIONS {
                 self.is_too_much = true;
                 return self.faults.push(at(format!("no more than {MOST_INCLUSIONS} files may be taken in")));
             }
-            let Some(path) = referred(&file.path, reference) else {
+            let Some(path) = resolve_reference(&file.path, reference) else {
                 let fault = format!("`{reference}` is not taken in: it does not lie in {}", super::files::FOLDER);
                 self.faults.push(at(fault));
                 continue;
             };
             match self.shelf.ask(&path) {
-                Asked::Here(other) => {
+                FileLookup::Here(other) => {
                     let other = other.clone();
                     self.take(&other, Some(&at));
                 }
-                Asked::Missing => self.faults.push(at(format!("`{path}` is to be taken in and is not there"))),
-                Asked::Unknown => self.lacks = true,
+                FileLookup::Missing => self.faults.push(at(format!("`{path}` is to be taken in and is not there"))),
+                FileLookup::Unknown => self.lacks = true,
             }
             if self.whole.text.len() > WHOLE_BYTES || self.faults.len() >= super::fault::MOST_FAULTS {
                 self.is_too_much = true;
@@ -218,13 +224,13 @@ impl Taking<'_, '_> {
 }
 
 /// Returns the fault of a text that is no document.
-pub(super) fn fault_of(path: &str, text: &str, error: &XmlError) -> Fault {
+pub(super) fn fault_of(path: &str, text: &str, error: &XmlError) -> ConfigurationFault {
     let at = match error.location() {
         Location::Byte(at) => *at,
         Location::Path(_) => 0,
     };
     let (line, column) = place_in(text, at);
-    Fault { path: path.to_owned(), line, column, fault: clause(error) }
+    ConfigurationFault { path: path.to_owned(), line, column, fault: clause(error) }
 }
 
 /// Returns an error's message without its position, which faults give as line and column.

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
-use super::document::{ConfigFile, Element};
+use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
 use crate::nearest::{quoted, suggestion};
 
@@ -16,9 +16,9 @@ use crate::nearest::{quoted, suggestion};
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     /// Name in object records, such as `Story/Ready`; unique among all workflows.
-    pub name: Text,
+    pub name: SharedText,
     /// Colour for lists: `rgb(r,g,b)` with numbers from 0 to 255.
-    pub identifier: Text,
+    pub identifier: SharedText,
     /// Whether containers with this status refuse changes of their contents.
     pub closed: bool,
 }
@@ -28,13 +28,13 @@ pub struct Status {
 #[serde(rename_all = "camelCase")]
 pub struct Workflow {
     /// Name, by which object types refer to the workflow.
-    pub name: Text,
+    pub name: SharedText,
     /// Statuses in the order of the file, at least one.
     pub statuses: Vec<Status>,
     /// Transitions between the statuses.
     pub transitions: Vec<Transition>,
     /// The status of a new object.
-    pub initial_status: Text,
+    pub initial_status: SharedText,
     /// Whether only the listed transitions are allowed.
     pub enforce: bool,
     #[serde(skip)]
@@ -45,9 +45,9 @@ pub struct Workflow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Transition {
     /// Name of a status of the workflow.
-    pub from: Text,
+    pub from: SharedText,
     /// Name of the status that may follow.
-    pub to: Text,
+    pub to: SharedText,
 }
 
 impl Workflow {
@@ -78,15 +78,15 @@ impl Workflow {
 #[derive(Debug, Clone, Default)]
 pub struct Workflows {
     workflows: Vec<Workflow>,
-    by_name: HashMap<Text, usize>,
+    by_name: HashMap<SharedText, usize>,
     /// Index of the workflow, and of the status in it.
-    statuses: HashMap<Text, (usize, usize)>,
+    statuses: HashMap<SharedText, (usize, usize)>,
 }
 
 impl ConfigFile for Workflows {
-    const ROOT: &'static vocabulary::Element = &vocabulary::WORKFLOWS;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::WORKFLOWS;
 
-    fn read(root: Element<'_>) -> Workflows {
+    fn read(root: ConfigElement<'_>) -> Workflows {
         let mut made = Workflows::default();
         for element in root.all("workflow") {
             let workflow = read(element, &made.statuses);
@@ -178,11 +178,11 @@ impl Workflows {
     }
 }
 
-fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Workflow {
-    let name: Text = element.required("name").into();
+fn read(element: ConfigElement<'_>, taken: &HashMap<SharedText, (usize, usize)>) -> Workflow {
+    let name: SharedText = element.required("name").into();
     let (mut statuses, mut own, mut initial) = (Vec::new(), HashSet::new(), None);
     for child in element.all("status") {
-        let status: Text = child.required("name").into();
+        let status: SharedText = child.required("name").into();
         // A record states its status without the workflow, so the name must be unique.
         if taken.contains_key(&status) || !own.insert(status.clone()) {
             child.fault(format!("the status `{status}` is there a second time"));
@@ -193,7 +193,7 @@ fn read(element: Element<'_>, taken: &HashMap<Text, (usize, usize)>) -> Workflow
         let closed = child.flag("closed");
         statuses.push(Status { name: status, identifier: child.required("identifier").into(), closed });
     }
-    let transition = |child: Element<'_>| {
+    let transition = |child: ConfigElement<'_>| {
         let [from, to] = ["from", "to"].map(|end| child.required(end));
         for status in [from, to] {
             if !own.contains(status) {

@@ -77,7 +77,7 @@ impl Traces {
         // The final name is set when the endpoint is known.
         let builder = self.0.tracer.span_builder("request").with_kind(SpanKind::Server).with_start_time(started);
         let span = builder.start_with_context(&self.0.tracer, &parent);
-        Trace(Arc::new(Begun { tracer: self.0.tracer.clone(), context: parent.with_span(span) }))
+        Trace(Arc::new(RequestSpan { tracer: self.0.tracer.clone(), context: parent.with_span(span) }))
     }
 
     /// Sends the collected spans and ends the exporter. Blocks for up to two seconds while it waits
@@ -104,21 +104,21 @@ impl Extractor for Headers<'_> {
 
 /// The span of a request. It ends with its last clone.
 #[derive(Clone)]
-pub struct Trace(Arc<Begun>);
+pub struct Trace(Arc<RequestSpan>);
 
-struct Begun {
+struct RequestSpan {
     tracer: SdkTracer,
     context: Context,
 }
 
 /// A span below that of a request, until it is dropped. It is on the heap, because it is large and
 /// part of the futures that hold it.
-pub struct Step {
+pub struct TraceSpan {
     _span: Box<Span>,
 }
 
 /// The details of a request and its response, for its span.
-pub struct Answered<'a> {
+pub struct TracedResponse<'a> {
     /// Id of the endpoint.
     pub endpoint: &'static str,
     /// The pattern of its path, if there is such an endpoint.
@@ -135,14 +135,14 @@ pub struct Answered<'a> {
 
 impl Trace {
     /// Begins a span for a step of the request, which ends when the result is dropped.
-    pub fn step(&self, name: &'static str) -> Step {
-        let Begun { tracer, context } = &*self.0;
+    pub fn step(&self, name: &'static str) -> TraceSpan {
+        let RequestSpan { tracer, context } = &*self.0;
         let builder = tracer.span_builder(name).with_kind(SpanKind::Internal);
-        Step { _span: Box::new(builder.start_with_context(tracer, context)) }
+        TraceSpan { _span: Box::new(builder.start_with_context(tracer, context)) }
     }
 
     /// Ends the span of the request.
-    pub fn answered(&self, answered: &Answered<'_>) {
+    pub fn answered(&self, answered: &TracedResponse<'_>) {
         let span = self.0.context.span();
         if !span.is_recording() {
             return;

@@ -2,7 +2,7 @@
 
 use stet_actors::id::Loid;
 use stet_actors::object::{Record, name_key};
-use stet_actors::store::{Change as RowChange, ChangeSet, Look, Row, Store, Table, View, decode_value};
+use stet_actors::store::{ChangeSet, ReadLevel, Row, RowChange, RowReader, Store, Table, decode_value};
 use stet_store::{RedbStore, StoreOptions};
 
 use crate::harness::*;
@@ -26,7 +26,7 @@ fn a_damaged_index_is_told_of_by_check_with_an_exit_code_of_its_own() {
 fn damage(data: &std::path::Path, story: &str) {
     let store = RedbStore::open(StoreOptions::new(data)).expect("the store opens");
     let loid: Loid = story.parse().expect("it is a loid");
-    let record = store.get(View::Committed, Table::Objects, &loid.to_key()).expect("it can be read");
+    let record = store.get(ReadLevel::Committed, Table::Objects, &loid.to_key()).expect("it can be read");
     let record: Record = decode_value(Record::FORMAT, &record.expect("it is there")).expect("it can be read");
     let folder = record.folder().expect("it lies in a folder");
     let (sender, answer) = std::sync::mpsc::channel();

@@ -35,7 +35,7 @@ fn a_disk_that_fails_raises_alerts() {
     let client = house.client();
     client.drawer("/Alerts", "drawer", 3);
     let before = look(&house);
-    house.disk.plan_for(StoreFile::Journal, Plan { at: 0, times: u64::MAX, fault: Fault::Sync });
+    house.disk.plan_for(StoreFile::Journal, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Sync });
     create(&client, "refused").fails(500, "RepositoryError");
     let after = look_until(&house, "failing");
     raises(&before, &after, Cause::Once, &["StetStoreBroken", "StetDiskErrors", "StetServerErrors"]);
@@ -47,7 +47,7 @@ fn a_disk_that_is_full_raises_an_alert() {
     let client = house.client();
     client.drawer("/Alerts", "drawer", 3);
     let before = look(&house);
-    house.disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::Full });
+    house.disk.plan(FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Full });
     create(&client, "refused").fails(507, "StorageFull");
     let after = look_until(&house, "full");
     let refused = "stet_http_server_errors_total{status=\"507\"}";
@@ -61,7 +61,7 @@ fn checkpoints_that_fail_raise_alerts() {
     house.config.store.checkpoint_rows = 1;
     house.start();
     let before = look(&house);
-    house.disk.plan_for(StoreFile::State, Plan { at: 0, times: u64::MAX, fault: Fault::Write });
+    house.disk.plan_for(StoreFile::State, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Write });
     assert_eq!(create(&house.client(), "story").status, 200, "changes go on");
     let after = look_until(&house, "lagging");
     raises(&before, &after, Cause::Once, &["StetCheckpointsFail", "StetDiskErrors"]);

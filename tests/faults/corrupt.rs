@@ -8,17 +8,17 @@ use serde_json::json;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::drawer::HEAD;
 use stet_actors::id::Loid;
-use stet_actors::store::{Change, ChangeSet, Look, Store, Table, View};
+use stet_actors::store::{ChangeSet, ReadLevel, RowChange, RowReader, Store, Table};
 
 use super::*;
 
 /// Puts a row past all rules; gives what was there.
 fn put(house: &House, table: Table, key: &Bytes, value: Bytes) -> Bytes {
     let store = house.store();
-    let before = store.get(View::Committed, table, key).expect("the row can be read").expect("it is there");
+    let before = store.get(ReadLevel::Committed, table, key).expect("the row can be read").expect("it is there");
     let (done, outcome) = std::sync::mpsc::channel();
     let set = ChangeSet {
-        changes: vec![Change { table, key: key.clone(), value: Some(value) }],
+        changes: vec![RowChange { table, key: key.clone(), value: Some(value) }],
         ..ChangeSet::fence(store.epoch(), move |decided| done.send(decided).expect("the test waits"))
     };
     store.submit(set).expect("it is taken");

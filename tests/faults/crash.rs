@@ -7,7 +7,7 @@ use super::*;
 
 #[test]
 fn a_loss_of_power_at_any_sync_loses_nothing_acknowledged() {
-    at_every_sync(Fault::Crash, 1, 3);
+    at_every_sync(DiskFault::Crash, 1, 3);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::*;
 #[derive(Debug, Clone, Copy)]
 pub struct At {
     pub file: StoreFile,
-    pub plan: Plan,
+    pub plan: FaultPlan,
 }
 
 /// A run of the scenario under a plan.
@@ -137,12 +137,12 @@ const LOOSE: u64 = 6;
 /// In the short form every third does, and of the six faults that two begin with the first, two
 /// with the second and two with the third sync (`begin`): each sync meets two of them.
 /// `STET_FAULT_STRIDE=1` is the long form.
-pub fn at_every_sync(fault: Fault, times: u64, begin: u64) {
+pub fn at_every_sync(fault: DiskFault, times: u64, begin: u64) {
     let (counted, _) = play(None);
     let stride = setting("STET_FAULT_STRIDE").unwrap_or(3).max(1);
     for (file, syncs) in StoreFile::ALL.into_iter().zip(counted) {
         for at in (1..=syncs).filter(|at| at % stride == begin % stride) {
-            let at = At { file, plan: Plan { at, times, fault } };
+            let at = At { file, plan: FaultPlan { at, times, fault } };
             let (_, came) = play(Some(at));
             assert!(came || at.plan.at + LOOSE > syncs, "{at:?}: the fault never came");
         }
@@ -151,15 +151,15 @@ pub fn at_every_sync(fault: Fault, times: u64, begin: u64) {
 
 #[test]
 fn an_io_error_at_any_sync_is_told_and_loses_nothing_acknowledged() {
-    at_every_sync(Fault::Sync, 1, 1);
+    at_every_sync(DiskFault::Sync, 1, 1);
 }
 
 #[test]
 fn io_errors_that_last_are_told_and_the_server_recovers_when_they_end() {
-    at_every_sync(Fault::Write, u64::MAX, 2);
+    at_every_sync(DiskFault::Write, u64::MAX, 2);
 }
 
 #[test]
 fn a_sync_that_fails_and_forgets_loses_nothing_acknowledged() {
-    at_every_sync(Fault::SyncForgets, 1, 3);
+    at_every_sync(DiskFault::SyncForgets, 1, 3);
 }

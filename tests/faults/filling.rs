@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stet_actors::store::{Look, Range, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, RowReader, Table};
 
 use super::*;
 
@@ -10,7 +10,10 @@ use super::*;
 fn rows(house: &House) -> BTreeMap<&'static str, usize> {
     let store = house.store();
     let count = |table: Table| {
-        store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).expect("it can be read").len()
+        store
+            .scan(ReadLevel::Committed, table, &KeyRange::prefix(&[]), usize::MAX, false)
+            .expect("it can be read")
+            .len()
     };
     let rows = Table::ALL.iter().map(|table| (table.name(), count(*table))).collect();
     store.close();
@@ -28,16 +31,16 @@ fn undisturbed() -> (BTreeMap<&'static str, usize>, u64) {
 
 /// A first start meets this fault, at every so many syncs; then the machine loses power, or has
 /// room again.
-fn at_some_syncs(fault: Fault, times: u64, begin: u64) {
+fn at_some_syncs(fault: DiskFault, times: u64, begin: u64) {
     let (wanted, syncs) = undisturbed();
     let stride = setting("STET_FAULT_STRIDE").unwrap_or(3).max(1) * 16;
     let mut anew = 0;
     for at in (1..=syncs).filter(|at| at % stride == begin % stride) {
         let mut house = House::new_directory();
-        house.disk.plan(Plan { at, times, fault });
+        house.disk.plan(FaultPlan { at, times, fault });
         let begun = house.try_start();
         // Late in a start there may be no need for more room.
-        assert!(house.disk.struck() > 0 || fault == Fault::NoRoom, "{at}: the fault never came");
+        assert!(house.disk.struck() > 0 || fault == DiskFault::NoRoom, "{at}: the fault never came");
         let marker = house.data().join("filling");
         if begun.is_ok() {
             // A fault that passed.
@@ -63,7 +66,7 @@ fn a_first_start_for_which_there_is_too_little_room_says_that_the_disk_is_full()
     for (at, times) in (1..=16).flat_map(|at| [(at, 1), (at, 3)]) {
         let mut house = House::new_directory();
         // Some writes find no room, and others after them do.
-        house.disk.plan(Plan { at, times, fault: Fault::Full });
+        house.disk.plan(FaultPlan { at, times, fault: DiskFault::Full });
         if let Err(message) = house.try_start() {
             refused += 1;
             assert!(
@@ -82,10 +85,10 @@ fn a_first_start_for_which_there_is_too_little_room_says_that_the_disk_is_full()
 
 #[test]
 fn a_first_start_that_ends_with_a_loss_of_power_is_begun_anew() {
-    at_some_syncs(Fault::Crash, 1, 1);
+    at_some_syncs(DiskFault::Crash, 1, 1);
 }
 
 #[test]
 fn a_first_start_that_finds_no_room_is_begun_anew_when_there_is() {
-    at_some_syncs(Fault::NoRoom, u64::MAX, 7);
+    at_some_syncs(DiskFault::NoRoom, u64::MAX, 7);
 }

@@ -7,20 +7,20 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use serde_json::json;
 use stet::events::Followers;
-use stet::events::stream::Following;
+use stet::events::stream::FollowRequest;
 use stet::http::app::App;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
-use stet_actors::command::{Command, Who};
+use stet_actors::command::{CallerIdentity, Command};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{Create, Discard, NewObject};
+use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject};
 use stet_actors::liveblog::{
-    AddPost, Liveblog, NewLiveblog, PostAddress, PostBody, PostFields, PostStatus, RemovePost, SetStatus, Sight,
-    UpdatePost,
+    AddPost, Liveblog, NewLiveblog, PostAddress, PostBody, PostFields, PostSight, PostStatus, RemovePost,
+    SetPostStatus, UpdatePost,
 };
-use stet_actors::object::{Content, CreateMode, NewContent, Reach, Stored};
+use stet_actors::object::{Content, ContentLocation, CreateMode, NewContent, Reach};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::Request;
+use stet_actors::runtime::ChangeRequest;
 
 use super::*;
 
@@ -29,8 +29,8 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-fn by() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn by() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 fn liveblog(repository: &Repository) -> Loid {
@@ -39,7 +39,7 @@ fn liveblog(repository: &Repository) -> Loid {
 
 fn liveblog_named(repository: &Repository, name: &str) -> Loid {
     let object = NewObject::of::<Liveblog>(name, "LiveBlog", NewLiveblog::default());
-    let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+    let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
     wait(repository.joint(create, by())).expect("a liveblog is made").loid
 }
 
@@ -48,7 +48,7 @@ fn run<C: Command<Family = Liveblog>>(repository: &Repository, liveblog: Loid, c
 }
 
 fn post(moderated: bool) -> AddPost {
-    let content = Content { content_type: "text/xml".into(), size: 4, sha256: [1; 32], stored: Stored::Row };
+    let content = Content { content_type: "text/xml".into(), size: 4, sha256: [1; 32], stored: ContentLocation::Row };
     AddPost {
         fields: PostFields::default(),
         moderated,
@@ -56,7 +56,7 @@ fn post(moderated: bool) -> AddPost {
         attachments: Vec::new(),
         mode: CreateMode::Exception,
         reach: Reach::All,
-        sight: Sight::All,
+        sight: PostSight::All,
     }
 }
 
@@ -85,7 +85,7 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
     // liveblog.
     let (mut reporter, mut reader, mut contributor) = (follow("reporter"), follow("reader"), follow("contributor"));
     let first = run(&repository, liveblog, post(true)).post;
-    let status = |post: Loid, to| SetStatus { post: PostAddress::Loid(post), to, reach: Reach::All };
+    let status = |post: Loid, to| SetPostStatus { post: PostAddress::Loid(post), to, reach: Reach::All };
     run(&repository, liveblog, status(first, PostStatus::Approved));
     let update = UpdatePost {
         post: PostAddress::Loid(first),
@@ -111,19 +111,19 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
         ("liveblog.post.add", &second),
         ("liveblog.post.remove", &second),
     ];
-    let whole: Vec<Told> = all.iter().map(|_| reporter.must()).collect();
+    let whole: Vec<FollowedEvent> = all.iter().map(|_| reporter.must()).collect();
     for (told, (kind, post)) in whole.iter().zip(all) {
         assert_eq!((told.event.as_str(), &told.data["ids"]), (kind, &json!([post])));
     }
-    let hidden = |told: &Told| Told {
+    let hidden = |told: &FollowedEvent| FollowedEvent {
         id: told.id,
         event: "hidden".to_owned(),
         data: json!({ "container": liveblog.to_string(), "revision": told.id }),
     };
-    let removed = |told: &Told| {
+    let removed = |told: &FollowedEvent| {
         let mut data = told.data.clone();
         data["kind"] = json!("removed");
-        Told { id: told.id, event: "removed".to_owned(), data }
+        FollowedEvent { id: told.id, event: "removed".to_owned(), data }
     };
     let expected = vec![
         hidden(&whole[0]),
@@ -134,9 +134,9 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
         whole[5].clone(),
         removed(&whole[6]),
     ];
-    let told: Vec<Told> = all.iter().map(|_| reader.must()).collect();
+    let told: Vec<FollowedEvent> = all.iter().map(|_| reader.must()).collect();
     assert_eq!(told, expected);
-    let told: Vec<Told> = all.iter().map(|_| contributor.must()).collect();
+    let told: Vec<FollowedEvent> = all.iter().map(|_| contributor.must()).collect();
     assert_eq!(told, expected);
     // And from the store, long after the posts are gone.
     let stored = login(&house, "reader").try_follow(&format!("{path}?wait=false"), Some(whole[0].id - 1));
@@ -154,7 +154,7 @@ fn a_change_that_does_not_reach_the_disk_is_told_to_nobody() {
     let mut follow = client.follow(&drawer, None);
     let hello = follow.must();
     let path = format!("/v3/container/drawer/{}/item/{}", encoded(&drawer), encoded(&story));
-    house.disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::Full });
+    house.disk.plan(FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Full });
     assert_ne!(client.post(&path, &json!({})).status, 200);
     assert!(house.disk.struck() > 0);
     house.disk.heal();
@@ -195,7 +195,7 @@ async fn told_at_the_end(
 ) -> (Vec<String>, Vec<String>) {
     let session = app.sessions.find(token).expect("it is logged in");
     let (newsroom, memory) = (app.newsroom.clone(), app.memory.clone());
-    let following = Following { newsroom, session, container: liveblog, after, wait, memory };
+    let following = FollowRequest { newsroom, session, container: liveblog, after, wait, memory };
     let mut stream = following.begin(followers).await.expect("it begins");
     // `hello`, or a comment.
     stream.next().await.expect("it has begun").expect("it goes well");
@@ -203,7 +203,7 @@ async fn told_at_the_end(
         repository.execute(liveblog, post(false), by()).await.expect("a post is made");
     }
     repository
-        .joint(Discard { object: liveblog, reach: stet_actors::object::Reach::All }, by())
+        .joint(DiscardObject { object: liveblog, reach: stet_actors::object::Reach::All }, by())
         .await
         .expect("it is discarded");
     let mut text = String::new();

@@ -11,17 +11,17 @@ const FULL: &str = "the disk is full: changes may be refused, reads go on";
 
 #[test]
 fn a_disk_that_is_full_at_any_sync_loses_nothing_acknowledged() {
-    at_every_sync(Fault::NoRoom, u64::MAX, 1);
+    at_every_sync(DiskFault::NoRoom, u64::MAX, 1);
 }
 
 #[test]
 fn a_disk_that_takes_no_write_at_any_sync_loses_nothing_acknowledged() {
-    at_every_sync(Fault::Full, u64::MAX, 2);
+    at_every_sync(DiskFault::Full, u64::MAX, 2);
 }
 
 /// Lets the disk have no more room than it has given out.
-fn fill(disk: &Disk) {
-    disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::NoRoom });
+fn fill(disk: &SimulatedDisk) {
+    disk.plan(FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
 }
 
 /// Creates stories until the disk has no room; gives the names of those acknowledged.
@@ -143,7 +143,7 @@ fn a_key_and_a_session_whose_end_a_full_disk_refuses_are_ended_by_the_same_calls
     });
     let uses = |client: &Client| client.get("/v3/auth/connection").status;
     assert_eq!((uses(&machine(&house)), uses(&person(&house))), (200, 200));
-    house.disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::Full });
+    house.disk.plan(FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Full });
     for _ in 0..2 {
         admin.delete("/v3/key/leaked").fails(507, "StorageFull");
         person(&house).get("/v3/auth/logout").fails(507, "StorageFull");
@@ -183,7 +183,7 @@ fn whoever_waits_behind_a_change_that_found_no_room_is_told_so_too() {
         wait_until("all wait for the disk", || house.metric("stet_store_pending") == names.len() as f64);
         // The first is being synced; of those behind, the next finds no room.
         let at = house.disk.syncs_of(StoreFile::Journal) + 2;
-        house.disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: Fault::Full });
+        house.disk.plan_for(StoreFile::Journal, FaultPlan { at, times: 1, fault: DiskFault::Full });
         house.disk.release();
         calls.into_iter().map(|call| call.join().expect("it is answered")).map(|answer| answer.status).collect()
     });
@@ -222,7 +222,7 @@ fn a_server_that_may_not_write_a_byte_does_not_start_and_does_when_it_may() {
     let mut house = House::started();
     assert_eq!(create(&house.client(), "first").status, 200);
     house.lose_power(3);
-    house.disk.plan(Plan { at: 0, times: u64::MAX, fault: Fault::Full });
+    house.disk.plan(FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Full });
     let why = house.try_start().expect_err("it can't write that the files are open");
     assert!(why.contains("can't be opened") && why.contains("No space left on device"), "{why}");
     house.disk.heal();
@@ -238,7 +238,7 @@ fn checkpoints_that_find_no_room_are_told_and_made_up_for_and_changes_go_on() {
     let client = house.client();
     let failed = house.metric("stet_store_failed_checkpoints_total");
     let at = house.disk.syncs_of(StoreFile::State);
-    house.disk.plan_for(StoreFile::State, Plan { at: at + 1, times: u64::MAX, fault: Fault::Full });
+    house.disk.plan_for(StoreFile::State, FaultPlan { at: at + 1, times: u64::MAX, fault: DiskFault::Full });
     let made: Vec<String> = (0..20).map(|number| format!("story{number}")).collect();
     made.iter().for_each(|name| drop(create(&client, name).ok()));
     wait_until("it is told", || house.readiness() == (200, FULL.to_owned()));
@@ -262,7 +262,7 @@ fn killed_with_full_memory() -> (House, Vec<String>) {
     house.start();
     let client = house.client();
     let at = house.disk.syncs_of(StoreFile::State);
-    house.disk.plan_for(StoreFile::State, Plan { at: at + 1, times: u64::MAX, fault: Fault::Full });
+    house.disk.plan_for(StoreFile::State, FaultPlan { at: at + 1, times: u64::MAX, fault: DiskFault::Full });
     let (made, refused) = until_refused(&client, "first");
     refused.fails(503, "Overloaded");
     all_there(&client, &made);
@@ -275,7 +275,7 @@ fn killed_with_full_memory() -> (House, Vec<String>) {
 fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
     let (mut house, made) = killed_with_full_memory();
     // There is room for what is overwritten alone, so what is in memory stays there.
-    house.disk.plan_for(StoreFile::State, Plan { at: 0, times: u64::MAX, fault: Fault::NoRoom });
+    house.disk.plan_for(StoreFile::State, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
     house.start();
     let client = house.client();
     all_there(&client, &made);
@@ -297,7 +297,7 @@ fn a_database_that_is_new_is_made_once_what_a_killed_server_has_left_is_folded()
     let archive = DatabaseConfig::named(2, "archive");
     house.config.databases.push(archive);
     // The first checkpoints find no room.
-    house.disk.plan_for(StoreFile::State, Plan { at: 0, times: 8, fault: Fault::NoRoom });
+    house.disk.plan_for(StoreFile::State, FaultPlan { at: 0, times: 8, fault: DiskFault::NoRoom });
     house.start();
     all_there(&house.client(), &made);
     assert_eq!(house.client().get("/v3/folder/root?databaseId=archive").status, 200);

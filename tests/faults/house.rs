@@ -9,7 +9,7 @@ use futures_util::stream;
 use stet::config::Config;
 use stet::content::{ContentStore, UploadBounds};
 use stet::http::app::App;
-use stet::server::{Ground, Prepared, reserve, store_options};
+use stet::server::{PreparedServer, ServerEnvironment, reserve, store_options};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::repository::Repository;
 use stet_store::RedbStore;
@@ -35,13 +35,13 @@ fn template() -> &'static Template {
 }
 
 /// A disk with a filled repository on it.
-fn filled_disk() -> Disk {
-    Disk::holding(StoreFile::ALL.map(|file| (file, template().filled.file(file.name()).to_vec())))
+fn filled_disk() -> SimulatedDisk {
+    SimulatedDisk::holding(StoreFile::ALL.map(|file| (file, template().filled.file(file.name()).to_vec())))
 }
 
 /// One server, and what it stands on.
 pub struct House {
-    pub disk: Disk,
+    pub disk: SimulatedDisk,
     pub clock: Option<ManualClock>,
     pub config: Config,
     /// Rows that memory holds beside the tables; without it as many as the real server's.
@@ -73,12 +73,12 @@ struct Running {
 
 /// How the server stands on `disk`: checkpoints only where a test asks for them, and no long waits
 /// for a journal that fails.
-fn ground_of(config: &Config, disk: &Disk, clock: Arc<dyn Clock>) -> Ground {
+fn ground_of(config: &Config, disk: &SimulatedDisk, clock: Arc<dyn Clock>) -> ServerEnvironment {
     let mut store = store_options(config);
     store.backends = Arc::new(disk.clone());
     store.decide_within = std::time::Duration::from_millis(50);
     store.clock = clock.clone();
-    Ground { store, clock }
+    ServerEnvironment { store, clock }
 }
 
 impl House {
@@ -91,7 +91,7 @@ impl House {
     /// A server on a disk on which nothing is yet, not started; beside others.
     pub fn new_directory() -> House {
         let mut house = House::shared();
-        house.disk = Disk::new();
+        house.disk = SimulatedDisk::new();
         house.data = TempDir::new().expect("a temporary directory can be made");
         house.config.data.directory = house.data.path().to_owned();
         // What is to fail is the disk, and the passwords cost most of the time.
@@ -161,7 +161,7 @@ impl House {
         let thread = std::thread::spawn(move || {
             actix::System::new().block_on(async move {
                 let reserved = reserve(&config, Vec::new()).map_err(|failure| failure.message)?;
-                let prepared = Prepared::on(ground, config).await.map_err(|failure| failure.message)?;
+                let prepared = PreparedServer::on(ground, config).await.map_err(|failure| failure.message)?;
                 let (app, repository) = (prepared.app.clone(), prepared.repository.clone());
                 let stops = stream::once(async {
                     // Dropped unsent is as good.

@@ -20,8 +20,8 @@ use std::path::Path;
 use stet_store::StoreFile;
 
 use self::house::House;
-use crate::harness::disk::{Disk, DiskFault as Fault, Plan};
-use crate::harness::{FollowedEvent as Told, *};
+use crate::harness::disk::{DiskFault, FaultPlan, SimulatedDisk};
+use crate::harness::{FollowedEvent, *};
 
 /// Whether a Rust file below `folder` has a function of that name.
 fn is_function(folder: &Path, name: &str) -> bool {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use serde_json::json;
-use stet::http::error::{Surface, status};
+use stet::http::error::{ApiSurface, status};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
-use stet_actors::command::{Command, Context, Fault as CommandFault, Who};
-use stet_actors::drawer::{Clear, Drawer, DrawerState};
+use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_actors::drawer::{ClearDrawer, Drawer, DrawerState};
 use stet_actors::error::{Code, Error};
 use stet_actors::id::Loid;
-use stet_actors::runtime::Request;
+use stet_actors::runtime::ChangeRequest;
 
 use super::*;
 
@@ -22,7 +22,7 @@ impl Command for Defect {
     const NAME: &'static str = "test.defect";
 
     fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), CommandFault> {
-        Clear.apply(drawer, context)?;
+        ClearDrawer.apply(drawer, context)?;
         panic!("as the test wants");
     }
 }
@@ -31,7 +31,8 @@ impl Command for Defect {
 pub fn strike(house: &House, drawer: &str) -> Error {
     let loid: Loid = drawer.parse().expect("a drawer's id is a loid");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
-    let outcome = runtime.block_on(house.repository().execute(loid, Defect, Request::by(Who::system())));
+    let outcome =
+        runtime.block_on(house.repository().execute(loid, Defect, ChangeRequest::by(CallerIdentity::system())));
     outcome.expect_err("it panics")
 }
 
@@ -49,7 +50,7 @@ fn a_panic_in_a_command_changes_nothing_and_a_container_that_keeps_panicking_is_
     add(&client, &broken, &stories[0]).ok();
     let restarts = house.metric("stet_container_restarts_total{family=\"drawer\"}");
     let error = strike(&house, &broken);
-    assert_eq!((error.code, status(error.code, Surface::V3).as_u16()), (Code::RepositoryError, 500));
+    assert_eq!((error.code, status(error.code, ApiSurface::V3).as_u16()), (Code::RepositoryError, 500));
     assert_eq!(client.items(&broken), stories[..1]);
     add(&client, &broken, &stories[1]).ok();
     assert_eq!(client.items(&broken), stories, "it has started again from what is on disk");
@@ -85,7 +86,7 @@ fn a_checkpoint_that_panics_is_told_and_made_up_for() {
     let client = house.client();
     let failed = house.metric("stet_store_failed_checkpoints_total");
     let at = house.disk.syncs_of(StoreFile::State);
-    house.disk.plan_for(StoreFile::State, Plan { at: at + 1, times: u64::MAX, fault: Fault::Panic });
+    house.disk.plan_for(StoreFile::State, FaultPlan { at: at + 1, times: u64::MAX, fault: DiskFault::Panic });
     let story = client.story("/Panic", "story");
     let told = (200, "checkpoints fail: changes stay in the journal".to_owned());
     wait_until("it is told", || house.readiness() == told);
@@ -105,7 +106,7 @@ fn a_writer_that_panics_closes_the_store_and_a_start_brings_back_all_that_was_ac
     let mut house = House::started();
     let client = house.client();
     let drawer = client.drawer("/Panic", "drawer", 2);
-    house.disk.plan_for(StoreFile::Journal, Plan { at: 0, times: u64::MAX, fault: Fault::Panic });
+    house.disk.plan_for(StoreFile::Journal, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Panic });
     let options = json!({ "name": "lost", "type": "Story", "folderPath": "/Panic" });
     let answer = client.upload("/v3/object/create", &options, None).fails(500, "RepositoryError");
     assert_eq!(answer["details"]["outcome"], "unknown");

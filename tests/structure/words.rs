@@ -9,9 +9,9 @@ use syn::Item;
 use super::files::is_for_tests;
 
 /// Names of types with three or more homes.
-const COMMON_NAMES: usize = 110;
+const COMMON_NAMES: usize = 0;
 /// Types whose name is a participle or an adverb.
-const PARTICIPLES: usize = 224;
+const PARTICIPLES: usize = 0;
 /// Doc comments that begin with a word that says nothing where the first line stands alone.
 const PRONOUNS: usize = 0;
 /// Comment lines of more than 100 columns.

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checkout::{again, lock_of};
-use crate::command::{Context, Fault};
+use crate::checkout::{lock_of, reuse_content};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::folder::{check_room, child};
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::lifecycle::{Created, Outcome};
-use crate::object::{Attributes, ChannelCopy, FamilyKind, FolderKey, Object, Record, Text};
-use crate::store::{View, loid_key};
-use crate::usage::{Ticket, Use, note};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::lifecycle::{CreateOutcome, CreateResult};
+use crate::object::{Attributes, ChannelCopy, FamilyKind, FolderKey, Object, Record, SharedText};
+use crate::store::{ReadLevel, loid_key};
+use crate::usage::{ObjectUse, TicketWriter, note_use};
 
 /// Makes the copy of a bundle for a channel.
 #[derive(Debug, Clone)]
@@ -22,34 +22,34 @@ pub struct CopyToChannel {
     pub bundle: Loid,
     /// The name of the channel, and of the copy; valid as an object's name
     /// ([`crate::object::file_name`]).
-    pub channel: Text,
+    pub channel: SharedText,
     /// The channel to inherit from; without it the copy starts with the bundle's own text.
-    pub inherit: Option<Inherit>,
+    pub inherit: Option<CopyInheritance>,
     /// The type of the copy.
-    pub type_name: Text,
+    pub type_name: SharedText,
     /// The workflow status of the copy.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
     /// The lock time: seconds without use until the caller's lock of the copy ends. Without it the
     /// copy is not checked out.
     pub checked_out_s: Option<u64>,
     /// How the use of the bundle for the channel is noted.
-    pub ticket: Ticket,
+    pub ticket: TicketWriter,
 }
 
 /// The source that a channel copy inherits from and follows.
 #[derive(Debug, Clone)]
-pub struct Inherit {
+pub struct CopyInheritance {
     /// Name of the channel.
-    pub channel: Text,
+    pub channel: SharedText,
     /// Whether the bundle's own text stands for that channel if there is no copy for it.
     pub is_neutral: bool,
 }
 
-impl Joint for CopyToChannel {
-    type Reply = Created;
+impl JointCommand for CopyToChannel {
+    type Reply = CreateResult;
     const NAME: &'static str = "bundle.channelcopy";
 
-    fn about(&self, _: &Created) -> Option<Loid> {
+    fn about(&self, _: &CreateResult) -> Option<Loid> {
         Some(self.bundle)
     }
 
@@ -57,13 +57,13 @@ impl Joint for CopyToChannel {
         vec![self.bundle]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<CreateResult, CommandFault> {
         context.expects(&turns.any(self.bundle)?.record);
         let plan = self.plan(turns, context)?;
         turns.need(plan.from())?;
         match self.make(plan, turns, context)? {
-            Copied::New(loid) => Ok(Created { loid, outcome: Outcome::New }),
-            Copied::There(existing) => {
+            ChannelCopyOutcome::New(loid) => Ok(CreateResult { loid, outcome: CreateOutcome::New }),
+            ChannelCopyOutcome::There(existing) => {
                 let message = format!("The bundle has a copy for the channel `{}`.", self.channel);
                 Err(context.name_taken(message, existing))
             }
@@ -73,7 +73,7 @@ impl Joint for CopyToChannel {
 
 /// The result of a request for a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Copied {
+pub enum ChannelCopyOutcome {
     /// A new copy.
     New(#[serde(with = "loid_key")] Loid),
     /// The copy that existed already.
@@ -87,7 +87,7 @@ pub struct CopiedBundle {
     #[serde(with = "loid_key")]
     pub bundle: Loid,
     /// The result for its channel copy.
-    pub copied: Copied,
+    pub copied: ChannelCopyOutcome,
 }
 
 /// The maximal number of bundles copied at once. All copies are made in one step, and other calls
@@ -97,7 +97,7 @@ pub const MAX_COPIES: usize = 200;
 /// Makes copies of the bundles that a web container names, as one change. The reply has one result
 /// for each bundle, in their order.
 #[derive(Debug, Clone)]
-pub struct CopyLinked {
+pub struct CopyLinkedBundles {
     /// The web container.
     pub container: Loid,
     /// The copies of different bundles, at most [`MAX_COPIES`].
@@ -105,14 +105,14 @@ pub struct CopyLinked {
 }
 
 /// The source of a copy, determined before any copy is made.
-enum Plan {
+enum CopySource {
     /// The bundle's existing copy for the channel.
     There(Loid),
     /// The object that provides content and attributes.
     From(Loid),
 }
 
-impl Joint for CopyLinked {
+impl JointCommand for CopyLinkedBundles {
     type Reply = Vec<CopiedBundle>;
     const NAME: &'static str = "web.channelcopy";
 
@@ -121,7 +121,7 @@ impl Joint for CopyLinked {
         std::iter::once(self.container).chain(self.copies.iter().take(MAX_COPIES).map(|copy| copy.bundle)).collect()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Vec<CopiedBundle>, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<Vec<CopiedBundle>, CommandFault> {
         let container = turns.any(self.container)?.record.clone();
         context.expects(&container);
         if container.is_discarded() {
@@ -137,36 +137,36 @@ impl Joint for CopyLinked {
         // All sources are determined before the first copy is made. Otherwise each copy would
         // request one more turn, and all would be made again for it.
         let plans = self.copies.iter().map(|copy| copy.plan(turns, context)).collect::<Result<Vec<_>, _>>()?;
-        turns.need(plans.iter().filter_map(Plan::from))?;
+        turns.need(plans.iter().filter_map(CopySource::from))?;
         let mut copied = Vec::with_capacity(bundles);
         for (copy, plan) in self.copies.iter().zip(plans) {
             let one = copy.make(plan, turns, context)?;
-            if let Copied::New(made) = one {
+            if let ChannelCopyOutcome::New(made) = one {
                 context.concerns(self.container, made);
             }
             copied.push(CopiedBundle { bundle: copy.bundle, copied: one });
         }
-        if copied.iter().any(|one| matches!(one.copied, Copied::New(_))) {
+        if copied.iter().any(|one| matches!(one.copied, ChannelCopyOutcome::New(_))) {
             turns.touch(self.container)?;
         }
         Ok(copied)
     }
 }
 
-impl Plan {
+impl CopySource {
     /// Returns the object whose turn the copy takes. A check-in there is therefore either done
     /// before, or meets the copy as a follower.
     fn from(&self) -> Option<Loid> {
         match self {
-            Plan::There(_) => None,
-            Plan::From(from) => Some(*from),
+            CopySource::There(_) => None,
+            CopySource::From(from) => Some(*from),
         }
     }
 }
 
 impl CopyToChannel {
     /// Determines the source of the copy.
-    fn plan(&self, turns: &mut Turns, context: &Context<'_>) -> Result<Plan, Fault> {
+    fn plan(&self, turns: &mut ContainerTurns, context: &Context<'_>) -> Result<CopySource, CommandFault> {
         let bundle = turns.any(self.bundle)?;
         if bundle.record.is_discarded() {
             return Err(Error::not_found(self.bundle).into());
@@ -175,22 +175,27 @@ impl CopyToChannel {
             let message = format!("`{}` is of type {}, not a bundle.", self.bundle, bundle.record.type_name);
             return Err(Error::new(Code::InvalidType, message).with_source(self.bundle).into());
         }
-        if let Some(existing) = child(context.look(), View::Latest, self.bundle, &self.channel)? {
-            return Ok(Plan::There(existing));
+        if let Some(existing) = child(context.look(), ReadLevel::Latest, self.bundle, &self.channel)? {
+            return Ok(CopySource::There(existing));
         }
         check_room(self.bundle, context)?;
-        Ok(Plan::From(self.from(context)?))
+        Ok(CopySource::From(self.from(context)?))
     }
 
     /// Makes the copy, unless there is one for the channel.
-    fn make(&self, plan: Plan, turns: &mut Turns, context: &mut Context<'_>) -> Result<Copied, Fault> {
+    fn make(
+        &self,
+        plan: CopySource,
+        turns: &mut ContainerTurns,
+        context: &mut Context<'_>,
+    ) -> Result<ChannelCopyOutcome, CommandFault> {
         let from = match plan {
-            Plan::There(existing) => return Ok(Copied::There(existing)),
-            Plan::From(from) => turns.any(from)?.clone(),
+            CopySource::There(existing) => return Ok(ChannelCopyOutcome::There(existing)),
+            CopySource::From(from) => turns.any(from)?.clone(),
         };
         let bundle = turns.any(self.bundle)?.clone();
         let content = match &from.record.content {
-            Some(content) => Some(again(content, from.record.loid.at_version(from.record.version), context)?),
+            Some(content) => Some(reuse_content(content, from.record.loid.at_version(from.record.version), context)?),
             None => None,
         };
         // The bundle and its copies are a family of stories.
@@ -225,17 +230,17 @@ impl CopyToChannel {
             context.put_version(None, loid.at_version(1), new, context.now_s());
         }
         let (user, at) = (&context.who.user, context.now_s());
-        let one = Use { kind: "channelCopy", name: &self.channel, by, user, at };
-        note(turns.any(self.bundle)?, &one, self.ticket);
+        let one = ObjectUse { kind: "channelCopy", name: &self.channel, by, user, at };
+        note_use(turns.any(self.bundle)?, &one, self.ticket);
         turns.touch(self.bundle)?;
         context.concerns(self.bundle, loid);
-        Ok(Copied::New(loid))
+        Ok(ChannelCopyOutcome::New(loid))
     }
 
     /// Returns the object that provides the copy's content and attributes.
-    fn from(&self, context: &Context<'_>) -> Result<Loid, Fault> {
-        let Some(Inherit { channel, is_neutral }) = &self.inherit else { return Ok(self.bundle) };
-        if let Some(loid) = child(context.look(), View::Latest, self.bundle, channel)?
+    fn from(&self, context: &Context<'_>) -> Result<Loid, CommandFault> {
+        let Some(CopyInheritance { channel, is_neutral }) = &self.inherit else { return Ok(self.bundle) };
+        if let Some(loid) = child(context.look(), ReadLevel::Latest, self.bundle, channel)?
             && let Some(record) = context.look_up::<Record>(&Record::live_key(loid))?
             && record.copy.is_some()
         {

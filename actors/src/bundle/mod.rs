@@ -6,7 +6,7 @@
 
 mod copy;
 
-pub use self::copy::{Copied, CopiedBundle, CopyLinked, CopyToChannel, Inherit, MAX_COPIES};
+pub use self::copy::{ChannelCopyOutcome, CopiedBundle, CopyInheritance, CopyLinkedBundles, CopyToChannel, MAX_COPIES};
 use crate::family::plain_family;
 
 plain_family! {

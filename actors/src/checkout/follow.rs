@@ -4,26 +4,26 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::again;
+use super::reuse_content;
 use super::write::put;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::folder::{MAX_MEMBERS, children};
 use crate::id::Loid;
-use crate::joint::Turns;
+use crate::joint::ContainerTurns;
 use crate::object::{ChannelCopy, FamilyKind, FolderKey, NewContent, Record};
-use crate::store::View;
+use crate::store::ReadLevel;
 
 /// Propagates the content that an object, whose turn has been taken, has just got as a new version
 /// or in place of the latest. If the object is a channel copy, it stops following its source.
 /// Copies that follow the object get the content too, and so do their own followers. A copy that
 /// somebody has checked out keeps its content.
-pub(crate) fn spread(
+pub(crate) fn propagate_content(
     object: Loid,
     content: &NewContent,
     as_new: bool,
-    turns: &mut Turns,
+    turns: &mut ContainerTurns,
     context: &mut Context<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let record = &mut turns.any(object)?.record;
     let bundle = match (&record.copy, record.family) {
         (Some(copy), _) => {
@@ -45,7 +45,7 @@ pub(crate) fn spread(
 
 /// Gives a copy that is restored from the recycle bin the content of its source, if that has
 /// changed meanwhile. It becomes a new version, since readers have seen the copy's own.
-pub(crate) fn catch_up(copy: Loid, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+pub(crate) fn catch_up(copy: Loid, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
     let mut record = Record::clone(&turns.any(copy)?.record);
     let Some(ChannelCopy { follows: true, inherited_from: Some(FolderKey(from)), .. }) = record.copy else {
         return Ok(());
@@ -60,7 +60,7 @@ pub(crate) fn catch_up(copy: Loid, turns: &mut Turns, context: &mut Context<'_>)
     if followed.is_discarded() || record.lock_at(context.now_s()).is_some() {
         return Ok(());
     }
-    let content = again(content, followed.loid.at_version(followed.version), context)?;
+    let content = reuse_content(content, followed.loid.at_version(followed.version), context)?;
     put(&mut record, &content, true, context)?;
     if let Some(copy) = &mut record.copy {
         copy.version = followed.version;
@@ -79,9 +79,9 @@ fn spread_in(
     object: Loid,
     content: &NewContent,
     as_new: bool,
-    turns: &mut Turns,
+    turns: &mut ContainerTurns,
     context: &mut Context<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let followers = followers(object, bundle, context)?;
     turns.need(followers.iter().map(|(follower, _)| *follower))?;
     for (follower, from) in followers {
@@ -103,8 +103,8 @@ fn spread_in(
 
 /// Returns the copies that follow an object of a bundle, directly or not, each with its source. A
 /// source precedes its followers.
-fn followers(object: Loid, bundle: Loid, context: &Context<'_>) -> Result<Vec<(Loid, Loid)>, Fault> {
-    let (there, _) = children(context.look(), View::Latest, bundle, None, MAX_MEMBERS)?;
+fn followers(object: Loid, bundle: Loid, context: &Context<'_>) -> Result<Vec<(Loid, Loid)>, CommandFault> {
+    let (there, _) = children(context.look(), ReadLevel::Latest, bundle, None, MAX_MEMBERS)?;
     let mut following = Vec::new();
     for loid in there {
         let Some(record) = context.look_up::<Record>(&Record::live_key(loid))? else { continue };

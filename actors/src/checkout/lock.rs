@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::live;
-use crate::command::{Context, Fault, Who};
+use super::live_record;
+use crate::command::{CallerIdentity, CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::object::{Lock, Record, Text};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::object::{Lock, Record, SharedText};
 
 /// Reports whether a lock is the caller's, taken in this very session.
 pub fn is_held_by(lock: &Lock, user: &str, session: &str) -> bool {
@@ -21,13 +21,13 @@ pub fn is_held_by(lock: &Lock, user: &str, session: &str) -> bool {
 pub(crate) fn check_lock(record: &Record, context: &Context<'_>) -> Result<()> {
     match record.lock_at(context.now_s()) {
         Some(lock) if !is_held_by(lock, &context.who.user, &context.who.session) => {
-            Err(locked(record.loid, lock, context.who))
+            Err(locked_error(record.loid, lock, context.who))
         }
         _ => Ok(()),
     }
 }
 
-fn locked(object: Loid, lock: &Lock, who: &Who) -> Error {
+fn locked_error(object: Loid, lock: &Lock, who: &CallerIdentity) -> Error {
     let error = if lock.user == who.user {
         Error::new(Code::ObjectLockedByMe, format!("`{object}` is locked by `{}` in another session.", lock.user))
     } else {
@@ -56,7 +56,7 @@ pub struct TakeLock {
     pub lasts_s: u64,
 }
 
-impl Joint for TakeLock {
+impl JointCommand for TakeLock {
     type Reply = ();
     const NAME: &'static str = "object.lock";
 
@@ -68,8 +68,8 @@ impl Joint for TakeLock {
         vec![self.object]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        let record = live(self.object, turns)?;
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
+        let record = live_record(self.object, turns)?;
         context.expects(&record);
         check_lock(&record, context)?;
         let lock = lock_of(record.lock_at(context.now_s()), self.lasts_s, context);
@@ -79,7 +79,7 @@ impl Joint for TakeLock {
 
 /// Removes the lock from an object. Content that was saved under it stays as a draft.
 #[derive(Debug, Clone, Copy)]
-pub struct Unlock {
+pub struct UnlockObject {
     /// The object.
     pub object: Loid,
     /// Whether to break a lock of another session or user.
@@ -88,7 +88,7 @@ pub struct Unlock {
     pub may_break: bool,
 }
 
-impl Joint for Unlock {
+impl JointCommand for UnlockObject {
     type Reply = ();
     const NAME: &'static str = "object.unlock";
 
@@ -100,8 +100,8 @@ impl Joint for Unlock {
         vec![self.object]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        let record = live(self.object, turns)?;
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
+        let record = live_record(self.object, turns)?;
         context.expects(&record);
         let who = context.who;
         let Some(lock) = record.lock_at(context.now_s()) else {
@@ -122,14 +122,14 @@ impl Joint for Unlock {
 
 /// Removes a lock that has ended; any other lock stays.
 #[derive(Debug, Clone)]
-pub struct Release {
+pub struct ReleaseLock {
     /// The object.
     pub object: Loid,
     /// The session that has ended; `None` if the lock itself has expired.
-    pub session: Option<Text>,
+    pub session: Option<SharedText>,
 }
 
-impl Joint for Release {
+impl JointCommand for ReleaseLock {
     type Reply = ();
     const NAME: &'static str = "object.lock.release";
 
@@ -137,7 +137,7 @@ impl Joint for Release {
         vec![self.object]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let record = turns.any(self.object)?.record.clone();
         context.expects(&record);
         let Some(lock) = &record.lock else { return Ok(()) };
@@ -153,9 +153,9 @@ fn set(
     object: Loid,
     lock: Option<Lock>,
     record: &Record,
-    turns: &mut Turns,
+    turns: &mut ContainerTurns,
     context: &mut Context<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     if record.lock == lock {
         return Ok(());
     }

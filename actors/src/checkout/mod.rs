@@ -7,14 +7,14 @@
 //! content and record: its name, its attributes, its existence. The lock does not extend to the
 //! contents of a container: items of a locked drawer and posts of a locked liveblog can be changed.
 //!
-//! An expired lock counts as none at once; [`Release`] removes it from the record some time later.
+//! An expired lock counts as none at once; [`ReleaseLock`] removes it from the record some time later.
 //! A lock also ends when the object is discarded. Locking and unlocking raise the revision, but do
 //! not count as a change of the object: `modified` stays.
 //!
 //! # Drafts
 //!
 //! A save without a check-in makes the object's draft. The draft stays when the lock ends, for
-//! whatever reason. A check-out continues from it. [`Switches::check_out_clean`] deletes it, and so
+//! whatever reason. A check-out continues from it. [`WriteSwitches::check_out_clean`] deletes it, and so
 //! does the check-in of a caller who has the object checked out. The holder of the lock reads the
 //! draft in place of the latest version.
 //!
@@ -42,22 +42,22 @@ mod write;
 
 use std::sync::Arc;
 
-pub(crate) use self::follow::{catch_up, spread};
-pub use self::lock::{Release, TakeLock, Unlock, is_held_by};
+pub(crate) use self::follow::{catch_up, propagate_content};
+pub use self::lock::{ReleaseLock, TakeLock, UnlockObject, is_held_by};
 pub(crate) use self::lock::{check_lock, lock_of};
-pub use self::rewrite::Rewrite;
+pub use self::rewrite::RewriteContent;
 pub use self::versions::RestoreVersion;
-pub use self::write::{Switches, WriteContent};
+pub use self::write::{WriteContent, WriteSwitches};
 pub(crate) use self::write::{drop_draft, latest_is_unseen, set_draft_aside};
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::Error;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::object::{Content, NewContent, Record, SmallBody, Stored};
-use crate::store::{StoreError, View};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::object::{Content, ContentLocation, NewContent, Record, SmallBody};
+use crate::store::{ReadLevel, StoreError};
 
 /// Returns the record of an object that is not in the recycle bin.
-fn live(object: Loid, turns: &mut Turns) -> Result<Arc<Record>, Fault> {
+fn live_record(object: Loid, turns: &mut ContainerTurns) -> Result<Arc<Record>, CommandFault> {
     let record = turns.any(object)?.record.clone();
     if record.is_discarded() {
         return Err(Error::not_found(object).into());
@@ -67,12 +67,12 @@ fn live(object: Loid, turns: &mut Turns) -> Result<Arc<Record>, Fault> {
 
 /// Prepares a stored content to be stored again. A small one, whose bytes are under `body`, is
 /// copied; a file is shared.
-pub(crate) fn again(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewContent, Fault> {
+pub(crate) fn reuse_content(content: &Content, body: Loid, context: &Context<'_>) -> Result<NewContent, CommandFault> {
     let small = match content.stored {
-        Stored::File => None,
-        Stored::Row => {
+        ContentLocation::File => None,
+        ContentLocation::Row => {
             let key = SmallBody::key(body);
-            let bytes = context.look().get(View::Latest, key.table, &key.key)?;
+            let bytes = context.look().get(ReadLevel::Latest, key.table, &key.key)?;
             Some(bytes.ok_or_else(|| StoreError::Corrupt(format!("the bytes of {body} are not there")))?)
         }
     };

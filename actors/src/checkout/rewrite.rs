@@ -1,7 +1,7 @@
 //! Writing a content that replaces exactly the content it was made from.
 
-use super::{Joint, Turns, WriteContent, is_held_by, live};
-use crate::command::{Context, Fault};
+use super::{ContainerTurns, JointCommand, WriteContent, is_held_by, live_record};
+use crate::command::{CommandFault, Context};
 use crate::id::Loid;
 use crate::object::Draft;
 
@@ -9,14 +9,14 @@ use crate::object::Draft;
 /// the object checked out and has saved one, else the latest version. The reply is whether it was
 /// written; if another content is present, nothing changes.
 #[derive(Debug, Clone)]
-pub struct Rewrite {
+pub struct RewriteContent {
     /// The content and the switches of the write.
     pub write: WriteContent,
     /// SHA-256 of the content that the new one was made from.
     pub from: [u8; 32],
 }
 
-impl Joint for Rewrite {
+impl JointCommand for RewriteContent {
     type Reply = bool;
     const NAME: &'static str = "object.content.rewrite";
 
@@ -32,8 +32,8 @@ impl Joint for Rewrite {
         self.write.wants()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
-        let record = live(self.write.object, turns)?;
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<bool, CommandFault> {
+        let record = live_record(self.write.object, turns)?;
         let held = record.lock_at(context.now_s());
         let held = held.is_some_and(|lock| is_held_by(lock, &context.who.user, &context.who.session));
         let draft: Option<Draft> = if held { context.look_up(&Draft::key(self.write.object))? } else { None };
@@ -44,7 +44,7 @@ impl Joint for Rewrite {
         }
         let write = WriteContent {
             // A caller who has the object checked out keeps the lock.
-            switches: super::Switches { keep_checked_out: held, ..self.write.switches },
+            switches: super::WriteSwitches { keep_checked_out: held, ..self.write.switches },
             ..self.write.clone()
         };
         write.write(true, turns, context)?;

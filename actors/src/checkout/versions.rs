@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{again, check_lock, live, spread};
-use crate::command::{Context, Fault};
+use super::{check_lock, live_record, propagate_content, reuse_content};
+use crate::command::{CommandFault, Context};
 use crate::error::Error;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
+use crate::joint::{ContainerTurns, JointCommand};
 use crate::object::Version;
 
 /// Makes a new version with the bytes of an old one. A draft stays.
@@ -18,7 +18,7 @@ pub struct RestoreVersion {
     pub version: u32,
 }
 
-impl Joint for RestoreVersion {
+impl JointCommand for RestoreVersion {
     /// The number of the new version.
     type Reply = u32;
     const NAME: &'static str = "object.version.restore";
@@ -31,20 +31,20 @@ impl Joint for RestoreVersion {
         vec![self.object]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<u32, Fault> {
-        let record = live(self.object, turns)?;
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<u32, CommandFault> {
+        let record = live_record(self.object, turns)?;
         context.expects(&record);
         check_lock(&record, context)?;
         let from = self.object.at_version(self.version);
         let old: Version = context.look_up(&Version::key(from))?.ok_or_else(|| Error::not_found(from))?;
-        let new = again(&old.content, from, context)?;
+        let new = reuse_content(&old.content, from, context)?;
         let number = record.version + 1;
         let changed = Arc::make_mut(&mut turns.any(self.object)?.record);
         changed.version = number;
         changed.content = Some(new.content.clone());
         context.put_version(None, self.object.at_version(number), &new, context.now_s());
         context.is_about(self.object.at_version(number));
-        spread(self.object, &new, true, turns, context)?;
+        propagate_content(self.object, &new, true, turns, context)?;
         Ok(number)
     }
 }

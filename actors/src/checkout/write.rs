@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{again, check_lock, live, lock_of, spread};
-use crate::command::{Context, Fault};
+use super::{check_lock, live_record, lock_of, propagate_content, reuse_content};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::object::{Base, Draft, NewContent, Record, SmallBody, Stored, Version};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::object::{ContentLocation, Draft, DraftBase, NewContent, Record, SmallBody, Version};
 use crate::store::StoreError;
 
 /// The actions that accompany a write (docs/api/content.md, "Writing content").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Switches {
+pub struct WriteSwitches {
     /// Check in; else the bytes are saved as the draft.
     pub check_in: bool,
     /// With a check-in: keep the lock, including one taken by this step.
@@ -32,7 +32,7 @@ pub struct Switches {
 /// and released within the step.
 ///
 /// The draft of another user is only deleted by a caller who holds the lock, and so can see it, or
-/// who sets [`Switches::check_out_clean`]. Others can't save over it. A check-in by others leaves
+/// who sets [`WriteSwitches::check_out_clean`]. Others can't save over it. A check-in by others leaves
 /// it alone. If they keep the lock, they would read the draft in place of their own content. In
 /// that case the draft becomes a version of its own, before theirs.
 ///
@@ -48,12 +48,12 @@ pub struct WriteContent {
     /// The bytes.
     pub body: Option<NewContent>,
     /// The actions that accompany the write.
-    pub switches: Switches,
+    pub switches: WriteSwitches,
     /// Seconds without use after which the lock ends, if one is kept.
     pub lasts_s: u64,
 }
 
-impl Joint for WriteContent {
+impl JointCommand for WriteContent {
     type Reply = ();
     const NAME: &'static str = "object.content.write";
 
@@ -65,7 +65,7 @@ impl Joint for WriteContent {
         vec![self.object]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         self.write(false, turns, context)
     }
 }
@@ -73,8 +73,13 @@ impl Joint for WriteContent {
 impl WriteContent {
     /// Carries out the write. `has_seen` states whether the bytes were made from the present
     /// content.
-    pub(super) fn write(&self, has_seen: bool, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
-        let record = live(self.object, turns)?;
+    pub(super) fn write(
+        &self,
+        has_seen: bool,
+        turns: &mut ContainerTurns,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
+        let record = live_record(self.object, turns)?;
         context.expects(&record);
         if !turns.has_content(self.object)? {
             let message = format!("`{}` is a {}, which has no content.", self.object, record.family.name());
@@ -101,12 +106,12 @@ impl WriteContent {
                     // A caller who continues from a draft has seen the content that the draft is
                     // based on, and no other.
                     let own = draft.filter(|_| checked_out && unseen.is_none());
-                    let overtaken = overtaken || own.is_some_and(|draft| draft.base != Base::of(&record));
+                    let overtaken = overtaken || own.is_some_and(|draft| draft.base != DraftBase::of(&record));
                     Some((body.clone(), to.new_version || overtaken))
                 }
                 (None, Some(draft)) => {
-                    let bytes = again(&draft.content, Draft::body_loid(self.object), context)?;
-                    Some((bytes, to.new_version || draft.base != Base::of(&record)))
+                    let bytes = reuse_content(&draft.content, Draft::body_loid(self.object), context)?;
+                    Some((bytes, to.new_version || draft.base != DraftBase::of(&record)))
                 }
                 (None, None) => None,
             };
@@ -137,7 +142,7 @@ impl WriteContent {
             let base = match &leftover {
                 Some(draft) if !to.check_out_clean => draft.base.clone(),
                 _ if overtaken => None,
-                _ => Base::of(&record),
+                _ => DraftBase::of(&record),
             };
             save(leftover.as_ref(), self.object, body, base, context);
             saved = true;
@@ -152,7 +157,7 @@ impl WriteContent {
             context.is_about(self.object);
         }
         match written {
-            Some((new, as_new)) => spread(self.object, &new, as_new, turns, context)?,
+            Some((new, as_new)) => propagate_content(self.object, &new, as_new, turns, context)?,
             None => context.keep_stamp(),
         }
         Ok(())
@@ -194,8 +199,8 @@ fn is_unseen(draft: &Draft, held: bool, context: &Context<'_>) -> bool {
 }
 
 /// Keeps a draft as a version of its own, under the name of its author.
-fn keep(draft: &Draft, record: &mut Record, context: &mut Context<'_>) -> Result<(), Fault> {
-    let bytes = again(&draft.content, Draft::body_loid(draft.loid), context)?;
+fn keep(draft: &Draft, record: &mut Record, context: &mut Context<'_>) -> Result<(), CommandFault> {
+    let bytes = reuse_content(&draft.content, Draft::body_loid(draft.loid), context)?;
     record.version += 1;
     let (loid, at) = (record.loid.at_version(record.version), context.now_s());
     context.put_version_of(draft.author.clone(), None, loid, &bytes, at);
@@ -213,10 +218,10 @@ fn not_yours(draft: &Draft) -> Error {
     error.with_detail("draftOf", &*draft.author)
 }
 
-fn save(leftover: Option<&Draft>, object: Loid, body: &NewContent, base: Option<Base>, context: &mut Context<'_>) {
+fn save(leftover: Option<&Draft>, object: Loid, body: &NewContent, base: Option<DraftBase>, context: &mut Context<'_>) {
     let (author, at) = (context.who.user.clone(), context.now_s());
     context.put(leftover, &Draft { loid: object, author, at, content: body.content.clone(), base });
-    let was_small = leftover.is_some_and(|draft| draft.content.stored == Stored::Row);
+    let was_small = leftover.is_some_and(|draft| draft.content.stored == ContentLocation::Row);
     if body.small.is_some() || was_small {
         context.set(SmallBody::key(Draft::body_loid(object)), body.small.clone());
     }
@@ -225,7 +230,7 @@ fn save(leftover: Option<&Draft>, object: Loid, body: &NewContent, base: Option<
 fn remove(draft: Option<&Draft>, context: &mut Context<'_>) {
     let Some(draft) = draft else { return };
     context.remove(draft);
-    if draft.content.stored == Stored::Row {
+    if draft.content.stored == ContentLocation::Row {
         context.set(SmallBody::key(Draft::body_loid(draft.loid)), None);
     }
 }
@@ -233,7 +238,11 @@ fn remove(draft: Option<&Draft>, context: &mut Context<'_>) {
 /// Moves the draft out of the way of a content that the caller, who keeps the lock, continues from.
 /// `held` states whether they held the lock before. A draft that they have not seen becomes a
 /// version. Returns whether there was one.
-pub(crate) fn set_draft_aside(record: &mut Record, held: bool, context: &mut Context<'_>) -> Result<bool, Fault> {
+pub(crate) fn set_draft_aside(
+    record: &mut Record,
+    held: bool,
+    context: &mut Context<'_>,
+) -> Result<bool, CommandFault> {
     let draft: Option<Draft> = context.look_up(&Draft::key(record.loid))?;
     let kept = draft.as_ref().filter(|draft| is_unseen(draft, held, context));
     if let Some(draft) = kept {

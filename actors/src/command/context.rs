@@ -5,39 +5,39 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::rows::{ChangeLimits, Rows, SMALL};
-use super::statuses::Statuses;
-use super::{Fault, Numbers, Who};
+use super::rows::{ChangeLimits, NotedRows, SMALL};
+use super::statuses::CommandStatuses;
+use super::{CallerIdentity, CommandFault, NumberSource};
 use crate::error::{Code, Error, Result};
-use crate::expect::Expect;
+use crate::expect::Precondition;
 use crate::family::State;
 use crate::id::Loid;
 use crate::object::{
-    Attributes, NewContent, Object, PathLimits, Record, SmallBody, Standing, Text, Version, depth_of, links_of_all,
-    recount, standing,
+    Attributes, NewContent, Object, ObjectStanding, PathLimits, Record, SharedText, SmallBody, Version, depth_of,
+    find_standing, links_of_all, recount,
 };
-use crate::readable::{Readable, Reads};
-use crate::rules::{AttributeRules, Checked};
-use crate::store::{Change, Key, Look, Range, Row, StoreError, Table, View, decode_value};
-use crate::workflow::StatusChange;
+use crate::readable::{ReadCheck, ReadRights};
+use crate::rules::{AttributeRules, RuleCheck};
+use crate::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, RowReader, StoreError, Table, decode_value};
+use crate::workflow::WorkflowStatusChange;
 
 /// The number of objects that one step changes below an object, unless configured otherwise.
 pub const OBJECTS_PER_STEP: usize = 256;
 
 /// The facts about subtrees that a command may use.
 #[derive(Debug, Clone, Copy)]
-pub struct Subtrees {
+pub struct SubtreeFacts {
     /// Whether changes of subtrees may be under way; if not, commands need not look for them.
     pub under_way: bool,
     /// The maximal number of objects that one step changes, including those that are notified.
     pub objects_per_step: usize,
-    /// Whether locks below the changed object have been looked for; see [`Fault::NeedsLocks`].
+    /// Whether locks below the changed object have been looked for; see [`CommandFault::NeedsLocks`].
     pub locks_seen: bool,
 }
 
-impl Default for Subtrees {
-    fn default() -> Subtrees {
-        Subtrees { under_way: false, objects_per_step: OBJECTS_PER_STEP, locks_seen: false }
+impl Default for SubtreeFacts {
+    fn default() -> SubtreeFacts {
+        SubtreeFacts { under_way: false, objects_per_step: OBJECTS_PER_STEP, locks_seen: false }
     }
 }
 
@@ -46,42 +46,42 @@ pub struct Context<'a> {
     /// Epoch milliseconds.
     pub now_ms: u64,
     /// The caller.
-    pub who: &'a Who,
+    pub who: &'a CallerIdentity,
     /// The facts about subtrees.
-    pub subtrees: Subtrees,
-    pub(super) look: &'a dyn Look,
-    numbers: &'a dyn Numbers,
-    readable: Option<&'a dyn Readable>,
+    pub subtrees: SubtreeFacts,
+    pub(super) look: &'a dyn RowReader,
+    numbers: &'a dyn NumberSource,
+    readable: Option<&'a dyn ReadRights>,
     rules: Option<&'a dyn AttributeRules>,
     /// Whether the objects come from another repository.
     imports: bool,
     limits: ChangeLimits,
     /// The locations of the objects that the command has made.
-    made: HashMap<Loid, Made>,
+    made: HashMap<Loid, ObjectLocation>,
     /// The object that the command made last.
     newest: Option<Object>,
-    expect: Option<&'a Expect>,
+    expect: Option<&'a Precondition>,
     /// Whether the caller's expectation holds; `None` while the command has not named the object
     /// that it applies to.
     expected: Option<Result<()>>,
-    pub(super) rows: Rows,
-    pub(super) statuses: Statuses<'a>,
+    pub(super) rows: NotedRows,
+    pub(super) statuses: CommandStatuses<'a>,
     keeps_stamp: bool,
     /// The objects that keep their stamp, whatever else the command changes.
     keeping_stamp: BTreeSet<Loid>,
-    told: Told,
+    told: EventMentions,
 }
 
 /// The location of an object that the command has just made.
 #[derive(Debug, Clone, Copy)]
-struct Made {
+struct ObjectLocation {
     folder: Loid,
     depth: usize,
 }
 
 /// The ids that an [`Event`](crate::store::Event) names.
 #[derive(Debug, Clone, Default)]
-pub struct Concerned {
+pub struct ContainerMentions {
     /// The objects or parts.
     pub ids: Vec<String>,
     /// The ids that readers no longer see; `None` if the command has not said who sees what.
@@ -94,14 +94,14 @@ pub struct Concerned {
 /// container; one object at most is named in all events. However many containers a command changes,
 /// its events therefore name at most one id more than it has noted.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct EventMentions {
     about: Option<String>,
-    of: HashMap<Loid, Concerned>,
+    of: HashMap<Loid, ContainerMentions>,
 }
 
-impl Told {
+impl EventMentions {
     /// Removes and returns the ids for the event of a container.
-    pub(crate) fn take(&mut self, container: Loid) -> Concerned {
+    pub(crate) fn take(&mut self, container: Loid) -> ContainerMentions {
         let mut concerned = self.of.remove(&container).unwrap_or_default();
         if let Some(about) = self.about.as_ref().filter(|about| !concerned.ids.contains(about)) {
             concerned.ids.insert(0, about.clone());
@@ -112,24 +112,29 @@ impl Told {
 
 /// The notes of a command after it was applied.
 #[derive(Debug, Default)]
-pub struct Noted {
+pub struct CommandNotes {
     /// Rows and index entries.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RowChange>,
     /// Bytes of the rows noted by the command.
     pub bytes: usize,
     /// The objects or parts that the events name.
-    pub told: Told,
+    pub told: EventMentions,
     /// Changes of statuses.
-    pub statuses: Vec<StatusChange>,
+    pub statuses: Vec<WorkflowStatusChange>,
 }
 
 impl<'a> Context<'a> {
     /// Creates a context without notes, for a caller who may read everything.
-    pub fn new(now_ms: u64, who: &'a Who, look: &'a dyn Look, numbers: &'a dyn Numbers) -> Context<'a> {
+    pub fn new(
+        now_ms: u64,
+        who: &'a CallerIdentity,
+        look: &'a dyn RowReader,
+        numbers: &'a dyn NumberSource,
+    ) -> Context<'a> {
         Context {
             now_ms,
             who,
-            subtrees: Subtrees::default(),
+            subtrees: SubtreeFacts::default(),
             look,
             numbers,
             readable: None,
@@ -140,9 +145,9 @@ impl<'a> Context<'a> {
             newest: None,
             expect: None,
             expected: None,
-            rows: Rows::new(),
-            statuses: Statuses::default(),
-            told: Told::default(),
+            rows: NotedRows::new(),
+            statuses: CommandStatuses::default(),
+            told: EventMentions::default(),
             keeps_stamp: false,
             keeping_stamp: BTreeSet::new(),
         }
@@ -150,7 +155,7 @@ impl<'a> Context<'a> {
 
     /// Restricts the caller's reads to `readable`; `None` allows everything.
     #[must_use]
-    pub fn reading(self, readable: Option<&'a dyn Readable>) -> Context<'a> {
+    pub fn reading(self, readable: Option<&'a dyn ReadRights>) -> Context<'a> {
         Context { readable, ..self }
     }
 
@@ -172,13 +177,13 @@ impl<'a> Context<'a> {
     /// that rules depend on.
     ///
     /// # Errors
-    /// `InvalidAttributes`; [`Fault::Unchecked`].
+    /// `InvalidAttributes`; [`CommandFault::Unchecked`].
     pub(crate) fn check_attributes(
         &self,
-        before: Option<(&Record, Option<&Text>)>,
+        before: Option<(&Record, Option<&SharedText>)>,
         record: &Record,
-        text: Option<&Text>,
-    ) -> Result<(), Fault> {
+        text: Option<&SharedText>,
+    ) -> Result<(), CommandFault> {
         let (Some(rules), Some(text)) = (self.rules, text) else { return Ok(()) };
         let is_stored = before.is_some_and(|(old, old_text)| {
             (&old.type_name, &old.work_folder, old_text) == (&record.type_name, &record.work_folder, Some(text))
@@ -187,8 +192,8 @@ impl<'a> Context<'a> {
             return Ok(());
         }
         match rules.check(record, text, self.imports)? {
-            Checked::Now => Ok(()),
-            Checked::Later => Err(Fault::Unchecked),
+            RuleCheck::Now => Ok(()),
+            RuleCheck::Later => Err(CommandFault::Unchecked),
         }
     }
 
@@ -211,23 +216,23 @@ impl<'a> Context<'a> {
     /// is measured by its rows. If it turns out to be large, its application was wasted.
     ///
     /// # Errors
-    /// [`Fault::IsLarge`].
-    pub fn alters(&self, parts: usize) -> Result<(), Fault> {
-        if parts <= SMALL || self.rows.admits_large() { Ok(()) } else { Err(Fault::IsLarge) }
+    /// [`CommandFault::IsLarge`].
+    pub fn alters(&self, parts: usize) -> Result<(), CommandFault> {
+        if parts <= SMALL || self.rows.admits_large() { Ok(()) } else { Err(CommandFault::IsLarge) }
     }
 
     /// Checks that the notes so far are no larger than allowed. A command that reads or builds much
     /// in a loop calls this in each iteration.
     ///
     /// # Errors
-    /// [`Fault::IsLarge`] where a small change was expected, otherwise `TooLarge`.
-    pub(crate) fn check_size(&self) -> Result<(), Fault> {
+    /// [`CommandFault::IsLarge`] where a small change was expected, otherwise `TooLarge`.
+    pub(crate) fn check_size(&self) -> Result<(), CommandFault> {
         self.rows.check_size()
     }
 
     /// Sets what the caller expects of the changed object; `None` means nothing.
     #[must_use]
-    pub fn expecting(self, expect: Option<&'a Expect>) -> Context<'a> {
+    pub fn expecting(self, expect: Option<&'a Precondition>) -> Context<'a> {
         Context { expect, ..self }
     }
 
@@ -263,14 +268,14 @@ impl<'a> Context<'a> {
         match (self.expect, self.expected.take()) {
             (None, _) => Ok(()),
             (Some(_), Some(expected)) => expected,
-            (Some(Expect::Nothing), None) => Ok(()),
-            (Some(_), None) => Err(Expect::met_nothing()),
+            (Some(Precondition::Nothing), None) => Ok(()),
+            (Some(_), None) => Err(Precondition::met_nothing()),
         }
     }
 
     /// Returns the refusal of a name that is taken. A caller who may not read the other object only
     /// learns that the name is taken.
-    pub fn name_taken(&self, message: impl Into<String>, existing: Loid) -> Fault {
+    pub fn name_taken(&self, message: impl Into<String>, existing: Loid) -> CommandFault {
         match self.reads().and_then(|mut reads| reads.may_read(existing)) {
             Ok(true) => Error::duplicated(message, Some(existing)).into(),
             Ok(false) => Error::duplicated(message, None::<Loid>).into(),
@@ -282,8 +287,8 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn reads(&self) -> Result<Reads<'a>> {
-        Reads::over(self.readable, self.look)
+    pub fn reads(&self) -> Result<ReadCheck<'a>> {
+        ReadCheck::over(self.readable, self.look)
     }
 
     /// Reports whether the caller may read everything. A count for any other caller must not reveal
@@ -300,7 +305,7 @@ impl<'a> Context<'a> {
     /// Returns a number that was never used before, for loids and shortcuts.
     ///
     /// # Errors
-    /// `Overloaded`, see [`Numbers::next`].
+    /// `Overloaded`, see [`NumberSource::next`].
     pub fn next_number(&self) -> Result<u64> {
         self.numbers.next()
     }
@@ -309,15 +314,15 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// Errors of the store; a row that can't be decoded.
-    pub fn look_up<R: Row>(&self, key: &Key) -> Result<Option<R>, StoreError> {
-        match self.look.get(View::Latest, key.table, &key.key)? {
+    pub fn look_up<R: Row>(&self, key: &RowPlace) -> Result<Option<R>, StoreError> {
+        match self.look.get(ReadLevel::Latest, key.table, &key.key)? {
             Some(value) => Ok(Some(decode_value(R::FORMAT, &value)?)),
             None => Ok(None),
         }
     }
 
-    /// Returns the rows of the store, for look-ups in indexes. Use [`View::Latest`].
-    pub fn look(&self) -> &'a dyn Look {
+    /// Returns the rows of the store, for look-ups in indexes. Use [`ReadLevel::Latest`].
+    pub fn look(&self) -> &'a dyn RowReader {
         self.look
     }
 
@@ -327,12 +332,12 @@ impl<'a> Context<'a> {
     /// # Errors
     /// Errors of the store.
     pub fn is_alive(&self, loid: Loid) -> Result<bool, StoreError> {
-        let Some(record) = self.look.get(View::Latest, Table::Objects, &loid.to_key())? else { return Ok(false) };
+        let Some(record) = self.look.get(ReadLevel::Latest, Table::Objects, &loid.to_key())? else { return Ok(false) };
         if !self.subtrees.under_way {
             return Ok(true);
         }
         let record: Record = decode_value(Record::FORMAT, &record)?;
-        Ok(!matches!(standing(self.look, View::Latest, &record)?, Standing::Leaving(_)))
+        Ok(!matches!(find_standing(self.look, ReadLevel::Latest, &record)?, ObjectStanding::Leaving(_)))
     }
 
     /// Puts a row and updates its index entries; `old` is the previous row.
@@ -359,8 +364,8 @@ impl<'a> Context<'a> {
     }
 
     /// Sets a row that has no index and whose value is already encoded.
-    pub fn set(&mut self, key: Key, value: Option<Bytes>) {
-        self.rows.push(Change { table: key.table, key: key.key, value });
+    pub fn set(&mut self, key: RowPlace, value: Option<Bytes>) {
+        self.rows.push(RowChange { table: key.table, key: key.key, value });
     }
 
     /// Names the object that the command is about, in the events of all containers that it changes.
@@ -393,7 +398,7 @@ impl<'a> Context<'a> {
 
     /// Returns the mentions in a container's event. An object that the command has just made has no
     /// event yet; the folder's event mentions it.
-    fn told_by(&mut self, container: Loid) -> &mut Concerned {
+    fn told_by(&mut self, container: Loid) -> &mut ContainerMentions {
         let mut teller = container;
         while let Some(made) = self.made.get(&teller) {
             teller = made.folder;
@@ -445,7 +450,7 @@ impl<'a> Context<'a> {
     }
 
     /// Puts a version and its bytes under another author than the caller.
-    pub fn put_version_of(&mut self, author: Text, old: Option<&Version>, loid: Loid, new: &NewContent, at: u64) {
+    pub fn put_version_of(&mut self, author: SharedText, old: Option<&Version>, loid: Loid, new: &NewContent, at: u64) {
         let version = Version { loid, author, at, content: new.content.clone() };
         self.put(old, &version);
         match (&new.small, old) {
@@ -462,8 +467,8 @@ impl<'a> Context<'a> {
     pub fn remove_versions(&mut self, object: Loid) -> Result<(), StoreError> {
         // Versions share all of the key but its last part, the version's number.
         let key = object.to_key();
-        let range = Range::prefix(&key[..Loid::KEY_LEN - 4]);
-        for (_, value) in self.look.scan(View::Latest, Table::Versions, &range, usize::MAX, false)? {
+        let range = KeyRange::prefix(&key[..Loid::KEY_LEN - 4]);
+        for (_, value) in self.look.scan(ReadLevel::Latest, Table::Versions, &range, usize::MAX, false)? {
             let version: Version = decode_value(Version::FORMAT, &value)?;
             self.set(SmallBody::key(version.loid), None);
             self.remove(&version);
@@ -473,7 +478,7 @@ impl<'a> Context<'a> {
 
     /// Removes the links of objects or parts that are destroyed.
     pub(crate) fn remove_links(&mut self, of: &[Loid]) -> Result<(), StoreError> {
-        for link in links_of_all(self.look, View::Latest, of)? {
+        for link in links_of_all(self.look, ReadLevel::Latest, of)? {
             self.remove(&link);
         }
         Ok(())
@@ -490,11 +495,11 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// `InvalidPath`; errors of the store.
-    pub fn check_depth(&self, folder: Loid, levels: usize) -> Result<usize, Fault> {
+    pub fn check_depth(&self, folder: Loid, levels: usize) -> Result<usize, CommandFault> {
         let most = self.limits.paths.depth;
         let above = match self.made.get(&folder) {
             Some(made) => made.depth,
-            None => depth_of(self.look, View::Latest, folder, most)?,
+            None => depth_of(self.look, ReadLevel::Latest, folder, most)?,
         };
         if above + levels <= most {
             return Ok(above + levels);
@@ -512,7 +517,7 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// Those of [`Context::check_depth`].
-    pub fn check_no_deeper(&self, folder: Loid, depth: usize) -> Result<usize, Fault> {
+    pub fn check_no_deeper(&self, folder: Loid, depth: usize) -> Result<usize, CommandFault> {
         self.check_depth(folder, (self.limits.paths.depth + 1).saturating_sub(depth).max(1))
     }
 
@@ -520,14 +525,14 @@ impl<'a> Context<'a> {
     /// separately. All objects are made by this method, so none can lie too deep.
     ///
     /// # Errors
-    /// `InvalidPath` for a location that is too deep; `InvalidAttributes`; [`Fault::IsLarge`] and
+    /// `InvalidPath` for a location that is too deep; `InvalidAttributes`; [`CommandFault::IsLarge`] and
     /// `TooLarge` for earlier notes; errors of the store.
-    pub fn create(&mut self, object: &Object) -> Result<(), Fault> {
+    pub fn create(&mut self, object: &Object) -> Result<(), CommandFault> {
         self.check_size()?;
         let Object { record, attributes } = object;
         if let Some(folder) = record.folder() {
             let depth = self.check_depth(folder, 1)?;
-            self.made.insert(record.loid, Made { folder, depth });
+            self.made.insert(record.loid, ObjectLocation { folder, depth });
         }
         self.check_attributes(None, record, attributes.attributes.as_ref())?;
         if let Some(folder) = record.folder() {
@@ -600,13 +605,13 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// `InvalidAttributes`; `TooLarge` for a container that would grow beyond its limit;
-    /// [`Fault::Unchecked`].
+    /// [`CommandFault::Unchecked`].
     pub(crate) fn settle<S: State>(
         &mut self,
         before_state: &S,
         after_state: &mut S,
         touched: bool,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, CommandFault> {
         let (bytes_before, bytes) = (before_state.bytes() as u64, after_state.bytes() as u64);
         let (before, after) = (before_state.object(), after_state.object_mut());
         let attributes_changed = !Arc::ptr_eq(&before.attributes, &after.attributes);
@@ -641,7 +646,7 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the rows noted so far.
-    pub(crate) fn changes(&self) -> &[Change] {
+    pub(crate) fn changes(&self) -> &[RowChange] {
         self.rows.noted()
     }
 
@@ -650,12 +655,12 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// Those of [`Context::check_size`]; errors of the store.
-    pub(crate) fn into_noted(self) -> Result<Noted, Fault> {
+    pub(crate) fn into_noted(self) -> Result<CommandNotes, CommandFault> {
         self.check_size()?;
         let counts = recount(self.look, self.rows.noted())?;
         let bytes = self.rows.bytes();
         let mut changes = self.rows.into_noted();
         changes.extend(counts);
-        Ok(Noted { changes, bytes, told: self.told, statuses: self.statuses.changes })
+        Ok(CommandNotes { changes, bytes, told: self.told, statuses: self.statuses.changes })
     }
 }

@@ -7,12 +7,12 @@ mod statuses;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use self::context::{Concerned, Context, Noted, OBJECTS_PER_STEP, Subtrees, Told};
+pub use self::context::{CommandNotes, ContainerMentions, Context, EventMentions, OBJECTS_PER_STEP, SubtreeFacts};
 pub use self::rows::{CHANGE_BYTES, ChangeLimits, LARGEST_CONTAINER, SMALL};
 use crate::error::Result;
 use crate::family::Family;
 use crate::id::Loid;
-use crate::object::Text;
+use crate::object::SharedText;
 use crate::store::{Event, StatusStep, StoreError};
 use crate::workflow::STATUS_EVENT;
 
@@ -41,12 +41,12 @@ pub trait Command: Send + Sync + 'static {
         &self,
         state: &mut <Self::Family as Family>::State,
         context: &mut Context<'_>,
-    ) -> Result<Self::Reply, Fault>;
+    ) -> Result<Self::Reply, CommandFault>;
 }
 
 /// The reason why a command was not carried out.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fault {
+pub enum CommandFault {
     /// An error for the caller.
     Refused(crate::error::Error),
     /// A failure of the store while a row was read.
@@ -64,36 +64,36 @@ pub enum Fault {
     IsLarge,
 }
 
-impl From<crate::error::Error> for Fault {
-    fn from(error: crate::error::Error) -> Fault {
-        Fault::Refused(error)
+impl From<crate::error::Error> for CommandFault {
+    fn from(error: crate::error::Error) -> CommandFault {
+        CommandFault::Refused(error)
     }
 }
 
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Fault {
-        Fault::Store(error)
+impl From<StoreError> for CommandFault {
+    fn from(error: StoreError) -> CommandFault {
+        CommandFault::Store(error)
     }
 }
 
-impl From<crate::store::DecodeError> for Fault {
-    fn from(error: crate::store::DecodeError) -> Fault {
-        Fault::Store(error.into())
+impl From<crate::store::DecodeError> for CommandFault {
+    fn from(error: crate::store::DecodeError) -> CommandFault {
+        CommandFault::Store(error.into())
     }
 }
 
 /// The user and session that a change is made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Who {
+pub struct CallerIdentity {
     /// The name of the user.
-    pub user: Text,
+    pub user: SharedText,
     /// The reference of the session, not its token.
-    pub session: Text,
+    pub session: SharedText,
     /// The network address of the caller, if known.
-    pub address: Option<Text>,
+    pub address: Option<SharedText>,
 }
 
-impl Who {
+impl CallerIdentity {
     /// Returns the events of a container that a command has changed from `before` to a later
     /// revision, for the audit trail and for followers of the container. Each revision has one
     /// event: the command's own first, unless nothing but statuses has changed, then one for each
@@ -103,16 +103,16 @@ impl Who {
         container: Loid,
         (before, after): (u64, u64),
         kind: &str,
-        noted: &mut Noted,
+        noted: &mut CommandNotes,
         at_ms: u64,
     ) -> Vec<Event> {
-        let Concerned { ids, withdrawn, unseen } = noted.told.take(container);
+        let ContainerMentions { ids, withdrawn, unseen } = noted.told.take(container);
         let statuses: Vec<_> = noted.statuses.iter().filter(|change| change.container == container).collect();
         let own = Event { container: Some(container), withdrawn, unseen, ..self.deed(kind, ids, at_ms) };
         let has_own = after - before > statuses.len() as u64;
         let of_status = statuses.into_iter().map(|change| Event {
             container: Some(container),
-            status: Some(StatusStep { from: text(&change.from), to: text(&change.to) }),
+            status: Some(StatusStep { from: status_text(&change.from), to: status_text(&change.to) }),
             ..self.deed(STATUS_EVENT, vec![change.object.to_string()], at_ms)
         });
         let all = has_own.then_some(own).into_iter().chain(of_status);
@@ -139,22 +139,22 @@ impl Who {
 
     /// Returns the caller for programs that run on the machine itself and may write the data
     /// directory. No user is known.
-    pub fn operator() -> Who {
-        Who { user: "".into(), session: "".into(), address: Some("local".into()) }
+    pub fn operator() -> CallerIdentity {
+        CallerIdentity { user: "".into(), session: "".into(), address: Some("local".into()) }
     }
 
     /// Returns the repository itself as a caller, e.g. for filling a new data directory.
-    pub fn system() -> Who {
-        Who { user: "system".into(), session: "".into(), address: None }
+    pub fn system() -> CallerIdentity {
+        CallerIdentity { user: "system".into(), session: "".into(), address: None }
     }
 }
 
-fn text(status: &Option<Text>) -> Option<String> {
-    status.as_ref().map(Text::to_string)
+fn status_text(status: &Option<SharedText>) -> Option<String> {
+    status.as_ref().map(SharedText::to_string)
 }
 
 /// A source of new numbers. No number is ever used twice, not even after a crash.
-pub trait Numbers: Send + Sync {
+pub trait NumberSource: Send + Sync {
     /// Returns the next number.
     ///
     /// `Overloaded` if the numbers reserved on disk are used up faster than new ones can be

@@ -3,14 +3,14 @@
 
 use bytes::Bytes;
 
-use super::Fault;
-use crate::count::counted;
+use super::CommandFault;
+use crate::count::count_with_noun;
 use crate::error::{Code, Error};
 use crate::object::PathLimits;
-use crate::store::Change;
+use crate::store::RowChange;
 
 /// The maximal number of parts or objects that a small change alters. A larger change waits for a
-/// work permit ([`crate::runtime::LargeChanges`]). Otherwise it would block its thread for others
+/// work permit ([`crate::runtime::LargeChangeAdmission`]). Otherwise it would block its thread for others
 /// and fill the shared memory.
 pub const SMALL: usize = 256;
 
@@ -47,10 +47,10 @@ impl Default for ChangeLimits {
 /// The rows noted so far.
 ///
 /// Rows beyond the limit are dropped, so that no command can fill the memory before its size is
-/// checked. Then [`Rows::check_size`] fails, and nothing of the command is carried out.
+/// checked. Then [`NotedRows::check_size`] fails, and nothing of the command is carried out.
 #[derive(Debug)]
-pub(super) struct Rows {
-    noted: Vec<Change>,
+pub(super) struct NotedRows {
+    noted: Vec<RowChange>,
     bytes: usize,
     /// True once rows were dropped.
     is_over: bool,
@@ -58,10 +58,10 @@ pub(super) struct Rows {
     most_bytes: usize,
 }
 
-impl Rows {
+impl NotedRows {
     /// Returns an empty list, for a change that may be large.
-    pub fn new() -> Rows {
-        Rows { noted: Vec::new(), bytes: 0, is_over: false, admits_large: true, most_bytes: CHANGE_BYTES }
+    pub fn new() -> NotedRows {
+        NotedRows { noted: Vec::new(), bytes: 0, is_over: false, admits_large: true, most_bytes: CHANGE_BYTES }
     }
 
     /// Limits the bytes of a large change.
@@ -85,7 +85,7 @@ impl Rows {
     }
 
     /// Adds a row.
-    pub fn push(&mut self, change: Change) {
+    pub fn push(&mut self, change: RowChange) {
         let bytes = change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         self.bytes = self.bytes.saturating_add(bytes);
         let fits = if self.admits_large {
@@ -106,25 +106,25 @@ impl Rows {
     }
 
     /// Returns the rows.
-    pub fn noted(&self) -> &[Change] {
+    pub fn noted(&self) -> &[RowChange] {
         &self.noted
     }
 
     /// Consumes the list and returns the rows.
-    pub fn into_noted(self) -> Vec<Change> {
+    pub fn into_noted(self) -> Vec<RowChange> {
         self.noted
     }
 
     /// Checks that the change is no larger than allowed.
     ///
     /// # Errors
-    /// [`Fault::IsLarge`] where a small change was expected, otherwise `TooLarge`.
-    pub fn check_size(&self) -> Result<(), Fault> {
+    /// [`CommandFault::IsLarge`] where a small change was expected, otherwise `TooLarge`.
+    pub fn check_size(&self) -> Result<(), CommandFault> {
         match (self.is_over, self.admits_large) {
             (false, _) => Ok(()),
-            (true, false) => Err(Fault::IsLarge),
+            (true, false) => Err(CommandFault::IsLarge),
             (true, true) => {
-                let most = counted(self.most_bytes as u64, "byte");
+                let most = count_with_noun(self.most_bytes as u64, "byte");
                 let message =
                     format!("The call would store more than the {most} that one change may; nothing was changed.");
                 Err(Error::new(Code::TooLarge, message).with_detail("limit", self.most_bytes).into())
@@ -138,13 +138,13 @@ mod tests {
     use super::*;
     use crate::store::Table;
 
-    fn row(bytes: usize) -> Change {
-        Change { table: Table::Objects, key: Bytes::new(), value: Some(vec![0; bytes].into()) }
+    fn row(bytes: usize) -> RowChange {
+        RowChange { table: Table::Objects, key: Bytes::new(), value: Some(vec![0; bytes].into()) }
     }
 
     #[test]
     fn a_change_is_bounded_while_it_is_built() {
-        let mut rows = Rows::new();
+        let mut rows = NotedRows::new();
         rows.limit(3000);
         for _ in 0..3 {
             rows.push(row(1000));
@@ -155,7 +155,7 @@ mod tests {
         // all.
         rows.push(row(0));
         assert_eq!(rows.noted().len(), 3);
-        let Err(Fault::Refused(error)) = rows.check_size() else { panic!("it is too large") };
+        let Err(CommandFault::Refused(error)) = rows.check_size() else { panic!("it is too large") };
         assert_eq!(error.code, Code::TooLarge);
         rows.lift_limit();
         assert!(rows.check_size().is_err(), "rows have been dropped");
@@ -166,7 +166,7 @@ mod tests {
         for (count, bytes, is_small) in
             [(SMALL_ROWS, 0, true), (SMALL_ROWS + 1, 0, false), (1, SMALL_BYTES, true), (2, SMALL_BYTES, false)]
         {
-            let mut rows = Rows::new();
+            let mut rows = NotedRows::new();
             rows.admit_large(false);
             (0..count).for_each(|_| rows.push(row(bytes)));
             assert_eq!(rows.check_size().is_ok(), is_small, "{count} rows of {bytes} bytes");

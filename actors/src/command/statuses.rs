@@ -4,21 +4,21 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Context, Fault};
+use super::{CommandFault, Context};
 use crate::error::Result;
 use crate::id::{DatabaseId, Loid};
-use crate::object::{Object, Record, Text};
+use crate::object::{Object, Record, SharedText};
 use crate::store::Table;
-use crate::workflow::{StatusChange, StatusRights, Workflows, closed};
+use crate::workflow::{StatusRights, WorkflowStatusChange, Workflows, closed_status_error};
 
 /// The workflow rules that apply to one command, and the status changes that it makes.
 #[derive(Default)]
-pub(super) struct Statuses<'a> {
+pub(super) struct CommandStatuses<'a> {
     workflows: Option<&'a dyn Workflows>,
     rights: Option<&'a dyn StatusRights>,
-    pub(super) changes: Vec<StatusChange>,
+    pub(super) changes: Vec<WorkflowStatusChange>,
     /// The statuses of new objects and parts.
-    new: Vec<StatusChange>,
+    new: Vec<WorkflowStatusChange>,
     /// The containers in which only statuses change.
     alone: Vec<Loid>,
     /// The noted rows that closed containers accept.
@@ -87,8 +87,8 @@ impl<'a> Context<'a> {
     pub(crate) fn check_statuses<'o>(
         &mut self,
         containers: impl Iterator<Item = (&'o Object, Option<&'o Object>)>,
-    ) -> Result<(), Fault> {
-        let mut closed_ones: HashMap<Loid, &Text> = HashMap::new();
+    ) -> Result<(), CommandFault> {
+        let mut closed_ones: HashMap<Loid, &SharedText> = HashMap::new();
         let mut retyped = HashSet::new();
         for (before, after) in containers {
             let Some(after) = after else { continue };
@@ -141,7 +141,7 @@ impl<'a> Context<'a> {
                 && let Some(status) = closed_ones.get(&container)
                 && !accepted(at)
             {
-                return Err(closed(container, status).into());
+                return Err(closed_status_error(container, status).into());
             }
         }
         Ok(())
@@ -150,7 +150,7 @@ impl<'a> Context<'a> {
     fn check_new_statuses(&self) -> Result<()> {
         let (Some(workflows), Some(rights)) = (self.statuses.workflows, self.statuses.rights) else { return Ok(()) };
         for made in &self.statuses.new {
-            let is_first = |status: &Text| workflows.is_first(made.container.database, &made.type_name, status);
+            let is_first = |status: &SharedText| workflows.is_first(made.container.database, &made.type_name, status);
             if made.to.as_ref().is_some_and(|status| !is_first(status)) {
                 rights.check_new(made, self.look)?;
             }
@@ -167,8 +167,8 @@ impl<'a> Context<'a> {
     }
 }
 
-fn change_of(container: Loid, before: &Record, after: &Record) -> StatusChange {
-    StatusChange {
+fn change_of(container: Loid, before: &Record, after: &Record) -> WorkflowStatusChange {
+    WorkflowStatusChange {
         container,
         object: after.loid,
         type_name: after.type_name.clone(),

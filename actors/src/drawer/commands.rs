@@ -8,46 +8,57 @@ use serde::{Deserialize, Serialize};
 use super::Drawer;
 use super::make::{check_capacity, check_head};
 use super::rows::{DrawerHead, Item};
-use super::state::{Address, DrawerState};
-use crate::command::{Command, Context, Fault};
-use crate::count::counted;
+use super::state::{DrawerItemAddress, DrawerState};
+use crate::command::{Command, CommandFault, Context};
+use crate::count::count_with_noun;
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
-use crate::joint::{Joint, Turns};
-use crate::readable::Reads;
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::readable::ReadCheck;
 
 /// Items with their positions.
-pub type Placed = Vec<(usize, Item)>;
+pub type ItemPositions = Vec<(usize, Item)>;
 
-pub(super) fn full(drawer: &DrawerState) -> Error {
+pub(super) fn drawer_full_error(drawer: &DrawerState) -> Error {
     let (loid, capacity) = (drawer.object().record.loid, drawer.capacity());
-    Error::new(Code::DrawerFull, format!("The drawer `{loid}` is full: it holds {}.", counted(capacity, "item")))
-        .with_source(loid)
-        .with_detail("capacity", capacity)
+    Error::new(
+        Code::DrawerFull,
+        format!("The drawer `{loid}` is full: it holds {}.", count_with_noun(capacity, "item")),
+    )
+    .with_source(loid)
+    .with_detail("capacity", capacity)
 }
 
 /// Refuses an object that is not alive, or that the caller may not read: both look the same to the
 /// caller.
-pub(super) fn check_there(object: Loid, reads: &mut Reads<'_>, context: &Context<'_>) -> Result<(), Fault> {
+pub(super) fn check_there(object: Loid, reads: &mut ReadCheck<'_>, context: &Context<'_>) -> Result<(), CommandFault> {
     if context.is_alive(object)? && reads.may_read(object)? { Ok(()) } else { Err(Error::not_found(object).into()) }
 }
 
 /// Returns the object to add for an address; `None` for an item that is in the drawer already.
 ///
 /// An item whose object the caller may not read is hidden from them, and can't be added either.
-fn missing(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result<Option<Loid>> {
+fn find_object_to_add(
+    drawer: &DrawerState,
+    address: DrawerItemAddress,
+    reads: &mut ReadCheck<'_>,
+) -> Result<Option<Loid>> {
     match (drawer.find(address), address) {
         (Some((_, item)), _) if reads.may_read(item.object)? => Ok(None),
-        (Some(_), Address::Object(object)) => Err(Error::not_found(object)),
-        (None, Address::Object(object)) => Ok(Some(object)),
+        (Some(_), DrawerItemAddress::Object(object)) => Err(Error::not_found(object)),
+        (None, DrawerItemAddress::Object(object)) => Ok(Some(object)),
         // The item is missing, and a shortcut does not state which object to add.
-        (_, Address::Shortcut(_)) => Err(drawer.not_held(address)),
+        (_, DrawerItemAddress::Shortcut(_)) => Err(drawer.not_held(address)),
     }
 }
 
 /// Returns the item at an address, if the caller may read its object.
-fn held(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result<(usize, Item)> {
+fn get_readable_item(
+    drawer: &DrawerState,
+    address: DrawerItemAddress,
+    reads: &mut ReadCheck<'_>,
+) -> Result<(usize, Item)> {
     let (position, item) = drawer.get(address)?;
     if reads.may_read(item.object)? { Ok((position, item)) } else { Err(drawer.not_held(address)) }
 }
@@ -55,8 +66,8 @@ fn held(drawer: &DrawerState, address: Address, reads: &mut Reads<'_>) -> Result
 /// Converts positions in the whole drawer to positions among the items that the caller sees.
 fn count_among_seen(
     drawer: &DrawerState,
-    items: &mut Placed,
-    reads: &mut Reads<'_>,
+    items: &mut ItemPositions,
+    reads: &mut ReadCheck<'_>,
     context: &Context<'_>,
 ) -> Result<()> {
     let Some(last) = items.iter().map(|(position, _)| *position).max().filter(|_| !context.reads_all()) else {
@@ -79,7 +90,7 @@ fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
 }
 
 /// Returns the items at the addresses, each one once.
-fn placed(drawer: &DrawerState, addresses: &[Address]) -> Placed {
+fn find_positions(drawer: &DrawerState, addresses: &[DrawerItemAddress]) -> ItemPositions {
     let mut seen = HashSet::new();
     let found = addresses.iter().filter_map(|address| drawer.find(*address));
     found.filter(|(_, item)| seen.insert(item.shortcut)).map(|(at, item)| (at, *item)).collect()
@@ -87,47 +98,47 @@ fn placed(drawer: &DrawerState, addresses: &[Address]) -> Placed {
 
 /// Adds objects at the end, all or none. An object that is in the drawer already stays where it is.
 #[derive(Debug, Clone)]
-pub struct Add {
+pub struct AddDrawerItems {
     /// The objects; a shortcut can only name an item that is in the drawer already.
-    pub items: Vec<Address>,
+    pub items: Vec<DrawerItemAddress>,
 }
 
-impl Command for Add {
+impl Command for AddDrawerItems {
     type Family = Drawer;
-    type Reply = Placed;
+    type Reply = ItemPositions;
     const NAME: &'static str = "drawer.item.add";
 
-    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<ItemPositions, CommandFault> {
         context.alters(self.items.len())?;
         let mut reads = context.reads()?;
         for address in &self.items {
-            let Some(object) = missing(drawer, *address, &mut reads)? else { continue };
+            let Some(object) = find_object_to_add(drawer, *address, &mut reads)? else { continue };
             check_there(object, &mut reads, context)?;
             if drawer.is_full() {
-                return Err(full(drawer).into());
+                return Err(drawer_full_error(drawer).into());
             }
             let item = drawer.insert(object, fresh_shortcut(context)?, usize::MAX, context);
             item.concern(context);
         }
-        Ok(placed(drawer, &self.items))
+        Ok(find_positions(drawer, &self.items))
     }
 }
 
 /// Puts an object at a position (docs/api/drawers.md, "Adding at a position").
 #[derive(Debug, Clone, Copy)]
-pub struct Position {
+pub struct PlaceDrawerItem {
     /// The object, or the shortcut of an existing item.
-    pub item: Address,
+    pub item: DrawerItemAddress,
     /// The position among the items that the caller sees, from 0; −1 is the end.
     pub position: i64,
 }
 
-impl Command for Position {
+impl Command for PlaceDrawerItem {
     type Family = Drawer;
-    type Reply = Placed;
+    type Reply = ItemPositions;
     const NAME: &'static str = "drawer.item.position";
 
-    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<ItemPositions, CommandFault> {
         if self.position < -1 {
             return Err(Error::parameter("position", self.position, "0 or more, or -1 for the tail").into());
         }
@@ -137,50 +148,50 @@ impl Command for Position {
             Ok(position) => drawer.place(position, &mut reads)?.unwrap_or(usize::MAX),
             Err(_) => usize::MAX,
         };
-        let Some(object) = missing(drawer, self.item, &mut reads)? else {
+        let Some(object) = find_object_to_add(drawer, self.item, &mut reads)? else {
             return shift(drawer, self.item, wanted, context);
         };
         check_there(object, &mut reads, context)?;
         if wanted >= drawer.count() && drawer.is_full() {
-            return Err(full(drawer).into());
+            return Err(drawer_full_error(drawer).into());
         }
         let item = drawer.insert(object, fresh_shortcut(context)?, wanted, context);
         item.concern(context);
-        Ok(placed(drawer, &[self.item]))
+        Ok(find_positions(drawer, &[self.item]))
     }
 }
 
 fn shift(
     drawer: &mut DrawerState,
-    address: Address,
+    address: DrawerItemAddress,
     wanted: usize,
     context: &mut Context<'_>,
-) -> Result<Placed, Fault> {
+) -> Result<ItemPositions, CommandFault> {
     let (position, item) = drawer.get(address)?;
     if wanted.min(drawer.count() - 1) != position {
         drawer.shift(item, wanted, context);
         item.concern(context);
     }
-    Ok(placed(drawer, &[address]))
+    Ok(find_positions(drawer, &[address]))
 }
 
 /// Moves an item to another position. A position beyond the last item is an error.
 #[derive(Debug, Clone, Copy)]
-pub struct Shift {
+pub struct ShiftDrawerItem {
     /// The item.
-    pub item: Address,
+    pub item: DrawerItemAddress,
     /// The position among the items that the caller sees, from 0; −1 is the end.
     pub position: i64,
 }
 
-impl Command for Shift {
+impl Command for ShiftDrawerItem {
     type Family = Drawer;
-    type Reply = Placed;
+    type Reply = ItemPositions;
     const NAME: &'static str = "drawer.shortcut.position";
 
-    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Placed, Fault> {
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<ItemPositions, CommandFault> {
         let mut reads = context.reads()?;
-        held(drawer, self.item, &mut reads)?;
+        get_readable_item(drawer, self.item, &mut reads)?;
         let wanted = match self.position {
             -1 => usize::MAX,
             position => {
@@ -198,34 +209,34 @@ impl Command for Shift {
 
 /// Removes items. With `strict` all or none, else those that the drawer holds.
 #[derive(Debug, Clone)]
-pub struct Remove {
+pub struct RemoveDrawerItems {
     /// The items.
-    pub items: Vec<Address>,
+    pub items: Vec<DrawerItemAddress>,
     /// Whether a missing item makes the whole command fail.
     pub strict: bool,
 }
 
-/// The result of [`Remove`].
+/// The result of [`RemoveDrawerItems`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Removed {
+pub struct DrawerRemovalResult {
     /// The removed items, with their positions for the caller before the command.
-    pub items: Placed,
-    /// The missing items: the index in [`Remove::items`], and the error.
+    pub items: ItemPositions,
+    /// The missing items: the index in [`RemoveDrawerItems::items`], and the error.
     pub errors: Vec<(usize, Error)>,
 }
 
-impl Command for Remove {
+impl Command for RemoveDrawerItems {
     type Family = Drawer;
-    type Reply = Removed;
+    type Reply = DrawerRemovalResult;
     const NAME: &'static str = "drawer.item.delete";
 
-    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<Removed, Fault> {
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<DrawerRemovalResult, CommandFault> {
         context.alters(self.items.len())?;
         let mut reads = context.reads()?;
-        let mut removed = Removed { items: Vec::new(), errors: Vec::new() };
+        let mut removed = DrawerRemovalResult { items: Vec::new(), errors: Vec::new() };
         let mut named = HashSet::new();
         for (index, address) in self.items.iter().enumerate() {
-            let found = held(drawer, *address, &mut reads).and_then(|(position, item)| {
+            let found = get_readable_item(drawer, *address, &mut reads).and_then(|(position, item)| {
                 // The second mention of an item finds nothing.
                 if named.insert(item.shortcut) { Ok((position, item)) } else { Err(drawer.not_held(*address)) }
             });
@@ -246,21 +257,21 @@ impl Command for Remove {
 
 /// Removes all items, including hidden ones.
 #[derive(Debug, Clone, Copy)]
-pub struct Clear;
+pub struct ClearDrawer;
 
-impl Command for Clear {
+impl Command for ClearDrawer {
     type Family = Drawer;
     type Reply = ();
     const NAME: &'static str = "drawer.item.clear";
 
-    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         drawer.take_all(context)
     }
 }
 
 /// Changes the given fields of a drawer's head.
 #[derive(Debug, Clone, Default)]
-pub struct Update {
+pub struct DrawerHeadUpdate {
     /// The new capacity, 1 to [`super::MAX_CAPACITY`], and not below the number of visible items.
     pub capacity: Option<u32>,
     /// The new title.
@@ -269,7 +280,7 @@ pub struct Update {
     pub description: Option<String>,
 }
 
-impl Update {
+impl DrawerHeadUpdate {
     pub(super) fn change(&self, drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<()> {
         let mut head: DrawerHead = drawer.head().clone();
         if let Some(capacity) = self.capacity {
@@ -297,12 +308,12 @@ impl Update {
     }
 }
 
-/// The result of [`Move`].
+/// The result of [`MoveDrawerItem`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct DrawerMoveResult {
     /// The item with its position in the target drawer; empty if another caller has removed it
     /// since.
-    pub items: Placed,
+    pub items: ItemPositions,
     /// The revision of the source drawer after the move.
     pub source_revision: u64,
     /// The revision of the target drawer after the move; unchanged if the item was there already.
@@ -311,20 +322,20 @@ pub struct Moved {
 
 /// Moves an item to the end of another drawer, atomically over both.
 #[derive(Debug, Clone, Copy)]
-pub struct Move {
+pub struct MoveDrawerItem {
     /// The item.
-    pub item: Address,
+    pub item: DrawerItemAddress,
     /// The source drawer.
     pub from: Loid,
     /// The target drawer.
     pub to: Loid,
 }
 
-impl Joint for Move {
-    type Reply = Moved;
+impl JointCommand for MoveDrawerItem {
+    type Reply = DrawerMoveResult;
     const NAME: &'static str = "drawer.item.move";
 
-    fn about(&self, _: &Moved) -> Option<Loid> {
+    fn about(&self, _: &DrawerMoveResult) -> Option<Loid> {
         Some(self.to)
     }
 
@@ -332,20 +343,20 @@ impl Joint for Move {
         vec![self.from, self.to]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<DrawerMoveResult, CommandFault> {
         let mut reads = context.reads()?;
         let source = turns.get::<Drawer>(self.from)?;
         context.expects(&source.object().record);
-        let (position, item) = held(source, self.item, &mut reads)?;
+        let (position, item) = get_readable_item(source, self.item, &mut reads)?;
         // A command raises the revision of each changed container by one.
         let source_revision = source.object().record.revision + 1;
-        let moved = Address::Object(item.object);
+        let moved = DrawerItemAddress::Object(item.object);
         context.is_about(item.object);
         if self.from == self.to {
             let items = shift(turns.get::<Drawer>(self.to)?, moved, usize::MAX, context)?;
             let stayed = items.iter().all(|(now, _)| *now == position);
             let revision = source_revision - u64::from(stayed);
-            return Ok(Moved { items, source_revision: revision, target_revision: revision });
+            return Ok(DrawerMoveResult { items, source_revision: revision, target_revision: revision });
         }
         // A submitted change set may be removing the object.
         check_there(item.object, &mut reads, context)?;
@@ -354,11 +365,11 @@ impl Joint for Move {
         let mut target_revision = target.object().record.revision;
         if target.find(moved).is_none() {
             if target.is_full() {
-                return Err(full(target).into());
+                return Err(drawer_full_error(target).into());
             }
             target.insert(item.object, fresh_shortcut(context)?, usize::MAX, context);
             target_revision += 1;
         }
-        Ok(Moved { items: placed(target, &[moved]), source_revision, target_revision })
+        Ok(DrawerMoveResult { items: find_positions(target, &[moved]), source_revision, target_revision })
     }
 }

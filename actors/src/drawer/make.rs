@@ -1,14 +1,14 @@
 //! Creation of a drawer, and overwriting of an existing one.
 
 use super::MAX_CAPACITY;
-use super::commands::{Update, check_there, full};
+use super::commands::{DrawerHeadUpdate, check_there, drawer_full_error};
 use super::rows::DrawerHead;
-use super::state::{Address, DrawerState};
-use crate::command::{Context, Fault};
+use super::state::{DrawerItemAddress, DrawerState};
+use crate::command::{CommandFault, Context};
 use crate::error::{Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
-use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
+use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, SharedText, check_texts};
 
 /// The fields of a new drawer.
 #[derive(Debug, Clone)]
@@ -18,14 +18,14 @@ pub struct NewDrawer {
     /// Whether it is a user's automatic drawer.
     pub automatic: bool,
     /// The title; may be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// The description; may be empty.
-    pub description: Text,
+    pub description: SharedText,
     /// The objects in it, first to last.
     pub items: Vec<Loid>,
     /// The fields that the caller gave explicitly. Only these change in a drawer that exists and is
     /// not replaced.
-    pub said: Update,
+    pub said: DrawerHeadUpdate,
 }
 
 impl NewDrawer {
@@ -37,12 +37,12 @@ impl NewDrawer {
             title: "".into(),
             description: "".into(),
             items: Vec::new(),
-            said: Update::default(),
+            said: DrawerHeadUpdate::default(),
         }
     }
 
     /// Puts the head and the items of a new drawer. Returns the drawer's size in bytes.
-    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         check_head(Some(&*self.title), Some(&*self.description))?;
         let head = DrawerHead {
             loid: object.record.loid,
@@ -63,10 +63,10 @@ impl NewDrawer {
         drawer: &mut DrawerState,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         if mode == CreateMode::Replace {
             drawer.take_all(context)?;
-            let all = Update {
+            let all = DrawerHeadUpdate {
                 capacity: Some(self.capacity),
                 title: Some(self.title.to_string()),
                 description: Some(self.description.to_string()),
@@ -100,16 +100,16 @@ pub fn check_capacity(capacity: i64) -> Result<u32> {
 
 impl DrawerState {
     /// Adds objects to a drawer that is being created, first to last.
-    fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
+    fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), CommandFault> {
         context.alters(objects.len())?;
         let mut reads = context.reads()?;
         for object in objects {
-            if self.find(Address::Object(*object)).is_some() {
+            if self.find(DrawerItemAddress::Object(*object)).is_some() {
                 continue;
             }
             check_there(*object, &mut reads, context)?;
             if self.is_full() {
-                return Err(full(self).into());
+                return Err(drawer_full_error(self).into());
             }
             let shortcut = ShortcutId(context.next_number()?);
             self.insert(*object, shortcut, usize::MAX, context);

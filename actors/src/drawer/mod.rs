@@ -7,16 +7,19 @@ mod rows;
 mod state;
 mod update;
 
-pub use self::commands::{Add, Clear, Move, Moved, Placed, Position, Remove, Removed, Shift, Update};
+pub use self::commands::{
+    AddDrawerItems, ClearDrawer, DrawerHeadUpdate, DrawerMoveResult, DrawerRemovalResult, ItemPositions,
+    MoveDrawerItem, PlaceDrawerItem, RemoveDrawerItems, ShiftDrawerItem,
+};
 pub use self::make::{NewDrawer, check_capacity};
 pub use self::rows::{DrawerHead, HEAD, ITEM, Item};
-pub use self::state::{Address, DrawerState};
+pub use self::state::{DrawerItemAddress, DrawerState};
 pub use self::update::UpdateDrawer;
-use crate::command::{Context, Fault};
-use crate::family::{Family, Fate};
+use crate::command::{CommandFault, Context};
+use crate::family::{Family, MemberFate};
 use crate::id::Loid;
 use crate::object::{CreateMode, FamilyKind, Object, Record};
-use crate::part::{PartKind, Parts};
+use crate::part::{PartKind, PartReader};
 use crate::proof::Proof;
 use crate::store::StoreError;
 
@@ -34,11 +37,11 @@ impl Family for Drawer {
     const PARTS: &'static [PartKind] = &[HEAD, ITEM];
     const HAS_CONTENT: bool = false;
 
-    fn load(object: Object, parts: &Parts<'_>) -> Result<DrawerState, StoreError> {
+    fn load(object: Object, parts: &PartReader<'_>) -> Result<DrawerState, StoreError> {
         Ok(DrawerState::new(object, parts.head(HEAD)?, parts.all(ITEM)?))
     }
 
-    fn make(new: &NewDrawer, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    fn make(new: &NewDrawer, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         new.make(object, context)
     }
 
@@ -47,20 +50,25 @@ impl Family for Drawer {
         drawer: &mut DrawerState,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         new.write_over(drawer, mode, context)
     }
 
-    fn member(drawer: &mut DrawerState, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn member(
+        drawer: &mut DrawerState,
+        member: Loid,
+        becomes: MemberFate,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
         match becomes {
-            Fate::Hidden => drawer.set_hidden(member, true, context),
-            Fate::Shown => drawer.set_hidden(member, false, context),
-            Fate::Gone => drawer.take_object(member, context),
+            MemberFate::Hidden => drawer.set_hidden(member, true, context),
+            MemberFate::Shown => drawer.set_hidden(member, false, context),
+            MemberFate::Gone => drawer.take_object(member, context),
         };
         Ok(())
     }
 
-    fn dissolve(drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn dissolve(drawer: &mut DrawerState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         drawer.dissolve(context)
     }
 

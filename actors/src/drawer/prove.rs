@@ -2,7 +2,7 @@
 
 use super::rows::{DrawerHead, HEAD, ITEM, Item};
 use crate::object::Record;
-use crate::proof::{Head, Proof};
+use crate::proof::{HeadState, Proof};
 use crate::store::StoreError;
 
 /// Checks the head, the number of items, and that each item refers to an existing object. An item
@@ -16,8 +16,8 @@ pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreE
         proof.member(place, item.object, item.hidden)
     })?;
     match head {
-        Head::Missing if count > 0 => proof.fault(format!("the drawer {drawer} has items but no head")),
-        Head::There(head) if count > u64::from(head.capacity) => {
+        HeadState::Missing if count > 0 => proof.fault(format!("the drawer {drawer} has items but no head")),
+        HeadState::There(head) if count > u64::from(head.capacity) => {
             proof.fault(format!("the drawer {drawer} has {count} items, where {} fit", head.capacity));
         }
         _ => {}

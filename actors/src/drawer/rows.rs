@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Context;
 use crate::id::{Loid, ShortcutId};
-use crate::object::{Text, hold};
+use crate::object::{SharedText, hold};
 use crate::part::PartKind;
-use crate::sequence::{Movable, Ordered, StoredOrder};
-use crate::store::{Key, Row, loid_key};
+use crate::sequence::{MovableItem, SequenceItem, StoredOrder};
+use crate::store::{Row, RowPlace, loid_key};
 
 /// The part kind of [`DrawerHead`].
 pub const HEAD: PartKind = PartKind::of::<DrawerHead>(1);
@@ -27,13 +27,13 @@ pub struct DrawerHead {
     /// Whether it is a user's automatic drawer.
     pub automatic: bool,
     /// The title; may be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// The description; may be empty.
-    pub description: Text,
+    pub description: SharedText,
 }
 
 impl Row for DrawerHead {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         HEAD.place(self.loid, &[])
     }
 }
@@ -71,7 +71,7 @@ impl Item {
     }
 }
 
-impl Ordered for Item {
+impl SequenceItem for Item {
     fn order(&self) -> u128 {
         self.order.into()
     }
@@ -81,18 +81,18 @@ impl Ordered for Item {
     }
 }
 
-impl Movable for Item {
+impl MovableItem for Item {
     fn at(&self, order: u128) -> Item {
         Item { order: order.into(), ..*self }
     }
 }
 
 impl Row for Item {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         ITEM.place(self.drawer, &self.shortcut.0.to_be_bytes())
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         hold(self.object, &self.place(), entries);
     }
 

@@ -6,29 +6,29 @@
 use std::sync::Arc;
 
 use super::rows::{DrawerHead, Item};
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::object::Object;
-use crate::readable::Reads;
-use crate::sequence::{Movable, Numbers, Ordered, Sequence};
+use crate::readable::ReadCheck;
+use crate::sequence::{MovableItem, NumberMap, Sequence, SequenceItem};
 use crate::store::Row;
 
 /// The address of an item in a call: its object or its shortcut (docs/api/drawers.md, "Items").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Address {
+pub enum DrawerItemAddress {
     /// The object that the item refers to.
     Object(Loid),
     /// The item's own id.
     Shortcut(ShortcutId),
 }
 
-impl std::fmt::Display for Address {
+impl std::fmt::Display for DrawerItemAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Address::Object(loid) => loid.fmt(f),
-            Address::Shortcut(shortcut) => shortcut.fmt(f),
+            DrawerItemAddress::Object(loid) => loid.fmt(f),
+            DrawerItemAddress::Shortcut(shortcut) => shortcut.fmt(f),
         }
     }
 }
@@ -40,9 +40,9 @@ pub struct DrawerState {
     head: Arc<DrawerHead>,
     items: Sequence<Item>,
     /// The object's number → order number.
-    by_object: Numbers,
+    by_object: NumberMap,
     /// Shortcut id → order number.
-    by_shortcut: Numbers,
+    by_shortcut: NumberMap,
 }
 
 impl State for DrawerState {
@@ -104,10 +104,10 @@ impl DrawerState {
     }
 
     /// Returns the visible item at an address, and its position.
-    pub fn find(&self, address: Address) -> Option<(usize, &Item)> {
+    pub fn find(&self, address: DrawerItemAddress) -> Option<(usize, &Item)> {
         let order = match address {
-            Address::Object(loid) => self.by_object.get(loid.to_number()),
-            Address::Shortcut(shortcut) => self.by_shortcut.get(shortcut.0.into()),
+            DrawerItemAddress::Object(loid) => self.by_object.get(loid.to_number()),
+            DrawerItemAddress::Shortcut(shortcut) => self.by_shortcut.get(shortcut.0.into()),
         }?;
         let item = self.items.get(order).filter(|item| !item.hidden)?;
         Some((self.items.rank(order).1, item))
@@ -117,17 +117,17 @@ impl DrawerState {
     ///
     /// # Errors
     /// `ObjectNotFound` if the drawer does not hold the item, or hides it.
-    pub fn get(&self, address: Address) -> Result<(usize, Item)> {
+    pub fn get(&self, address: DrawerItemAddress) -> Result<(usize, Item)> {
         self.find(address).map(|(position, item)| (position, *item)).ok_or_else(|| self.not_held(address))
     }
 
-    /// Converts a position among the items that the caller sees; see [`Reads::place`].
-    pub(super) fn place(&self, position: usize, reads: &mut Reads<'_>) -> Result<Result<usize, usize>> {
+    /// Converts a position among the items that the caller sees; see [`ReadCheck::place`].
+    pub(super) fn place(&self, position: usize, reads: &mut ReadCheck<'_>) -> Result<Result<usize, usize>> {
         reads.place(position, self.count(), self.visible().map(|item| Some(item.object)))
     }
 
     /// Returns the error for an item that the drawer does not hold.
-    pub fn not_held(&self, address: Address) -> Error {
+    pub fn not_held(&self, address: DrawerItemAddress) -> Error {
         let drawer = self.object.record.loid;
         Error::new(Code::ObjectNotFound, format!("The drawer `{drawer}` holds no item `{address}`."))
             .with_source(address)
@@ -178,23 +178,23 @@ impl DrawerState {
     /// Removes all items.
     ///
     /// # Errors
-    /// [`Fault::IsLarge`].
-    pub(super) fn take_all(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+    /// [`CommandFault::IsLarge`].
+    pub(super) fn take_all(&mut self, context: &mut Context<'_>) -> Result<(), CommandFault> {
         context.alters(self.items.len())?;
         for item in &self.items {
             context.remove(item);
         }
         self.items = Sequence::default();
-        self.by_object = Numbers::default();
-        self.by_shortcut = Numbers::default();
+        self.by_object = NumberMap::default();
+        self.by_shortcut = NumberMap::default();
         Ok(())
     }
 
     /// Destroys the drawer: removes its items and its head.
     ///
     /// # Errors
-    /// [`Fault::IsLarge`].
-    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+    /// [`CommandFault::IsLarge`].
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), CommandFault> {
         self.take_all(context)?;
         context.remove(&*self.head);
         Ok(())
@@ -256,7 +256,7 @@ impl DrawerState {
     }
 
     /// Returns the keys of the rows that this state should have on disk, for tests and checks.
-    pub fn rows(&self) -> Vec<crate::store::Key> {
+    pub fn rows(&self) -> Vec<crate::store::RowPlace> {
         std::iter::once(self.head.place()).chain(self.items.iter().map(Row::place)).collect()
     }
 }

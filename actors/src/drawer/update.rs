@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::Drawer;
-use super::commands::Update;
+use super::commands::DrawerHeadUpdate;
 use crate::checkout::check_lock;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::family::State;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::lifecycle::Rename;
-use crate::object::{CreateMode, Text};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::lifecycle::RenameObject;
+use crate::object::{CreateMode, SharedText};
 
 /// Changes the given fields of a drawer: its head, its name, its attributes.
 #[derive(Debug, Clone)]
@@ -18,16 +18,16 @@ pub struct UpdateDrawer {
     /// The drawer.
     pub drawer: Loid,
     /// The changes of the drawer's head.
-    pub head: Update,
+    pub head: DrawerHeadUpdate,
     /// The new name.
     pub name: Option<String>,
     /// The new attributes, XML.
-    pub attributes: Option<Text>,
+    pub attributes: Option<SharedText>,
     /// The new workflow status.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
 }
 
-impl Joint for UpdateDrawer {
+impl JointCommand for UpdateDrawer {
     type Reply = ();
     const NAME: &'static str = "drawer.update";
 
@@ -39,13 +39,14 @@ impl Joint for UpdateDrawer {
         vec![self.drawer]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let drawer = turns.get::<Drawer>(self.drawer)?;
         context.expects(&drawer.object().record);
         check_lock(&drawer.object().record, context)?;
         self.head.change(drawer, context)?;
         if let Some(name) = &self.name {
-            Rename { object: self.drawer, name: name.clone(), mode: CreateMode::Exception }.apply(turns, context)?;
+            RenameObject { object: self.drawer, name: name.clone(), mode: CreateMode::Exception }
+                .apply(turns, context)?;
         }
         let object = turns.any(self.drawer)?;
         if let Some(attributes) = &self.attributes

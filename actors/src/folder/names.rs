@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::id::Loid;
-use crate::object::{MAX_NAME_BYTES, PathLimits, Record, Text, name_key};
-use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::object::{MAX_NAME_BYTES, PathLimits, Record, SharedText, name_key};
+use crate::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 fn loid_of(value: &[u8]) -> Result<Loid, StoreError> {
     Loid::from_key(value).ok_or_else(|| StoreError::Corrupt("an entry in `names` has no loid".to_owned()))
@@ -13,7 +13,7 @@ fn loid_of(value: &[u8]) -> Result<Loid, StoreError> {
 ///
 /// # Errors
 /// Errors of the store.
-pub fn child(look: &dyn Look, view: View, folder: Loid, name: &str) -> Result<Option<Loid>, StoreError> {
+pub fn child(look: &dyn RowReader, view: ReadLevel, folder: Loid, name: &str) -> Result<Option<Loid>, StoreError> {
     look.get(view, Table::Names, &name_key(folder, name))?.map(|value| loid_of(&value)).transpose()
 }
 
@@ -22,8 +22,8 @@ pub fn child(look: &dyn Look, view: View, folder: Loid, name: &str) -> Result<Op
 /// # Errors
 /// Errors of the store.
 pub fn walk<'n>(
-    look: &dyn Look,
-    view: View,
+    look: &dyn RowReader,
+    view: ReadLevel,
     from: Loid,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Result<Option<Loid>, StoreError> {
@@ -43,17 +43,17 @@ pub fn walk<'n>(
 /// # Errors
 /// Errors of the store.
 pub(crate) fn entries(
-    look: &dyn Look,
+    look: &dyn RowReader,
     folder: Loid,
     after: &[u8],
     limit: usize,
 ) -> Result<Vec<(bytes::Bytes, Loid)>, StoreError> {
     let key = folder.to_key();
-    let mut range = Range::prefix(&key);
+    let mut range = KeyRange::prefix(&key);
     if !after.is_empty() {
         range = range.after(&[&key[..], after].concat());
     }
-    let page = look.scan(View::Latest, Table::Names, &range, limit, false)?;
+    let page = look.scan(ReadLevel::Latest, Table::Names, &range, limit, false)?;
     page.into_iter().map(|(key, value)| Ok((key.slice(Loid::KEY_LEN..), loid_of(&value)?))).collect()
 }
 
@@ -63,13 +63,13 @@ pub(crate) fn entries(
 /// # Errors
 /// Errors of the store.
 pub fn children(
-    look: &dyn Look,
-    view: View,
+    look: &dyn RowReader,
+    view: ReadLevel,
     folder: Loid,
     after: Option<&[u8]>,
     limit: usize,
 ) -> Result<(Vec<Loid>, Option<bytes::Bytes>), StoreError> {
-    let mut range = Range::prefix(&folder.to_key());
+    let mut range = KeyRange::prefix(&folder.to_key());
     if let Some(key) = after {
         range = range.after(key);
     }
@@ -84,7 +84,7 @@ pub fn children(
 ///
 /// # Errors
 /// Errors of the store.
-pub fn path_of(look: &dyn Look, view: View, record: &Record) -> Result<Option<String>, StoreError> {
+pub fn path_of(look: &dyn RowReader, view: ReadLevel, record: &Record) -> Result<Option<String>, StoreError> {
     path_by((record.folder(), record.name.clone()), |folder| {
         let key = folder.to_key();
         let above = match look.get(view, Table::Objects, &key)? {
@@ -103,8 +103,8 @@ pub fn path_of(look: &dyn Look, view: View, record: &Record) -> Result<Option<St
 /// # Errors
 /// Errors of `above`.
 pub fn path_by<E>(
-    object: (Option<Loid>, Text),
-    mut above: impl FnMut(Loid) -> Result<Option<(Option<Loid>, Text)>, E>,
+    object: (Option<Loid>, SharedText),
+    mut above: impl FnMut(Loid) -> Result<Option<(Option<Loid>, SharedText)>, E>,
 ) -> Result<Option<String>, E> {
     let mut names = Vec::new();
     let (mut at, mut name) = object;

@@ -1,12 +1,12 @@
 //! The rules for the location of objects.
 
 use super::children;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::id::Loid;
-use crate::joint::Turns;
+use crate::joint::ContainerTurns;
 use crate::object::{FamilyKind, Record};
-use crate::store::View;
+use crate::store::ReadLevel;
 
 /// The maximal number of objects in a bundle. Each change of its text looks at all of them.
 pub const MAX_MEMBERS: usize = 500;
@@ -20,9 +20,9 @@ pub const MAX_MEMBERS: usize = 500;
 pub(crate) fn check_place(
     place: Loid,
     family: FamilyKind,
-    turns: &mut Turns,
+    turns: &mut ContainerTurns,
     context: &Context<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let record = turns.any(place)?.record.clone();
     if record.is_discarded() {
         return Err(Error::not_found(place).into());
@@ -45,8 +45,8 @@ pub(crate) fn check_place(
 ///
 /// # Errors
 /// `TooLarge`; errors of the store.
-pub(crate) fn check_room(bundle: Loid, context: &Context<'_>) -> Result<(), Fault> {
-    let (there, _) = children(context.look(), View::Latest, bundle, None, MAX_MEMBERS)?;
+pub(crate) fn check_room(bundle: Loid, context: &Context<'_>) -> Result<(), CommandFault> {
+    let (there, _) = children(context.look(), ReadLevel::Latest, bundle, None, MAX_MEMBERS)?;
     if there.len() < MAX_MEMBERS {
         return Ok(());
     }

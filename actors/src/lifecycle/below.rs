@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::folder::children;
 use crate::id::Loid;
 use crate::object::{FamilyKind, Reach, Record};
-use crate::store::{Key, Range, StoreError, Table, View};
+use crate::store::{KeyRange, ReadLevel, RowPlace, StoreError, Table};
 
 /// Refuses to act on an object with everything in it, if any of that, at whatever depth, is out of
 /// the caller's reach. Otherwise the creator of a bundle could discard what others made in it, or
@@ -19,62 +19,62 @@ use crate::store::{Key, Range, StoreError, Table, View};
 ///
 /// # Errors
 /// `PermissionDenied`; errors of the store.
-pub(super) fn check_reach(record: &Record, reach: Reach, context: &Context<'_>) -> Result<(), Fault> {
+pub(super) fn check_reach(record: &Record, reach: Reach, context: &Context<'_>) -> Result<(), CommandFault> {
     if reach == Reach::All {
         return Ok(());
     }
-    let why = match whose(record, reach, context)? {
-        Whose::Within => return Ok(()),
-        Whose::Others => "something lies in it that somebody else created",
-        Whose::TooMany => "too much lies in it to be looked through",
+    let why = match check_ownership(record, reach, context)? {
+        SubtreeOwnership::Within => return Ok(()),
+        SubtreeOwnership::Others => "something lies in it that somebody else created",
+        SubtreeOwnership::TooMany => "too much lies in it to be looked through",
     };
     let message =
         format!("`{}` may not do this to `{}`, though they created it: {why}.", context.who.user, record.loid);
     Err(Error::new(Code::PermissionDenied, message).with_source(record.loid).into())
 }
 
-enum Whose {
+enum SubtreeOwnership {
     Within,
     Others,
     TooMany,
 }
 
-fn whose(record: &Record, reach: Reach, context: &Context<'_>) -> Result<Whose, StoreError> {
+fn check_ownership(record: &Record, reach: Reach, context: &Context<'_>) -> Result<SubtreeOwnership, StoreError> {
     let covers = |record: &Record| reach.covers(&record.creator, &context.who.user);
     if !covers(record) {
-        return Ok(Whose::Others);
+        return Ok(SubtreeOwnership::Others);
     }
     // One object more than allowed shows whether there are too many.
     let most = context.subtrees.objects_per_step.saturating_add(1);
     if record.is_discarded() {
-        let members = Range::prefix(&record.loid.to_key());
-        let members = context.look().scan(View::Latest, Table::BinMembers, &members, most, false)?;
+        let members = KeyRange::prefix(&record.loid.to_key());
+        let members = context.look().scan(ReadLevel::Latest, Table::BinMembers, &members, most, false)?;
         for (key, _) in &members {
             let loid = Loid::from_key(&key[Loid::KEY_LEN..])
                 .ok_or_else(|| StoreError::Corrupt("a key in `bin_members` is too short".to_owned()))?;
-            let key = Key { table: Table::Recycled, key: bytes::Bytes::copy_from_slice(&loid.to_key()) };
+            let key = RowPlace { table: Table::Recycled, key: bytes::Bytes::copy_from_slice(&loid.to_key()) };
             if context.look_up::<Record>(&key)?.is_some_and(|member| !covers(&member)) {
-                return Ok(Whose::Others);
+                return Ok(SubtreeOwnership::Others);
             }
         }
-        return Ok(if members.len() < most { Whose::Within } else { Whose::TooMany });
+        return Ok(if members.len() < most { SubtreeOwnership::Within } else { SubtreeOwnership::TooMany });
     }
     let holds = |record: &Record| matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle);
     let (mut open, mut room) = (VecDeque::new(), most);
     open.extend(holds(record).then_some(record.loid));
     while let Some(folder) = open.pop_front() {
-        let (below, _) = children(context.look(), View::Latest, folder, None, room)?;
+        let (below, _) = children(context.look(), ReadLevel::Latest, folder, None, room)?;
         room -= below.len();
         for loid in below {
             let Some(child) = context.look_up::<Record>(&Record::live_key(loid))? else { continue };
             if !covers(&child) {
-                return Ok(Whose::Others);
+                return Ok(SubtreeOwnership::Others);
             }
             open.extend(holds(&child).then_some(loid));
         }
         if room == 0 {
-            return Ok(Whose::TooMany);
+            return Ok(SubtreeOwnership::TooMany);
         }
     }
-    Ok(Whose::Within)
+    Ok(SubtreeOwnership::Within)
 }

@@ -6,25 +6,25 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::NewParts;
-use super::imported::{Imported, find_live, turn};
-use crate::amend::{Amended, Amending, check_work_folder};
-use crate::checkout::{check_lock, latest_is_unseen, lock_of, set_draft_aside, spread};
-use crate::command::{Context, Fault};
+use super::imported::{ImportedObject, find_live, import_turn};
+use crate::amend::{AmendedTexts, AmendmentAttempt, check_work_folder};
+use crate::checkout::{check_lock, latest_is_unseen, lock_of, propagate_content, set_draft_aside};
+use crate::command::{CommandFault, Context};
 use crate::document::Document;
 use crate::error::{Code, Error, Result};
 use crate::family::Family;
 use crate::folder::{self, Folder, check_place, child, free_name};
 use crate::id::{Loid, ObjectUuid};
-use crate::joint::{Joint, Turns};
+use crate::joint::{ContainerTurns, JointCommand};
 use crate::object::{
-    Attributes, CreateMode, FamilyKind, FolderKey, IssueDate, MAX_NAME_BYTES, NewContent, Object, Reach, Record, Text,
-    Version, file_name, name_for,
+    Attributes, CreateMode, FamilyKind, FolderKey, IssueDate, MAX_NAME_BYTES, NewContent, Object, Reach, Record,
+    SharedText, Version, file_name, name_for,
 };
-use crate::store::{View, loid_key};
+use crate::store::{ReadLevel, loid_key};
 
 /// The rules for statuses by object type. If a creation names no type, the type is that of an
 /// existing object, which is only known in the command.
-pub trait Statuses: Debug + Send + Sync + 'static {
+pub trait TypeStatuses: Debug + Send + Sync + 'static {
     /// Refuses a status that objects of that type may not have.
     ///
     /// # Errors
@@ -38,32 +38,32 @@ pub struct NewObject {
     /// The name, as the client gave it.
     pub name: String,
     /// The type.
-    pub type_name: Text,
+    pub type_name: SharedText,
     /// The path of the work folder; see `Record`.
-    pub work_folder: Option<Text>,
+    pub work_folder: Option<SharedText>,
     /// The day of issue.
     pub issue_date: Option<IssueDate>,
     /// The name of the workflow status. The type must allow it, unless it is `inferred`.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
     /// The status of an object without `status`, if the object is new or changes its type.
-    pub initial_status: Option<Text>,
+    pub initial_status: Option<SharedText>,
     /// The rules for statuses, if the caller did not name a type. An existing object then keeps its
     /// type, and these rules decide whether it may have the status.
-    pub inferred: Option<Arc<dyn Statuses>>,
+    pub inferred: Option<Arc<dyn TypeStatuses>>,
     /// The story family.
-    pub suid: Option<Text>,
+    pub suid: Option<SharedText>,
     /// The attributes, XML.
-    pub attributes: Option<Text>,
+    pub attributes: Option<SharedText>,
     /// The system attributes, XML with the root `props`.
-    pub system_attributes: Option<Text>,
+    pub system_attributes: Option<SharedText>,
     /// The usage tickets, XML with the root `tl`.
-    pub usage_tickets: Option<Text>,
+    pub usage_tickets: Option<SharedText>,
     /// The content.
     pub content: Option<NewContent>,
     /// The defaults for a new object.
-    pub begins_with: Beginning,
+    pub begins_with: ObjectDefaults,
     /// The partial change of the attribute texts of an existing object.
-    pub amending: Option<Amending>,
+    pub amending: Option<AmendmentAttempt>,
     /// The settings as a container, which also determine the family.
     pub parts: NewParts,
     /// The action if the name is taken.
@@ -76,7 +76,7 @@ pub struct NewObject {
     /// The time of creation in epoch seconds, if it is not now.
     pub created: Option<u64>,
     /// The additional data of an object that comes from another repository.
-    pub imported: Option<Imported>,
+    pub imported: Option<ImportedObject>,
     /// The uuid of the new object, if the caller chose it. Then the call is about the object that
     /// has the uuid, and never writes over another one.
     pub uuid: Option<ObjectUuid>,
@@ -85,13 +85,13 @@ pub struct NewObject {
 /// The defaults of a new object, for example from its template. An existing object ignores them.
 /// The exception is a new version, which must have some content.
 #[derive(Debug, Clone, Default)]
-pub struct Beginning {
+pub struct ObjectDefaults {
     /// The attributes, XML.
-    pub attributes: Option<Text>,
+    pub attributes: Option<SharedText>,
     /// The system attributes, XML with the root `props`.
-    pub system_attributes: Option<Text>,
+    pub system_attributes: Option<SharedText>,
     /// The path of the work folder; see `Record`.
-    pub work_folder: Option<Text>,
+    pub work_folder: Option<SharedText>,
     /// The day of issue.
     pub issue_date: Option<IssueDate>,
     /// The content.
@@ -119,7 +119,7 @@ impl NewObject {
             system_attributes: None,
             usage_tickets: None,
             content: None,
-            begins_with: Beginning::default(),
+            begins_with: ObjectDefaults::default(),
             amending: None,
             parts: NewParts::of::<F>(new),
             mode: CreateMode::Exception,
@@ -139,7 +139,7 @@ impl NewObject {
 
 /// Creates an object in a folder, together with missing folders of its path.
 #[derive(Debug, Clone)]
-pub struct Create {
+pub struct CreateInFolder {
     /// An existing folder.
     pub folder: Loid,
     /// The names of the folders from there to the object; missing ones are made.
@@ -151,12 +151,12 @@ pub struct Create {
 /// Creates an object that always exists, such as a root folder: the reply is the object, and
 /// nothing changes.
 #[derive(Debug, Clone, Copy)]
-pub struct Meet {
+pub struct ConfirmObject {
     /// The object.
     pub object: Loid,
 }
 
-impl Joint for Meet {
+impl JointCommand for ConfirmObject {
     type Reply = ();
     const NAME: &'static str = "object.meet";
 
@@ -168,15 +168,15 @@ impl Joint for Meet {
         Some(self.object)
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         context.expects(&turns.any(self.object)?.record);
         Ok(())
     }
 }
 
-/// The outcome of [`Create`].
+/// The outcome of [`CreateInFolder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum CreateOutcome {
     /// A new object.
     New,
     /// An existing object, which is unchanged.
@@ -184,38 +184,38 @@ pub enum Outcome {
     /// An existing object, which has been changed.
     Changed,
     /// An existing object whose texts are slow to amend. Nothing has been changed, and the texts
-    /// are to be amended before the command (see [`Ahead`](crate::amend::Ahead)).
+    /// are to be amended before the command (see [`EarlyAmendment`](crate::amend::EarlyAmendment)).
     Postponed,
 }
 
-/// The reply of [`Create`].
+/// The reply of [`CreateInFolder`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Created {
+pub struct CreateResult {
     /// The object.
     #[serde(with = "loid_key")]
     pub loid: Loid,
     /// The outcome for the object.
-    pub outcome: Outcome,
+    pub outcome: CreateOutcome,
 }
 
-impl Joint for Create {
-    type Reply = Created;
+impl JointCommand for CreateInFolder {
+    type Reply = CreateResult;
     const NAME: &'static str = "object.create";
 
-    fn was_made(created: &Created) -> bool {
-        created.outcome != Outcome::Postponed
+    fn was_made(created: &CreateResult) -> bool {
+        created.outcome != CreateOutcome::Postponed
     }
 
     fn wants(&self) -> Vec<Loid> {
-        let turn = (self.object.imported.is_some() || self.object.uuid.is_some()).then(turn);
+        let turn = (self.object.imported.is_some() || self.object.uuid.is_some()).then(import_turn);
         std::iter::once(self.folder).chain(turn).collect()
     }
 
-    fn about(&self, created: &Created) -> Option<Loid> {
+    fn about(&self, created: &CreateResult) -> Option<Loid> {
         Some(created.loid)
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Created, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<CreateResult, CommandFault> {
         self.object.check(context)?;
         let imported = self.object.imported.as_ref();
         if let Some(imported) = imported {
@@ -224,17 +224,17 @@ impl Joint for Create {
             if let Some(known) = imported.known(context)? {
                 turns.need([known])?;
                 context.expects(&turns.any(known)?.record);
-                return Ok(Created { loid: known, outcome: Outcome::Existing });
+                return Ok(CreateResult { loid: known, outcome: CreateOutcome::Existing });
             }
         }
         let place = self.make_folders(turns, context)?;
-        self.put_in(place, Role::Main, turns, context)
+        self.put_in(place, CreationRole::Main, turns, context)
     }
 }
 
 /// The role of an object in the command that creates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum CreationRole {
     /// The object that the command is about: the caller's precondition applies to it, and events
     /// name it.
     Main,
@@ -242,15 +242,15 @@ pub(super) enum Role {
     Beside,
 }
 
-impl Create {
+impl CreateInFolder {
     /// Puts the object into a folder, which may be new itself (`fresh`).
     pub(super) fn put_in(
         &self,
         (folder, fresh): (Loid, bool),
-        role: Role,
-        turns: &mut Turns,
+        role: CreationRole,
+        turns: &mut ContainerTurns,
         context: &mut Context<'_>,
-    ) -> Result<Created, Fault> {
+    ) -> Result<CreateResult, CommandFault> {
         let imported = self.object.imported.as_ref();
         let mut name = name_for(self.object.parts.family(), &self.object.name)?;
         let is_copy = match imported {
@@ -260,18 +260,18 @@ impl Create {
         if !fresh && !is_copy {
             check_place(folder, self.object.parts.family(), turns, context)?;
         }
-        let taken = if fresh { None } else { child(context.look(), View::Latest, folder, &name)? };
+        let taken = if fresh { None } else { child(context.look(), ReadLevel::Latest, folder, &name)? };
         self.check_uuid(taken, context)?;
         if let Some(existing) = taken {
             match self.object.mode {
                 CreateMode::AutoRename => {
                     // The object stays as it is, but a precondition of the caller applies to it.
-                    if role == Role::Main && context.is_conditional() {
+                    if role == CreationRole::Main && context.is_conditional() {
                         turns.need([existing])?;
                         context.expects(&turns.any(existing)?.record);
                     }
                     name = free_name(&name, |name| {
-                        Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.is_some())
+                        Ok::<_, CommandFault>(child(context.look(), ReadLevel::Latest, folder, name)?.is_some())
                     })?;
                 }
                 _ => return self.meet(existing, &name, role, turns, context),
@@ -281,16 +281,20 @@ impl Create {
         if let Some(imported) = imported {
             imported.link(loid, turns, context)?;
         }
-        Ok(Created { loid, outcome: Outcome::New })
+        Ok(CreateResult { loid, outcome: CreateOutcome::New })
     }
 
     /// Returns the folder of the object, and whether it is new. Missing folders are made.
-    pub(super) fn make_folders(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(Loid, bool), Fault> {
+    pub(super) fn make_folders(
+        &self,
+        turns: &mut ContainerTurns,
+        context: &mut Context<'_>,
+    ) -> Result<(Loid, bool), CommandFault> {
         turns.need([self.folder])?;
         let (mut at, mut fresh) = (self.folder, false);
         for name in &self.below {
             let name = file_name(name)?;
-            let there = if fresh { None } else { child(context.look(), View::Latest, at, &name)? };
+            let there = if fresh { None } else { child(context.look(), ReadLevel::Latest, at, &name)? };
             match there {
                 Some(next) => {
                     turns.need([next])?;
@@ -309,7 +313,7 @@ impl Create {
     }
 
     /// Refuses a uuid that belongs to another object than the one that has the name.
-    fn check_uuid(&self, taken: Option<Loid>, context: &Context<'_>) -> Result<(), Fault> {
+    fn check_uuid(&self, taken: Option<Loid>, context: &Context<'_>) -> Result<(), CommandFault> {
         let Some(uuid) = self.object.uuid else { return Ok(()) };
         match (find_live(uuid, context)?, taken) {
             (Some(known), taken) if taken != Some(known) => {
@@ -332,10 +336,10 @@ impl Create {
         &self,
         existing: Loid,
         name: &str,
-        role: Role,
-        turns: &mut Turns,
+        role: CreationRole,
+        turns: &mut ContainerTurns,
         context: &mut Context<'_>,
-    ) -> Result<Created, Fault> {
+    ) -> Result<CreateResult, CommandFault> {
         let mode = self.object.mode;
         let taken =
             |context: &Context<'_>| context.name_taken(format!("The name `{name}` is taken in the folder."), existing);
@@ -347,11 +351,11 @@ impl Create {
             return Err(taken(context));
         }
         let family = object.record.family;
-        if role == Role::Main {
+        if role == CreationRole::Main {
             context.expects(&object.record);
         }
         if mode == CreateMode::Existing {
-            return Ok(Created { loid: existing, outcome: Outcome::Existing });
+            return Ok(CreateResult { loid: existing, outcome: CreateOutcome::Existing });
         }
         // The check is made here, since only here is it certain which object it is.
         if !self.object.reach.covers(&object.record.creator, &context.who.user) {
@@ -366,21 +370,21 @@ impl Create {
         let amended = match &self.object.amending {
             None => None,
             Some(amending) => match amending.of(object)? {
-                None => return Ok(Created { loid: existing, outcome: Outcome::Postponed }),
+                None => return Ok(CreateResult { loid: existing, outcome: CreateOutcome::Postponed }),
                 amended => amended,
             },
         };
         self.object.write_into(object, amended, mode, context)?;
         if let Some(content) = self.object.content_over(mode) {
-            spread(existing, content, mode != CreateMode::Replace, turns, context)?;
+            propagate_content(existing, content, mode != CreateMode::Replace, turns, context)?;
         }
         if family == self.object.parts.family() {
             self.object.parts.write_over(existing, mode, turns, context)?;
         }
-        if role == Role::Main {
+        if role == CreationRole::Main {
             context.is_about(existing);
         }
-        Ok(Created { loid: existing, outcome: Outcome::Changed })
+        Ok(CreateResult { loid: existing, outcome: CreateOutcome::Changed })
     }
 }
 
@@ -403,7 +407,7 @@ impl NewObject {
             let wanted = format!("a text of {MAX_NAME_BYTES} bytes at most");
             return Err(Error::parameter("suid", long, &wanted).with_detail("limit", MAX_NAME_BYTES));
         }
-        self.imported.as_ref().map_or(Ok(()), Imported::check)
+        self.imported.as_ref().map_or(Ok(()), ImportedObject::check)
     }
 
     /// Refuses a status that the type does not allow, for a caller who did not name a type.
@@ -436,7 +440,7 @@ impl NewObject {
     }
 
     /// Makes the object under a free name.
-    fn make(&self, folder: Loid, name: &str, context: &mut Context<'_>) -> Result<Loid, Fault> {
+    fn make(&self, folder: Loid, name: &str, context: &mut Context<'_>) -> Result<Loid, CommandFault> {
         self.check_status(&self.type_name)?;
         let loid = Loid::new(folder.database, context.next_number()?);
         let (created, content) = (self.created.unwrap_or(context.now_s()), self.content_of_new());
@@ -474,10 +478,10 @@ impl NewObject {
     fn write_into(
         &self,
         object: &mut Object,
-        amended: Option<Amended>,
+        amended: Option<AmendedTexts>,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         let (loid, content) = (object.record.loid, self.content_over(mode));
         if let Some(amended) = amended {
             amended.put_into(object, context)?;
@@ -487,12 +491,12 @@ impl NewObject {
         if self.inferred.is_none() && record.type_name != self.type_name {
             record.type_name = self.type_name.clone();
             // The old status may belong to a workflow that the new type does not have.
-            let stays = |status: &Text| context.has_status(loid.database, &self.type_name, status);
+            let stays = |status: &SharedText| context.has_status(loid.database, &self.type_name, status);
             if !record.status.as_ref().is_some_and(stays) {
                 record.status.clone_from(&self.initial_status);
             }
         }
-        let given = |new: &Option<Text>, field: &mut Option<Text>| {
+        let given = |new: &Option<SharedText>, field: &mut Option<SharedText>| {
             if new.is_some() {
                 field.clone_from(new);
             }

@@ -1,24 +1,24 @@
 //! Permanent destruction of an object.
 
-use super::discard::{begin, check_removable, live};
-use super::subtree::{Open, Part, remainder};
+use super::discard::{begin_discard, check_removable, collect_live};
+use super::subtree::{OpenFolder, StepScope, remainder};
 use crate::checkout::drop_draft;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
-use crate::family::Fate;
+use crate::family::MemberFate;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::object::{Attributes, Task};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::object::{Attributes, RemainderTask};
 
 /// Removes an object permanently, from its folder or the recycle bin, with everything below it.
 /// Removed are versions, bytes, attributes, and the parts of containers that hold it.
 #[derive(Debug, Clone, Copy)]
-pub struct Destroy {
+pub struct DestroyObject {
     /// The object.
     pub object: Loid,
 }
 
-impl Joint for Destroy {
+impl JointCommand for DestroyObject {
     type Reply = ();
     const NAME: &'static str = "object.destroy";
     const ALONE: bool = true;
@@ -32,23 +32,23 @@ impl Joint for Destroy {
         Some(self.object)
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let record = turns.any(self.object)?.record.clone();
         context.expects(&record);
         check_removable(&record)?;
         let (part, is_all) = match &record.bin {
             None => {
-                let (part, left) = live(&record, turns, context)?;
+                let (part, left) = collect_live(&record, turns, context)?;
                 let is_all = left.is_empty();
                 if !is_all {
                     // // Too much for one step: the object is discarded first, and destroyed in the
                     // bin.
-                    begin(&record, &part, left, turns, context)?;
+                    begin_discard(&record, &part, left, turns, context)?;
                 }
                 (part, is_all)
             }
             Some(bin) if bin.entry == self.object => {
-                let mut part = Part::beginning_with(self.object, context)?;
+                let mut part = StepScope::beginning_with(self.object, context)?;
                 let is_all = part.add_members(self.object, &[], context)?.is_none();
                 if is_all {
                     part.take(turns)?;
@@ -67,15 +67,19 @@ impl Joint for Destroy {
             context.is_about(self.object);
             return remove(&part, turns, context);
         }
-        context.put(None, &remainder(self.object, Task::Destroy, Open::all(self.object), context.who));
+        context.put(None, &remainder(self.object, RemainderTask::Destroy, OpenFolder::all(self.object), context.who));
         Ok(())
     }
 }
 
 /// Removes objects with everything that belongs to them.
-pub(super) fn remove(part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+pub(super) fn remove(
+    part: &StepScope,
+    turns: &mut ContainerTurns,
+    context: &mut Context<'_>,
+) -> Result<(), CommandFault> {
     // Containers are informed first, since one of the objects may hold another.
-    part.notify(Fate::Gone, turns, context)?;
+    part.notify(MemberFate::Gone, turns, context)?;
     for loid in &part.objects {
         turns.dissolve(*loid, context)?;
         let object = turns.any(*loid)?;

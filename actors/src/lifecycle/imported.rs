@@ -3,27 +3,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::folder::{check_room, root};
 use crate::id::{DatabaseId, Loid, ObjectUuid};
-use crate::joint::Turns;
+use crate::joint::ContainerTurns;
 use crate::object::{
-    ChannelCopy, FamilyKind, FolderKey, Link, MAX_CORRELATES, MAX_WORD_BYTES, Record, Text, check_texts, links_of,
+    ChannelCopy, FamilyKind, FolderKey, Link, MAX_CORRELATES, MAX_WORD_BYTES, Record, SharedText, check_texts, links_of,
 };
-use crate::store::{StoreError, Table, View};
+use crate::store::{ReadLevel, StoreError, Table};
 
 /// The data that an imported object keeps in addition to that of every creation.
 #[derive(Debug, Clone)]
-pub struct Imported {
+pub struct ImportedObject {
     /// The uuid. An existing object with it counts as the imported one.
     pub uuid: ObjectUuid,
     /// The time of the last change in epoch seconds; without it that of the creation.
     pub modified: Option<u64>,
     /// The user who made the object.
-    pub creator: Text,
+    pub creator: SharedText,
     /// The user who last changed the object.
-    pub last_modifier: Text,
+    pub last_modifier: SharedText,
     /// The origin of a channel copy of the bundle that it is put into.
     pub copy: Option<ImportedCopy>,
     /// The links. A link whose other side does not exist yet is made when that is imported.
@@ -34,9 +34,9 @@ pub struct Imported {
 #[derive(Debug, Clone)]
 pub struct ImportedCopy {
     /// The name of the channel.
-    pub channel: Text,
+    pub channel: SharedText,
     /// The name of the channel that it was inherited from.
-    pub inherit_from: Option<Text>,
+    pub inherit_from: Option<SharedText>,
     /// The bundle, or its copy, that it was inherited from; ignored if it does not exist here.
     pub inherited_from: Option<ObjectUuid>,
     /// Whether it follows its source.
@@ -47,9 +47,9 @@ pub struct ImportedCopy {
 #[derive(Debug, Clone)]
 pub struct ImportedLink {
     /// The name of the link at the object.
-    pub name: Text,
+    pub name: SharedText,
     /// The name of the link on the other side.
-    pub other_name: Text,
+    pub other_name: SharedText,
     /// The other side.
     pub other: ObjectUuid,
     /// Whether it was made from the other side.
@@ -57,14 +57,14 @@ pub struct ImportedLink {
 }
 
 /// Returns the object or part that has a uuid.
-fn find(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Loid>, StoreError> {
-    let found = context.look().get(View::Latest, Table::Uuids, uuid.0.as_bytes())?;
+fn find_by_uuid(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Loid>, StoreError> {
+    let found = context.look().get(ReadLevel::Latest, Table::Uuids, uuid.0.as_bytes())?;
     Ok(found.and_then(|key| Loid::from_key(&key)))
 }
 
 /// Returns the record of the live object that has a uuid.
 fn find_object(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Record>, StoreError> {
-    let Some(loid) = find(uuid, context)? else { return Ok(None) };
+    let Some(loid) = find_by_uuid(uuid, context)? else { return Ok(None) };
     context.look_up::<Record>(&Record::live_key(loid))
 }
 
@@ -72,8 +72,8 @@ fn find_object(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Record>
 ///
 /// # Errors
 /// `DuplicatedName` if the uuid belongs to something else.
-pub(super) fn find_live(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Loid>, Fault> {
-    let Some(loid) = find(uuid, context)? else { return Ok(None) };
+pub(super) fn find_live(uuid: ObjectUuid, context: &Context<'_>) -> Result<Option<Loid>, CommandFault> {
+    let Some(loid) = find_by_uuid(uuid, context)? else { return Ok(None) };
     if find_object(uuid, context)?.is_some() {
         return Ok(Some(loid));
     }
@@ -81,12 +81,12 @@ pub(super) fn find_live(uuid: ObjectUuid, context: &Context<'_>) -> Result<Optio
     Err(context.name_taken(message, loid))
 }
 
-impl Imported {
+impl ImportedObject {
     /// Returns the object, if it exists already.
     ///
     /// # Errors
     /// `DuplicatedName` if the uuid belongs to something else.
-    pub(super) fn known(&self, context: &Context<'_>) -> Result<Option<Loid>, Fault> {
+    pub(super) fn known(&self, context: &Context<'_>) -> Result<Option<Loid>, CommandFault> {
         find_live(self.uuid, context)
     }
 
@@ -97,9 +97,9 @@ impl Imported {
         place: Loid,
         name: &str,
         family: FamilyKind,
-        turns: &mut Turns,
+        turns: &mut ContainerTurns,
         context: &Context<'_>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, CommandFault> {
         let Some(copy) = &self.copy else { return Ok(false) };
         let bundle = turns.any(place)?.record.clone();
         if bundle.is_discarded() {
@@ -119,7 +119,7 @@ impl Imported {
     }
 
     /// Sets the imported fields in the record of the new object.
-    pub(super) fn stamp(&self, record: &mut Record, context: &Context<'_>) -> Result<(), Fault> {
+    pub(super) fn stamp(&self, record: &mut Record, context: &Context<'_>) -> Result<(), CommandFault> {
         record.uuid = self.uuid;
         record.modified = self.modified.unwrap_or(record.modified);
         record.creator = self.creator.clone();
@@ -155,7 +155,12 @@ impl Imported {
     }
 
     /// Makes the links of the new object with those other sides that exist.
-    pub(super) fn link(&self, loid: Loid, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn link(
+        &self,
+        loid: Loid,
+        turns: &mut ContainerTurns,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
         let mut known = BTreeSet::new();
         let mut others: BTreeMap<Loid, Vec<&ImportedLink>> = BTreeMap::new();
         for link in &self.links {
@@ -173,7 +178,7 @@ impl Imported {
             if turns.any(other)?.record.is_discarded() {
                 continue;
             }
-            if links_of(context.look(), View::Latest, other)?.len() + links.len() > MAX_CORRELATES {
+            if links_of(context.look(), ReadLevel::Latest, other)?.len() + links.len() > MAX_CORRELATES {
                 let message = format!("`{other}` would have more than {MAX_CORRELATES} correlates.");
                 let error = Error::new(Code::TooLarge, message).with_source(other).with_detail("limit", MAX_CORRELATES);
                 return Err(error.into());
@@ -198,6 +203,6 @@ impl Imported {
 
 /// Returns the object whose turn every import takes, so that the look-up of a uuid and its use are
 /// one step.
-pub(super) fn turn() -> Loid {
+pub(super) fn import_turn() -> Loid {
     root(DatabaseId::main())
 }

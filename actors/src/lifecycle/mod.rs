@@ -5,7 +5,7 @@
 //! the containers that hold it. They are joint commands, so none can be half done. A folder may
 //! have too many objects below it for one change. Then the first step decides, and [`remainders`]
 //! makes the others. Until the last one, objects below are no longer found at their old location
-//! ([`crate::object::standing`]).
+//! ([`crate::object::find_standing`]).
 
 mod below;
 mod beside;
@@ -21,14 +21,16 @@ mod rename;
 mod restore;
 mod subtree;
 
-pub use self::beside::{CreateBeside, CreatedBeside};
-pub use self::create::{Beginning, Create, Created, Meet, NewObject, Outcome, Statuses};
-pub use self::destroy::Destroy;
-pub use self::discard::Discard;
-pub use self::imported::{Imported, ImportedCopy, ImportedLink};
+pub use self::beside::{CreateObjectPair, ObjectPairResult};
+pub use self::create::{
+    ConfirmObject, CreateInFolder, CreateOutcome, CreateResult, NewObject, ObjectDefaults, TypeStatuses,
+};
+pub use self::destroy::DestroyObject;
+pub use self::discard::DiscardObject;
+pub use self::imported::{ImportedCopy, ImportedLink, ImportedObject};
 pub use self::move_object::MoveObject;
 pub use self::parts::NewParts;
-pub use self::purge::{Purge, entries_of_bin};
-pub(crate) use self::remainders::{GoOn, Step, check_locks_below};
-pub use self::rename::Rename;
-pub use self::restore::Restore;
+pub use self::purge::{PurgeBinEntry, entries_of_bin};
+pub(crate) use self::remainders::{StepCommand, SubtreeStep, check_locks_below};
+pub use self::rename::RenameObject;
+pub use self::restore::RestoreObject;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use super::below::check_reach;
 use super::rename::name_in;
 use crate::checkout::check_lock;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::folder::{check_free, check_place, children};
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
+use crate::joint::{ContainerTurns, JointCommand};
 use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, depth_of};
-use crate::store::View;
+use crate::store::ReadLevel;
 
 /// Moves an object, with everything below it, to another folder of its database.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct MoveObject {
     pub reach: Reach,
 }
 
-impl Joint for MoveObject {
+impl JointCommand for MoveObject {
     type Reply = ();
     const NAME: &'static str = "object.move";
     /// No other folder moves at the same time. Two that were moved into each other would be cut
@@ -43,7 +43,7 @@ impl Joint for MoveObject {
         vec![self.object, self.folder]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let record = turns.any(self.object)?.record.clone();
         context.expects(&record);
         if record.is_discarded() || !context.is_alive(self.object)? {
@@ -77,7 +77,7 @@ impl Joint for MoveObject {
             // Too many objects to count their levels. The new location must not be deeper than the
             // old one.
             None => {
-                let depth = depth_of(context.look(), View::Latest, self.object, context.path_limits().depth)?;
+                let depth = depth_of(context.look(), ReadLevel::Latest, self.object, context.path_limits().depth)?;
                 context.check_no_deeper(self.folder, depth)?
             }
         };
@@ -91,7 +91,7 @@ impl Joint for MoveObject {
 
 impl MoveObject {
     /// Reports whether the object is the target folder itself, or above it.
-    fn leads_into_itself(&self, context: &Context<'_>) -> Result<bool, Fault> {
+    fn leads_into_itself(&self, context: &Context<'_>) -> Result<bool, CommandFault> {
         let mut at = Some(self.folder);
         // The loop ends, since the depth of paths is limited.
         while let Some(folder) = at {
@@ -106,7 +106,7 @@ impl MoveObject {
 
 /// Returns the number of levels of an object: 1 if nothing is below it; `None` if more is below it
 /// than one step looks at.
-fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Fault> {
+fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, CommandFault> {
     let (mut most, mut room) = (1, context.subtrees.objects_per_step);
     let mut folders = VecDeque::new();
     let holds = |record: &Record| matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle);
@@ -114,7 +114,7 @@ fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Fault
         folders.push_back((record.loid, 1));
     }
     while let Some((folder, level)) = folders.pop_front() {
-        let (below, _) = children(context.look(), View::Latest, folder, None, room.saturating_add(1))?;
+        let (below, _) = children(context.look(), ReadLevel::Latest, folder, None, room.saturating_add(1))?;
         if below.len() > room {
             return Ok(None);
         }

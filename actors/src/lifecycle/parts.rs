@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::family::Family;
 use crate::id::Loid;
-use crate::joint::Turns;
+use crate::joint::ContainerTurns;
 use crate::object::{CreateMode, FamilyKind, Object};
 
 /// The settings of a new object as a container ([`Family::New`]). They determine the family of the
@@ -17,7 +17,7 @@ pub struct NewParts(Arc<dyn AnyNew>);
 impl NewParts {
     /// Wraps the settings of a new container of the family `F`.
     pub fn of<F: Family>(new: F::New) -> NewParts {
-        NewParts(Arc::new(Typed::<F>(new)))
+        NewParts(Arc::new(TypedParts::<F>(new)))
     }
 
     /// Returns the family.
@@ -26,7 +26,7 @@ impl NewParts {
     }
 
     /// Makes the parts of a new container ([`Family::make`]).
-    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         self.0.make(object, context)
     }
 
@@ -36,9 +36,9 @@ impl NewParts {
         &self,
         existing: Loid,
         mode: CreateMode,
-        turns: &mut Turns,
+        turns: &mut ContainerTurns,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         self.0.write_over(existing, mode, turns, context)
     }
 }
@@ -52,25 +52,25 @@ impl fmt::Debug for NewParts {
 /// The settings [`Family::New`] of any family.
 trait AnyNew: Send + Sync {
     fn family(&self) -> FamilyKind;
-    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault>;
+    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault>;
     fn write_over(
         &self,
         existing: Loid,
         mode: CreateMode,
-        turns: &mut Turns,
+        turns: &mut ContainerTurns,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault>;
+    ) -> Result<(), CommandFault>;
     fn debug(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-struct Typed<F: Family>(F::New);
+struct TypedParts<F: Family>(F::New);
 
-impl<F: Family> AnyNew for Typed<F> {
+impl<F: Family> AnyNew for TypedParts<F> {
     fn family(&self) -> FamilyKind {
         F::KIND
     }
 
-    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         F::make(&self.0, object, context)
     }
 
@@ -78,9 +78,9 @@ impl<F: Family> AnyNew for Typed<F> {
         &self,
         existing: Loid,
         mode: CreateMode,
-        turns: &mut Turns,
+        turns: &mut ContainerTurns,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         F::write_over(&self.0, turns.get::<F>(existing)?, mode, context)
     }
 

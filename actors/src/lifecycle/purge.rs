@@ -2,27 +2,27 @@
 
 use bytes::Bytes;
 
-use super::Destroy;
-use crate::command::{Context, Fault};
+use super::DestroyObject;
+use crate::command::{CommandFault, Context};
 use crate::id::{DatabaseId, Loid};
-use crate::joint::{Joint, Turns};
-use crate::store::{Look, Range, StoreError, Table, View};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 
 /// Destroys an entry of the recycle bin with everything discarded along with it, if it is still
 /// there and was discarded before a given time. The reply is whether it was destroyed.
 #[derive(Debug, Clone, Copy)]
-pub struct Purge {
+pub struct PurgeBinEntry {
     /// The entry.
     pub object: Loid,
     /// The time in epoch seconds.
     pub before: u64,
 }
 
-impl Joint for Purge {
+impl JointCommand for PurgeBinEntry {
     type Reply = bool;
     const NAME: &'static str = "object.purge";
-    const ALONE: bool = Destroy::ALONE;
-    const AWAITS: bool = Destroy::AWAITS;
+    const ALONE: bool = DestroyObject::ALONE;
+    const AWAITS: bool = DestroyObject::AWAITS;
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]
@@ -32,14 +32,14 @@ impl Joint for Purge {
         Some(self.object)
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<bool, CommandFault> {
         let record = turns.any(self.object)?.record.clone();
         // It may have been restored since it was looked up.
         let is_old = record.bin.as_ref().is_some_and(|bin| bin.entry == self.object && bin.at < self.before);
         if !is_old {
             return Ok(false);
         }
-        Destroy { object: self.object }.apply(turns, context)?;
+        DestroyObject { object: self.object }.apply(turns, context)?;
         Ok(true)
     }
 }
@@ -50,13 +50,13 @@ impl Joint for Purge {
 /// # Errors
 /// Errors of the store.
 pub fn entries_of_bin(
-    look: &dyn Look,
-    view: View,
+    look: &dyn RowReader,
+    view: ReadLevel,
     database: DatabaseId,
     after: Option<&[u8]>,
     (limit, newest_first): (usize, bool),
 ) -> Result<(Vec<Loid>, Option<Bytes>), StoreError> {
-    let mut range = Range::prefix(&database.0.to_be_bytes());
+    let mut range = KeyRange::prefix(&database.0.to_be_bytes());
     if let Some(key) = after {
         range = range.after(key);
     }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::destroy::{Destroy, remove};
-use super::discard::{Discard, bin_of, take_along};
-use super::restore::{Restore, bring_back};
-use super::subtree::{Open, Part};
+use super::destroy::{DestroyObject, remove};
+use super::discard::{DiscardObject, bin_of, take_along};
+use super::restore::{RestoreObject, bring_back};
+use super::subtree::{OpenFolder, StepScope};
 use crate::checkout::check_lock;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::Result;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::object::{PathLimits, Record, Remainder, Task};
-use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::object::{PathLimits, Record, Remainder, RemainderTask};
+use crate::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 /// The reply of a step whose rows have changed since it was made. The step has done nothing, but
 /// there may be other work now.
@@ -24,7 +24,7 @@ const LOOK_AGAIN: bool = true;
 
 /// A step of the remaining work for an entry.
 #[derive(Debug, Clone)]
-pub(crate) struct Step {
+pub(crate) struct SubtreeStep {
     /// The remainders, all of one entry and task, as they are stored.
     rows: Vec<Remainder>,
     /// The objects that the step has changed.
@@ -32,31 +32,31 @@ pub(crate) struct Step {
 }
 
 /// The commands of steps. Each leaves events under the name of the command that began the change.
-pub(crate) enum GoOn {
-    /// [`Task::Gather`]
-    Gather(Gather),
-    /// [`Task::Restore`]
-    Restore(BringBack),
-    /// [`Task::Destroy`]
-    Destroy(Remove),
+pub(crate) enum StepCommand {
+    /// [`RemainderTask::Gather`]
+    Gather(GatherObjects),
+    /// [`RemainderTask::Restore`]
+    Restore(RestoreMembers),
+    /// [`RemainderTask::Destroy`]
+    Destroy(DestroyMembers),
 }
 
-impl GoOn {
+impl StepCommand {
     /// Creates the next step from remainders; the first row decides the task.
-    pub fn with(mut rows: Vec<Remainder>) -> Option<(GoOn, Step)> {
+    pub fn with(mut rows: Vec<Remainder>) -> Option<(StepCommand, SubtreeStep)> {
         let task = rows.first()?.task;
         rows.retain(|row| row.task == task);
-        let step = Step { rows, changed: Arc::default() };
+        let step = SubtreeStep { rows, changed: Arc::default() };
         let command = match task {
-            Task::Gather => GoOn::Gather(Gather(step.clone())),
-            Task::Restore => GoOn::Restore(BringBack(step.clone())),
-            Task::Destroy => GoOn::Destroy(Remove(step.clone())),
+            RemainderTask::Gather => StepCommand::Gather(GatherObjects(step.clone())),
+            RemainderTask::Restore => StepCommand::Restore(RestoreMembers(step.clone())),
+            RemainderTask::Destroy => StepCommand::Destroy(DestroyMembers(step.clone())),
         };
         Some((command, step))
     }
 }
 
-impl Step {
+impl SubtreeStep {
     /// Takes the list of objects that the step has changed.
     pub fn changed(&self) -> Vec<Loid> {
         std::mem::take(&mut self.changed.lock())
@@ -79,7 +79,7 @@ impl Step {
         Ok(true)
     }
 
-    fn note(&self, part: &Part) {
+    fn note(&self, part: &StepScope) {
         self.changed.lock().clone_from(&part.objects);
     }
 
@@ -88,15 +88,15 @@ impl Step {
     fn of_members(
         &self,
         ends: bool,
-        turns: &mut Turns,
+        turns: &mut ContainerTurns,
         context: &mut Context<'_>,
-        change: impl FnOnce(&Part, &mut Turns, &mut Context<'_>) -> Result<(), Fault>,
-    ) -> Result<bool, Fault> {
+        change: impl FnOnce(&StepScope, &mut ContainerTurns, &mut Context<'_>) -> Result<(), CommandFault>,
+    ) -> Result<bool, CommandFault> {
         let Some(row) = self.rows.first() else { return Ok(false) };
         if !self.is_left(context)? {
             return Ok(LOOK_AGAIN);
         }
-        let mut part = Part::default();
+        let mut part = StepScope::default();
         let left = part.add_members(row.entry, &row.after, context)?;
         if ends && left.is_none() {
             part.add_last(row.entry, context)?;
@@ -115,11 +115,11 @@ impl Step {
 
 /// Moves a part of the objects below a discarded folder to the recycle bin. The reply, as for the
 /// other steps, is whether it made progress.
-pub(crate) struct Gather(Step);
+pub(crate) struct GatherObjects(SubtreeStep);
 
-impl Joint for Gather {
+impl JointCommand for GatherObjects {
     type Reply = bool;
-    const NAME: &'static str = Discard::NAME;
+    const NAME: &'static str = DiscardObject::NAME;
     const ALONE: bool = true;
     const GOES_ON: bool = true;
 
@@ -127,7 +127,7 @@ impl Joint for Gather {
         Vec::new()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<bool, CommandFault> {
         let rows = &self.0.rows;
         let Some(first) = rows.first() else { return Ok(false) };
         if !self.0.is_left(context)? {
@@ -135,8 +135,8 @@ impl Joint for Gather {
         }
         let lost = || StoreError::Corrupt(format!("{} has more to take along, and is not in the bin", first.entry));
         let bin = bin_of(first.entry, context)?.ok_or_else(lost)?;
-        let mut part = Part::default();
-        let open = rows.iter().map(|row| Open { folder: row.folder, after: row.after.clone() }).collect();
+        let mut part = StepScope::default();
+        let open = rows.iter().map(|row| OpenFolder { folder: row.folder, after: row.after.clone() }).collect();
         let left = part.add_below(open, context)?;
         let mut left: BTreeMap<Loid, Vec<u8>> = left.into_iter().map(|open| (open.folder, open.after)).collect();
         part.take(turns)?;
@@ -161,11 +161,11 @@ impl Joint for Gather {
 }
 
 /// Restores a part of the objects that were discarded along with an entry.
-pub(crate) struct BringBack(Step);
+pub(crate) struct RestoreMembers(SubtreeStep);
 
-impl Joint for BringBack {
+impl JointCommand for RestoreMembers {
     type Reply = bool;
-    const NAME: &'static str = Restore::NAME;
+    const NAME: &'static str = RestoreObject::NAME;
     const ALONE: bool = true;
     const GOES_ON: bool = true;
 
@@ -173,7 +173,7 @@ impl Joint for BringBack {
         Vec::new()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<bool, CommandFault> {
         self.0.of_members(false, turns, context, |part, turns, context| {
             // A folder that was restored before its objects must not get a new stamp by them.
             for object in &part.objects {
@@ -188,11 +188,11 @@ impl Joint for BringBack {
 
 /// Destroys a part of the objects that were discarded along with an entry, and at last the entry
 /// itself.
-pub(crate) struct Remove(Step);
+pub(crate) struct DestroyMembers(SubtreeStep);
 
-impl Joint for Remove {
+impl JointCommand for DestroyMembers {
     type Reply = bool;
-    const NAME: &'static str = Destroy::NAME;
+    const NAME: &'static str = DestroyObject::NAME;
     const ALONE: bool = true;
     const GOES_ON: bool = true;
 
@@ -200,7 +200,7 @@ impl Joint for Remove {
         Vec::new()
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<bool, Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<bool, CommandFault> {
         self.0.of_members(true, turns, context, remove)
     }
 }
@@ -215,14 +215,14 @@ pub(crate) fn check_locks_below(
     after: Option<&[u8]>,
     limit: usize,
     context: &Context<'_>,
-) -> Result<Option<bytes::Bytes>, Fault> {
-    let all = Range::prefix(&[]);
+) -> Result<Option<bytes::Bytes>, CommandFault> {
+    let all = KeyRange::prefix(&[]);
     let range = after.map_or(all.clone(), |key| all.after(key));
-    let page = context.look().scan(View::Latest, Table::Locks, &range, limit, false)?;
+    let page = context.look().scan(ReadLevel::Latest, Table::Locks, &range, limit, false)?;
     for (key, _) in &page {
         let object = key.len().checked_sub(Loid::KEY_LEN).and_then(|at| Loid::from_key(&key[at..]));
         let object = object.ok_or_else(|| StoreError::Corrupt("a key in `locks` has no loid".to_owned()))?;
-        let Some(record) = live(object, context.look())? else { continue };
+        let Some(record) = find_live_record(object, context.look())? else { continue };
         if let Err(locked) = check_lock(&record, context)
             && lies_below(&record, top, context.look())?
         {
@@ -232,12 +232,12 @@ pub(crate) fn check_locks_below(
     Ok(if page.len() < limit { None } else { page.last().map(|(key, _)| key.clone()) })
 }
 
-fn live(object: Loid, look: &dyn Look) -> Result<Option<Record>, StoreError> {
-    let value = look.get(View::Latest, Table::Objects, &object.to_key())?;
+fn find_live_record(object: Loid, look: &dyn RowReader) -> Result<Option<Record>, StoreError> {
+    let value = look.get(ReadLevel::Latest, Table::Objects, &object.to_key())?;
     Ok(value.map(|value| decode_value(Record::FORMAT, &value)).transpose()?)
 }
 
-fn lies_below(record: &Record, top: Loid, look: &dyn Look) -> Result<bool, StoreError> {
+fn lies_below(record: &Record, top: Loid, look: &dyn RowReader) -> Result<bool, StoreError> {
     let mut folder = record.folder();
     // The loop ends at the maximal depth of objects.
     for _ in 0..=PathLimits::WIDEST.depth {
@@ -245,7 +245,7 @@ fn lies_below(record: &Record, top: Loid, look: &dyn Look) -> Result<bool, Store
         if at == top {
             return Ok(true);
         }
-        folder = live(at, look)?.and_then(|record| record.folder());
+        folder = find_live_record(at, look)?.and_then(|record| record.folder());
     }
     Ok(false)
 }

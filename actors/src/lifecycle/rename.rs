@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use crate::checkout::check_lock;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::folder::{check_free, child, free_name};
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
+use crate::joint::{ContainerTurns, JointCommand};
 use crate::object::{CreateMode, name_for};
-use crate::store::View;
+use crate::store::ReadLevel;
 
 /// Gives an object another name in its folder.
 #[derive(Debug, Clone)]
-pub struct Rename {
+pub struct RenameObject {
     /// The object.
     pub object: Loid,
     /// The new name, as the client gave it.
@@ -22,7 +22,7 @@ pub struct Rename {
     pub mode: CreateMode,
 }
 
-impl Joint for Rename {
+impl JointCommand for RenameObject {
     type Reply = ();
     const NAME: &'static str = "object.rename";
 
@@ -34,7 +34,7 @@ impl Joint for Rename {
         vec![self.object]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let record = turns.any(self.object)?.record.clone();
         let name = name_for(record.family, &self.name)?;
         context.expects(&record);
@@ -67,14 +67,16 @@ pub(super) fn name_in(
     object: Loid,
     mode: CreateMode,
     context: &Context<'_>,
-) -> Result<String, Fault> {
+) -> Result<String, CommandFault> {
     // The object's own name in another normal form is not taken.
     let taken = |name: &str| {
-        Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?.filter(|there| *there != object))
+        Ok::<_, CommandFault>(child(context.look(), ReadLevel::Latest, folder, name)?.filter(|there| *there != object))
     };
     match taken(wanted)? {
         None => Ok(wanted.to_owned()),
-        Some(_) if mode == CreateMode::AutoRename => free_name(wanted, |name| Ok::<_, Fault>(taken(name)?.is_some())),
+        Some(_) if mode == CreateMode::AutoRename => {
+            free_name(wanted, |name| Ok::<_, CommandFault>(taken(name)?.is_some()))
+        }
         Some(existing) => Err(context.name_taken(format!("The name `{wanted}` is taken in the folder."), existing)),
     }
 }

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use super::below::check_reach;
-use super::subtree::{Open, Part, remainder};
+use super::subtree::{OpenFolder, StepScope, remainder};
 use crate::checkout::catch_up;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
-use crate::family::Fate;
+use crate::family::MemberFate;
 use crate::folder::{check_free, check_place, child, free_name};
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::object::{CreateMode, FolderKey, Reach, Task};
-use crate::store::View;
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::object::{CreateMode, FolderKey, Reach, RemainderTask};
+use crate::store::ReadLevel;
 
 /// Restores an entry of the recycle bin, with everything discarded along with it, to its former
 /// folder or another one.
 #[derive(Debug, Clone, Copy)]
-pub struct Restore {
+pub struct RestoreObject {
     /// The entry.
     pub object: Loid,
     /// The target folder; `None` for the former one.
@@ -29,7 +29,7 @@ pub struct Restore {
     pub reach: Reach,
 }
 
-impl Joint for Restore {
+impl JointCommand for RestoreObject {
     type Reply = ();
     const NAME: &'static str = "object.restore";
     const ALONE: bool = true;
@@ -47,7 +47,7 @@ impl Joint for Restore {
         Some(self.object)
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let record = turns.any(self.object)?.record.clone();
         context.expects(&record);
         let Some(bin) = &record.bin else {
@@ -75,16 +75,16 @@ impl Joint for Restore {
         if record.copy.is_none() {
             check_place(folder, record.family, turns, context)?;
         }
-        let taken = |name: &str| Ok::<_, Fault>(child(context.look(), View::Latest, folder, name)?);
+        let taken = |name: &str| Ok::<_, CommandFault>(child(context.look(), ReadLevel::Latest, folder, name)?);
         let name = if self.mode == CreateMode::AutoRename && record.copy.is_none() {
-            free_name(&record.name, |name| Ok::<_, Fault>(taken(name)?.is_some()))?
+            free_name(&record.name, |name| Ok::<_, CommandFault>(taken(name)?.is_some()))?
         } else if let Some(existing) = taken(&record.name)? {
             let message = format!("The name `{}` has been taken in the folder meanwhile.", record.name);
             return Err(context.name_taken(message, existing));
         } else {
             record.name.to_string()
         };
-        let mut part = Part::beginning_with(self.object, context)?;
+        let mut part = StepScope::beginning_with(self.object, context)?;
         let left = part.add_members(self.object, &[], context)?;
         part.take(turns)?;
         // Checked at the former location too, as that folder may be deeper now.
@@ -101,17 +101,21 @@ impl Joint for Restore {
         bring_back(&part, turns, context)?;
         catch_up(self.object, turns, context)?;
         if let Some(after) = left {
-            let open = Open { folder: self.object, after };
-            context.put(None, &remainder(self.object, Task::Restore, open, context.who));
+            let open = OpenFolder { folder: self.object, after };
+            context.put(None, &remainder(self.object, RemainderTask::Restore, open, context.who));
         }
         Ok(())
     }
 }
 
 /// Takes objects out of the recycle bin; their names must be free.
-pub(super) fn bring_back(part: &Part, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+pub(super) fn bring_back(
+    part: &StepScope,
+    turns: &mut ContainerTurns,
+    context: &mut Context<'_>,
+) -> Result<(), CommandFault> {
     for object in &part.objects {
         Arc::make_mut(&mut turns.any(*object)?.record).bin = None;
     }
-    part.notify(Fate::Shown, turns, context)
+    part.notify(MemberFate::Shown, turns, context)
 }

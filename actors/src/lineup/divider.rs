@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::id::Loid;
-use crate::object::{FolderKey, MAX_TITLE_BYTES, Text, check_texts};
+use crate::object::{FolderKey, MAX_TITLE_BYTES, SharedText, check_texts};
 use crate::part::PartKind;
-use crate::sequence::{Movable, Ordered, StoredOrder};
-use crate::store::{Key, Row, loid_key};
+use crate::sequence::{MovableItem, SequenceItem, StoredOrder};
+use crate::store::{Row, RowPlace, loid_key};
 
 /// A divider. `KIND` is the number of its kind of parts, which differs by family.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Divider<const KIND: u8> {
     pub(crate) under: Option<FolderKey>,
     pub(crate) order: StoredOrder,
     /// The title; may be empty.
-    pub title: Text,
+    pub title: SharedText,
 }
 
 impl<const KIND: u8> Divider<KIND> {
@@ -30,7 +30,7 @@ impl<const KIND: u8> Divider<KIND> {
     pub const PART: PartKind = PartKind::of::<Divider<KIND>>(KIND);
 
     /// Creates a divider in the lineup of the container, or of its part `under`.
-    pub fn new(container: Loid, under: Option<Loid>, id: u64, title: Text) -> Divider<KIND> {
+    pub fn new(container: Loid, under: Option<Loid>, id: u64, title: SharedText) -> Divider<KIND> {
         Divider { container, id, under: under.map(FolderKey), order: 0.into(), title }
     }
 
@@ -41,7 +41,7 @@ impl<const KIND: u8> Divider<KIND> {
     }
 }
 
-impl<const KIND: u8> Ordered for Divider<KIND> {
+impl<const KIND: u8> SequenceItem for Divider<KIND> {
     fn order(&self) -> u128 {
         self.order.into()
     }
@@ -51,14 +51,14 @@ impl<const KIND: u8> Ordered for Divider<KIND> {
     }
 }
 
-impl<const KIND: u8> Movable for Divider<KIND> {
+impl<const KIND: u8> MovableItem for Divider<KIND> {
     fn at(&self, order: u128) -> Divider<KIND> {
         Divider { order: order.into(), ..self.clone() }
     }
 }
 
 impl<const KIND: u8> Row for Divider<KIND> {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         Divider::<KIND>::PART.place(self.container, &self.id.to_be_bytes())
     }
 }
@@ -67,7 +67,7 @@ impl<const KIND: u8> Row for Divider<KIND> {
 #[derive(Debug, Clone, Default)]
 pub struct NewDivider {
     /// The title; `None` in a new divider means an empty one.
-    pub title: Option<Text>,
+    pub title: Option<SharedText>,
     /// The position among the lines that the caller sees, from 0; −1 is the end, and the default
     /// for a new divider.
     pub position: Option<i64>,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Divider;
 use crate::command::Context;
 use crate::id::Loid;
-use crate::sequence::{Movable, Ordered};
+use crate::sequence::{MovableItem, SequenceItem};
 
 /// An entry of a lineup that is not a divider; its type depends on the family.
-pub trait Member: Movable {
+pub trait LineupEntry: MovableItem {
     /// Returns the id, which is unique among the lines of the container.
     fn id(&self) -> u128;
 
@@ -32,7 +32,7 @@ pub enum Line<M, const KIND: u8> {
     Divider(Arc<Divider<KIND>>),
 }
 
-impl<M: Member, const KIND: u8> Line<M, KIND> {
+impl<M: LineupEntry, const KIND: u8> Line<M, KIND> {
     /// Returns the entry, if the line is one.
     pub fn member(&self) -> Option<&M> {
         match self {
@@ -72,7 +72,7 @@ impl<M: Member, const KIND: u8> Line<M, KIND> {
     }
 }
 
-impl<M: Member, const KIND: u8> Ordered for Line<M, KIND> {
+impl<M: LineupEntry, const KIND: u8> SequenceItem for Line<M, KIND> {
     fn order(&self) -> u128 {
         match self {
             Line::Member(member) => member.order(),
@@ -88,7 +88,7 @@ impl<M: Member, const KIND: u8> Ordered for Line<M, KIND> {
     }
 }
 
-impl<M: Member, const KIND: u8> Movable for Line<M, KIND> {
+impl<M: LineupEntry, const KIND: u8> MovableItem for Line<M, KIND> {
     fn at(&self, order: u128) -> Line<M, KIND> {
         match self {
             Line::Member(member) => Line::Member(member.at(order)),

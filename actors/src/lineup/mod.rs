@@ -3,20 +3,20 @@
 //!
 //! Positions count visible lines from 0. An entry whose object is in the recycle bin keeps its
 //! place, but does not count. A line keeps its order number while others are added and removed
-//! ([`crate::sequence::Movable`]).
+//! ([`crate::sequence::MovableItem`]).
 
 mod divider;
 mod line;
 mod moved;
 
 pub use self::divider::{Divider, NewDivider};
-pub use self::line::{Line, Member};
-pub use self::moved::{Moved, Revised};
+pub use self::line::{Line, LineupEntry};
+pub use self::moved::{ContainerRevision, LineMoveResult};
 use crate::command::Context;
 use crate::error::{Code, Error, Result};
 use crate::id::Loid;
-use crate::readable::Reads;
-use crate::sequence::{Movable, Numbers, Ordered, Sequence};
+use crate::readable::ReadCheck;
+use crate::sequence::{MovableItem, NumberMap, Sequence, SequenceItem};
 
 /// The maximal number of lines in a container, including dividers. All of them are in its state in
 /// memory, and in a reply.
@@ -29,21 +29,21 @@ pub const MAX_DIVIDERS: usize = 1000;
 /// The ordered lines of a topic, of a topic item or of a plan. A clone shares everything. `KIND` is
 /// the number of the part kind of its dividers.
 #[derive(Debug, Clone)]
-pub struct Lineup<M: Member, const KIND: u8> {
+pub struct Lineup<M: LineupEntry, const KIND: u8> {
     lines: Sequence<Line<M, KIND>>,
     /// Line id → order number.
-    by_id: Numbers,
+    by_id: NumberMap,
     /// The number of dividers among the lines.
     dividers: usize,
 }
 
-impl<M: Member, const KIND: u8> Default for Lineup<M, KIND> {
+impl<M: LineupEntry, const KIND: u8> Default for Lineup<M, KIND> {
     fn default() -> Lineup<M, KIND> {
-        Lineup { lines: Sequence::default(), by_id: Numbers::default(), dividers: 0 }
+        Lineup { lines: Sequence::default(), by_id: NumberMap::default(), dividers: 0 }
     }
 }
 
-impl<M: Member, const KIND: u8> Lineup<M, KIND> {
+impl<M: LineupEntry, const KIND: u8> Lineup<M, KIND> {
     /// Returns all lines in order, including hidden ones.
     pub fn lines(&self) -> impl Iterator<Item = &Line<M, KIND>> {
         self.lines.iter()
@@ -86,14 +86,14 @@ impl<M: Member, const KIND: u8> Lineup<M, KIND> {
     ///
     /// # Errors
     /// `InvalidParameter` for less than −1; errors of the store.
-    pub fn place(&self, position: Option<i64>, reads: &mut Reads<'_>) -> Result<usize> {
+    pub fn place(&self, position: Option<i64>, reads: &mut ReadCheck<'_>) -> Result<usize> {
         const END: usize = usize::MAX;
         let position = match position {
             None | Some(-1) => return Ok(END),
             Some(position) => usize::try_from(position)
                 .map_err(|_| Error::parameter("position", position, "0 or more, or -1 for the end"))?,
         };
-        let objects = self.visible().map(|line| line.member().and_then(Member::object));
+        let objects = self.visible().map(|line| line.member().and_then(LineupEntry::object));
         Ok(reads.place(position, self.count(), objects)?.unwrap_or(END))
     }
 

@@ -7,16 +7,16 @@ use crate::store::loid_key;
 
 /// The result of moving lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved<D> {
+pub struct LineMoveResult<D> {
     /// The moved lines, in their new order.
     pub lines: Vec<D>,
     /// The source and target containers, each one once.
-    pub revisions: Vec<Revised>,
+    pub revisions: Vec<ContainerRevision>,
 }
 
 /// A container that a command has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Revised {
+pub struct ContainerRevision {
     /// The container.
     #[serde(with = "loid_key")]
     pub container: Loid,
@@ -24,10 +24,10 @@ pub struct Revised {
     pub revision: u64,
 }
 
-impl Revised {
+impl ContainerRevision {
     /// Creates the result for a container with the revision `before` the command, which raises it
     /// by one in any case.
-    pub fn from(container: Loid, before: u64) -> Revised {
-        Revised { container, revision: before + 1 }
+    pub fn from(container: Loid, before: u64) -> ContainerRevision {
+        ContainerRevision { container, revision: before + 1 }
     }
 }

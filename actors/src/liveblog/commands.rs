@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use super::fields::{PostBody, PostFields, describe, write};
 use super::name::TimedName;
-use super::rows::{Post, PostStatus, StatusChange};
-use super::sight::Sight;
+use super::rows::{Post, PostHistoryEntry, PostStatus};
+use super::sight::PostSight;
 use super::state::{LiveblogState, PostAddress};
 use super::{Liveblog, POST_TYPE};
-use crate::command::{Command, Context, Fault};
+use crate::command::{Command, CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::Loid;
-use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, Text};
+use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, SharedText};
 use crate::part::{NewAttachment, attach, detach};
 use crate::store::loid_key;
 
 /// The result of a command for a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PostDone {
+pub struct PostResult {
     /// The post.
     #[serde(with = "loid_key")]
     pub post: Loid,
@@ -51,15 +51,15 @@ pub struct AddPost {
     pub reach: Reach,
     /// The posts that the caller sees. Of a hidden post with the same name, they only learn that
     /// the name is taken.
-    pub sight: Sight,
+    pub sight: PostSight,
 }
 
 impl Command for AddPost {
     type Family = Liveblog;
-    type Reply = PostDone;
+    type Reply = PostResult;
     const NAME: &'static str = "liveblog.post.add";
 
-    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostResult, CommandFault> {
         let timestamp = self.fields.timestamp.unwrap_or(context.now_ms);
         let name = TimedName::at(timestamp)?;
         let mode = if self.fields.timestamp.is_some() { self.mode } else { CreateMode::AutoRename };
@@ -69,7 +69,7 @@ impl Command for AddPost {
                 // A caller who does not see the post may not write over it either, and gets the
                 // same reply in all modes.
                 _ if !liveblog.sees(&self.sight, &there) => return Err(name_taken(name, None).into()),
-                CreateMode::Existing => return Ok(PostDone { post: there.loid(), is_new: false, revision: 0 }),
+                CreateMode::Existing => return Ok(PostResult { post: there.loid(), is_new: false, revision: 0 }),
                 CreateMode::Exception => return Err(name_taken(name, Some(there.loid())).into()),
                 CreateMode::Replace | CreateMode::NewVersion => {
                     check_reach(&there, self.reach, context)?;
@@ -83,7 +83,7 @@ impl Command for AddPost {
                     attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
                     unapprove(&mut post, self.reach, context);
                     let revision = liveblog.replace(&there, post, context);
-                    return Ok(PostDone { post: there.loid(), is_new: false, revision });
+                    return Ok(PostResult { post: there.loid(), is_new: false, revision });
                 }
             }
         }
@@ -96,7 +96,7 @@ impl Command for AddPost {
             folder: Some(FolderKey(liveblog_loid)),
             ..Record::new(loid, &name, POST_TYPE, FamilyKind::Document, &context.who.user, context.now_ms)
         };
-        let empty = Text::from("");
+        let empty = SharedText::from("");
         let mut post = Post {
             liveblog: liveblog_loid,
             record,
@@ -110,7 +110,7 @@ impl Command for AddPost {
             pinned: false,
             tags: Vec::new(),
             attachments: Vec::new(),
-            history: vec![StatusChange {
+            history: vec![PostHistoryEntry {
                 from: None,
                 to: status,
                 user: context.who.user.clone(),
@@ -122,7 +122,7 @@ impl Command for AddPost {
         describe(&mut post, &self.fields, context)?;
         attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
         let revision = liveblog.insert(post, context);
-        Ok(PostDone { post: loid, is_new: true, revision })
+        Ok(PostResult { post: loid, is_new: true, revision })
     }
 }
 
@@ -152,10 +152,10 @@ pub struct UpdatePost {
 
 impl Command for UpdatePost {
     type Family = Liveblog;
-    type Reply = PostDone;
+    type Reply = PostResult;
     const NAME: &'static str = "liveblog.post.update";
 
-    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostResult, CommandFault> {
         let old = liveblog.get(&self.post)?.clone();
         check_reach(&old, self.reach, context)?;
         let mut post = Post::clone(&old);
@@ -170,7 +170,7 @@ impl Command for UpdatePost {
         write(&mut post, self.body.as_ref(), 0, context)?;
         let described = describe(&mut post, &self.fields, context)?;
         attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
-        let mut done = PostDone { post: old.loid(), is_new: false, revision: 0 };
+        let mut done = PostResult { post: old.loid(), is_new: false, revision: 0 };
         if post != *old || described {
             unapprove(&mut post, self.reach, context);
             done.revision = liveblog.replace(&old, post, context);
@@ -182,7 +182,7 @@ impl Command for UpdatePost {
 /// Sets the status of a post (docs/api/posts.md, "States"). Setting the present status changes
 /// nothing.
 #[derive(Debug, Clone)]
-pub struct SetStatus {
+pub struct SetPostStatus {
     /// The post.
     pub post: PostAddress,
     /// The new status.
@@ -192,14 +192,14 @@ pub struct SetStatus {
     pub reach: Reach,
 }
 
-impl Command for SetStatus {
+impl Command for SetPostStatus {
     type Family = Liveblog;
-    type Reply = PostDone;
+    type Reply = PostResult;
     const NAME: &'static str = "liveblog.post.status";
 
-    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostResult, CommandFault> {
         let old = liveblog.get(&self.post)?.clone();
-        let mut done = PostDone { post: old.loid(), is_new: false, revision: 0 };
+        let mut done = PostResult { post: old.loid(), is_new: false, revision: 0 };
         check_reach(&old, self.reach, context)?;
         if self.reach != Reach::All
             && (matches!(self.to, PostStatus::Approved | PostStatus::Rejected)
@@ -216,7 +216,7 @@ impl Command for SetStatus {
         }
         if old.status != self.to {
             let mut post = Post::clone(&old);
-            turn(&mut post, self.to, context);
+            set_post_status(&mut post, self.to, context);
             done.revision = liveblog.replace(&old, post, context);
         }
         Ok(done)
@@ -234,14 +234,14 @@ pub struct RemovePost {
 
 impl Command for RemovePost {
     type Family = Liveblog;
-    type Reply = PostDone;
+    type Reply = PostResult;
     const NAME: &'static str = "liveblog.post.remove";
 
-    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostDone, Fault> {
+    fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostResult, CommandFault> {
         let post = liveblog.get(&self.post)?.clone();
         check_reach(&post, self.reach, context)?;
         let revision = liveblog.take(&post, context)?;
-        Ok(PostDone { post: post.loid(), is_new: false, revision })
+        Ok(PostResult { post: post.loid(), is_new: false, revision })
     }
 }
 
@@ -258,16 +258,16 @@ fn check_reach(post: &Post, reach: Reach, context: &Context<'_>) -> Result<()> {
     Err(Error::new(Code::PermissionDenied, message).with_source(post.loid()))
 }
 
-fn turn(post: &mut Post, to: PostStatus, context: &Context<'_>) {
+fn set_post_status(post: &mut Post, to: PostStatus, context: &Context<'_>) {
     post.make_room_in_history();
     let user = context.who.user.clone();
-    post.history.push(StatusChange { from: Some(post.status), to, user, at_ms: context.now_ms });
+    post.history.push(PostHistoryEntry { from: Some(post.status), to, user, at_ms: context.now_ms });
     post.status = to;
 }
 
 /// Withdraws the approval after an edit by a caller who may not moderate.
 fn unapprove(post: &mut Post, reach: Reach, context: &Context<'_>) {
     if reach != Reach::All && post.status == PostStatus::Approved {
-        turn(post, PostStatus::Pending, context);
+        set_post_status(post, PostStatus::Pending, context);
     }
 }

@@ -13,19 +13,19 @@ mod rows;
 mod sight;
 mod state;
 
-pub use self::commands::{AddPost, PostDone, RemovePost, SetStatus, UpdatePost};
+pub use self::commands::{AddPost, PostResult, RemovePost, SetPostStatus, UpdatePost};
 pub use self::fields::{PostBody, PostFields};
 pub use self::name::post_name;
 pub use self::rows::{
-    HEAD, LiveblogHead, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, POST, Post, PostStatus, REMOVED_POST, RemovedPost,
-    StatusChange,
+    HEAD, LiveblogHead, MAX_HISTORY, MAX_TAG_BYTES, MAX_TAGS, POST, Post, PostHistoryEntry, PostStatus, REMOVED_POST,
+    RemovedPost,
 };
-pub use self::sight::Sight;
+pub use self::sight::PostSight;
 pub use self::state::{LiveblogState, PostAddress};
-use crate::command::{Command, Context, Fault};
+use crate::command::{Command, CommandFault, Context};
 use crate::family::Family;
 use crate::object::{CreateMode, FamilyKind, Object, Record};
-use crate::part::{ATTACHMENT_BODY, PartKind, Parts};
+use crate::part::{ATTACHMENT_BODY, PartKind, PartReader};
 use crate::proof::Proof;
 use crate::store::StoreError;
 
@@ -51,14 +51,15 @@ impl Family for Liveblog {
     const KIND: FamilyKind = FamilyKind::Liveblog;
     const PARTS: &'static [PartKind] = &[HEAD, POST, REMOVED_POST, ATTACHMENT_BODY];
     const HIDES_PARTS: bool = true;
-    const PART_EVENTS: &'static [&'static str] = &[AddPost::NAME, UpdatePost::NAME, SetStatus::NAME, RemovePost::NAME];
+    const PART_EVENTS: &'static [&'static str] =
+        &[AddPost::NAME, UpdatePost::NAME, SetPostStatus::NAME, RemovePost::NAME];
 
-    fn load(object: Object, parts: &Parts<'_>) -> Result<LiveblogState, StoreError> {
+    fn load(object: Object, parts: &PartReader<'_>) -> Result<LiveblogState, StoreError> {
         let (posts, removed) = (parts.all(POST)?, parts.all(REMOVED_POST)?);
         Ok(LiveblogState::new(object, parts.head(HEAD)?, posts, removed))
     }
 
-    fn make(new: &NewLiveblog, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    fn make(new: &NewLiveblog, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         let head = LiveblogHead { loid: object.record.loid, moderated: new.moderated.unwrap_or(new.begins_moderated) };
         context.put(None, &head);
         Ok(object.bytes())
@@ -69,14 +70,14 @@ impl Family for Liveblog {
         liveblog: &mut LiveblogState,
         _: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         if let Some(moderated) = new.moderated {
             liveblog.moderate(moderated, context);
         }
         Ok(())
     }
 
-    fn dissolve(liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn dissolve(liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         liveblog.dissolve(context)
     }
 

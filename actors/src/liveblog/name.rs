@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
-use crate::object::{MAX_NAME_TEXT_BYTES, Text, normal_form};
+use crate::object::{MAX_NAME_TEXT_BYTES, SharedText, normal_form};
 
 /// The last millisecond of the year 9999.
 const LAST_TIMESTAMP: u64 = 253_402_300_799_999;
@@ -91,7 +91,7 @@ pub(super) enum NameKey {
     /// A name made from a timestamp, as all posts have.
     Timed(TimedName),
     /// Any other text in NFC, which a caller may ask for.
-    Other(Text),
+    Other(SharedText),
 }
 
 impl NameKey {

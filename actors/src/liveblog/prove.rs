@@ -6,14 +6,14 @@ use bytes::Bytes;
 
 use super::rows::{HEAD, LiveblogHead, POST, Post, REMOVED_POST, RemovedPost};
 use crate::id::Loid;
-use crate::object::{Record, Stored, name_key};
+use crate::object::{ContentLocation, Record, name_key};
 use crate::part::{ATTACHMENT_BODY, attachment_body};
-use crate::proof::{Head, Proof, place_of};
+use crate::proof::{HeadState, Proof, place_of};
 use crate::store::StoreError;
 
 /// The facts about a liveblog's parts that are checked together.
 #[derive(Default)]
-struct Seen {
+struct LiveblogFacts {
     /// Name, in its form for comparison, → post.
     named: BTreeMap<Bytes, Loid>,
     posts: BTreeSet<Loid>,
@@ -28,7 +28,7 @@ struct Seen {
 pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
     let liveblog = record.loid;
     let head = proof.head::<LiveblogHead>(record, HEAD)?;
-    let mut seen = Seen::default();
+    let mut seen = LiveblogFacts::default();
     proof.each::<Post>(liveblog, POST, |proof, place, post| {
         proof.latest_version(place, &post.record)?;
         for attachment in &post.attachments {
@@ -58,17 +58,17 @@ pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreE
             }
         }
     }
-    if head == Head::Missing && !(seen.posts.is_empty() && seen.removed.is_empty()) {
+    if head == HeadState::Missing && !(seen.posts.is_empty() && seen.removed.is_empty()) {
         proof.fault(format!("the liveblog {liveblog} has posts but no head"));
     }
     Ok(())
 }
 
-impl Seen {
+impl LiveblogFacts {
     fn post(&mut self, liveblog: Loid, post: &Post, proof: &mut Proof<'_>) {
         let loid = post.loid();
         self.posts.insert(loid);
-        let small = post.attachments.iter().filter(|attachment| attachment.content.stored == Stored::Row);
+        let small = post.attachments.iter().filter(|attachment| attachment.content.stored == ContentLocation::Row);
         self.small.extend(small.map(|attachment| attachment.id));
         if let Some(other) = self.named.insert(name_key(liveblog, &post.record.name), loid) {
             let name = &post.record.name;

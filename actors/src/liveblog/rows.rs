@@ -4,10 +4,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::id::Loid;
-use crate::object::{Record, Text};
-use crate::part::{Attachment, Owner, PartKind, refer_all};
-use crate::sequence::Ordered;
-use crate::store::{Key, Row, Table, loid_key};
+use crate::object::{Record, SharedText};
+use crate::part::{PartAttachment, PartKind, PartOwner, refer_all};
+use crate::sequence::SequenceItem;
+use crate::store::{Row, RowPlace, Table, loid_key};
 
 /// The part kind of [`LiveblogHead`].
 pub const HEAD: PartKind = PartKind::of::<LiveblogHead>(3);
@@ -41,7 +41,7 @@ pub struct LiveblogHead {
 }
 
 impl Row for LiveblogHead {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         HEAD.place(self.loid, &[])
     }
 }
@@ -78,13 +78,13 @@ impl PostStatus {
 
 /// A change of a post's status. The first one is the post's creation, and has no `from`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StatusChange {
+pub struct PostHistoryEntry {
     /// The status before the change.
     pub from: Option<PostStatus>,
     /// The status after the change.
     pub to: PostStatus,
     /// The name of the user.
-    pub user: Text,
+    pub user: SharedText,
     /// The time in epoch milliseconds.
     pub at_ms: u64,
 }
@@ -102,13 +102,13 @@ pub struct Post {
     /// The status, which decides who sees the post.
     pub status: PostStatus,
     /// The title; may be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// The summary; may be empty.
-    pub summary: Text,
+    pub summary: SharedText,
     /// The description; may be empty.
-    pub description: Text,
+    pub description: SharedText,
     /// The option `type`; may be empty.
-    pub kind: Text,
+    pub kind: SharedText,
     /// The time in epoch milliseconds, which determines the place among the posts.
     pub timestamp: u64,
     /// Whether the author asked for approval when the post was made.
@@ -116,15 +116,15 @@ pub struct Post {
     /// Whether the post is listed before all that are not pinned.
     pub pinned: bool,
     /// The tags, free words.
-    pub tags: Vec<Text>,
+    pub tags: Vec<SharedText>,
     /// The attachments, in the order in which they were added.
-    pub attachments: Vec<Attachment>,
+    pub attachments: Vec<PartAttachment>,
     /// The changes of the status, oldest first; never empty. Beyond [`MAX_HISTORY`] the oldest are
     /// dropped, except for the creation and the first approval.
-    pub history: Vec<StatusChange>,
+    pub history: Vec<PostHistoryEntry>,
     /// The words of the content for searching, without mark-up and in lower case, truncated if
     /// long. They are in NFC, except in posts written before that was introduced.
-    pub text: Text,
+    pub text: SharedText,
 }
 
 impl Post {
@@ -135,8 +135,8 @@ impl Post {
 
     /// Returns the owner of the post's versions, attributes and files, which distinguishes them
     /// from those of other parts.
-    pub(super) fn owner(&self) -> Owner {
-        Owner { container: self.liveblog, part: self.loid(), name: "post" }
+    pub(super) fn owner(&self) -> PartOwner {
+        PartOwner { container: self.liveblog, part: self.loid(), name: "post" }
     }
 
     /// Returns the approximate size in memory in bytes, including the entries in the liveblog's
@@ -181,29 +181,29 @@ impl Post {
     }
 
     /// Returns the name of the user who made the post.
-    pub fn author(&self) -> &Text {
+    pub fn author(&self) -> &SharedText {
         &self.record.creator
     }
 
     /// Returns the order number among the posts: pinned first, then newest first.
     pub fn place_in_order(&self) -> u128 {
-        order(self.pinned, self.timestamp, self.loid())
+        order_number(self.pinned, self.timestamp, self.loid())
     }
 }
 
 impl Row for Post {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         POST.place(self.liveblog, &self.loid().to_key())
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         let (post, liveblog) = (self.loid().to_key(), self.liveblog.to_key());
         entries.push((
-            Key { table: Table::PartOf, key: Bytes::copy_from_slice(&post) },
+            RowPlace { table: Table::PartOf, key: Bytes::copy_from_slice(&post) },
             Bytes::copy_from_slice(&liveblog),
         ));
         let uuid = Bytes::copy_from_slice(self.record.uuid.0.as_bytes());
-        entries.push((Key { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&post)));
+        entries.push((RowPlace { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&post)));
         // The content in the record is also that of a version, whose row refers to its file.
         refer_all(&self.attachments, &self.place(), entries);
     }
@@ -219,14 +219,14 @@ pub(super) const FIRST_UNPINNED: u128 = 1 << 127;
 
 /// Returns the order number for a listing with pinned posts first, then the newest first
 /// (docs/api/liveblogs.md, "Replies"). It grows from the first post to the last.
-fn order(pinned: bool, timestamp: u64, post: Loid) -> u128 {
+fn order_number(pinned: bool, timestamp: u64, post: Loid) -> u128 {
     // // Timestamps have less than 63 bits: `post_name` refuses those after the year 9999.
     let age = !timestamp & (u64::MAX >> 1);
     let first = if pinned { 0 } else { FIRST_UNPINNED };
     first | u128::from(age) << 64 | u128::from(!post.number)
 }
 
-impl Ordered for std::sync::Arc<Post> {
+impl SequenceItem for std::sync::Arc<Post> {
     fn order(&self) -> u128 {
         self.place_in_order()
     }
@@ -254,11 +254,11 @@ pub struct RemovedPost {
     pub was_approved: bool,
     /// The name of the user who made the post.
     #[serde(default)]
-    pub author: Text,
+    pub author: SharedText,
 }
 
 impl Row for RemovedPost {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         REMOVED_POST.place(self.liveblog, &self.revision.to_be_bytes())
     }
 }
@@ -267,7 +267,7 @@ impl Row for RemovedPost {
 mod tests {
     use super::*;
     use crate::id::DatabaseId;
-    use crate::liveblog::Sight;
+    use crate::liveblog::PostSight;
     use crate::object::FolderKey;
     use crate::store::{decode_value, encode_value};
 
@@ -278,7 +278,9 @@ mod tests {
         let removed: RemovedPost = decode_value(RemovedPost::FORMAT, &before).expect("it can be read");
         let expected = RemovedPost { liveblog, post, revision: 9, was_approved: false, author: "".into() };
         assert_eq!(removed, expected);
-        for (sight, seen) in [(Sight::All, true), (Sight::Own("ada".into()), false), (Sight::Approved, false)] {
+        for (sight, seen) in
+            [(PostSight::All, true), (PostSight::Own("ada".into()), false), (PostSight::Approved, false)]
+        {
             assert_eq!(sight.may_have_seen_removed(&removed), seen, "{sight:?}");
         }
     }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use super::rows::{Post, PostStatus, RemovedPost};
 use super::state::LiveblogState;
-use crate::object::Text;
-use crate::sequence::{Ordered, Sequence};
+use crate::object::SharedText;
+use crate::sequence::{Sequence, SequenceItem};
 
 /// The posts that a reader sees.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Sight {
+pub enum PostSight {
     /// All posts.
     All,
     /// The approved posts, and those of this author.
-    Own(Text),
+    Own(SharedText),
     /// The approved posts.
     Approved,
 }
@@ -23,7 +23,7 @@ pub enum Sight {
 #[derive(Debug, Clone, Copy)]
 struct OrderNumber(u128);
 
-impl Ordered for OrderNumber {
+impl SequenceItem for OrderNumber {
     fn order(&self) -> u128 {
         self.0
     }
@@ -35,13 +35,13 @@ impl Ordered for OrderNumber {
 
 /// The posts of one author that are not approved.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Hidden {
+pub(super) struct HiddenPosts {
     numbers: Sequence<OrderNumber>,
     /// The counts by status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
 }
 
-impl Hidden {
+impl HiddenPosts {
     pub(super) fn put(&mut self, post: &Post) {
         self.numbers.put(OrderNumber(post.place_in_order()));
         self.counts[post.status as usize] += 1;
@@ -57,13 +57,13 @@ impl Hidden {
     }
 }
 
-impl Sight {
+impl PostSight {
     /// Reports whether a post of that author is visible, or may have been at some time.
-    fn reaches(&self, was_approved: bool, author: &Text) -> bool {
+    fn reaches(&self, was_approved: bool, author: &SharedText) -> bool {
         match self {
-            Sight::All => true,
-            Sight::Own(user) => was_approved || author == user,
-            Sight::Approved => was_approved,
+            PostSight::All => true,
+            PostSight::Own(user) => was_approved || author == user,
+            PostSight::Approved => was_approved,
         }
     }
 
@@ -80,20 +80,20 @@ impl Sight {
 
 impl LiveblogState {
     /// Reports whether a post is visible.
-    pub fn sees(&self, sight: &Sight, post: &Post) -> bool {
+    pub fn sees(&self, sight: &PostSight, post: &Post) -> bool {
         match sight {
-            Sight::All => true,
-            Sight::Own(user) => post.is_seen() || post.author() == user,
-            Sight::Approved => post.is_seen(),
+            PostSight::All => true,
+            PostSight::Own(user) => post.is_seen() || post.author() == user,
+            PostSight::Approved => post.is_seen(),
         }
     }
 
     /// Returns the numbers of visible posts by status, in the order of [`PostStatus::ALL`].
-    pub fn seen_counts(&self, sight: &Sight) -> [usize; 4] {
+    pub fn seen_counts(&self, sight: &PostSight) -> [usize; 4] {
         let mut counts = match sight {
-            Sight::All => return PostStatus::ALL.map(|status| self.count(status)),
-            Sight::Own(user) => self.hidden_of(user).map_or([0; 4], |hidden| hidden.counts),
-            Sight::Approved => [0; 4],
+            PostSight::All => return PostStatus::ALL.map(|status| self.count(status)),
+            PostSight::Own(user) => self.hidden_of(user).map_or([0; 4], |hidden| hidden.counts),
+            PostSight::Approved => [0; 4],
         };
         // Approved posts are visible to everybody.
         counts[PostStatus::Approved as usize] = self.count(PostStatus::Approved);
@@ -102,12 +102,12 @@ impl LiveblogState {
 
     /// Returns the visible posts in the order of the listing, without the first `skip`. Skipped
     /// posts are not visited.
-    pub fn seen_from<'s>(&'s self, sight: &Sight, skip: usize) -> Box<dyn Iterator<Item = &'s Arc<Post>> + 's> {
+    pub fn seen_from<'s>(&'s self, sight: &PostSight, skip: usize) -> Box<dyn Iterator<Item = &'s Arc<Post>> + 's> {
         let all = self.sequence();
         let hidden = match sight {
-            Sight::All => return Box::new(all.iter_at(skip)),
-            Sight::Own(user) => self.hidden_of(user),
-            Sight::Approved => None,
+            PostSight::All => return Box::new(all.iter_at(skip)),
+            PostSight::Own(user) => self.hidden_of(user),
+            PostSight::Approved => None,
         };
         let Some(hidden) = hidden else { return Box::new(all.visible_at(skip)) };
         let own = &hidden.numbers;
@@ -124,17 +124,17 @@ impl LiveblogState {
             }
         }
         let own = own.iter_at(low).filter_map(move |place| all.get(place.0));
-        Box::new(Merged { approved: all.visible_at(skip - low).peekable(), own: own.peekable() })
+        Box::new(PostMerge { approved: all.visible_at(skip - low).peekable(), own: own.peekable() })
     }
 }
 
 /// A merge of two ordered sequences of posts.
-struct Merged<A: Iterator, B: Iterator> {
+struct PostMerge<A: Iterator, B: Iterator> {
     approved: std::iter::Peekable<A>,
     own: std::iter::Peekable<B>,
 }
 
-impl<'s, A, B> Iterator for Merged<A, B>
+impl<'s, A, B> Iterator for PostMerge<A, B>
 where
     A: Iterator<Item = &'s Arc<Post>>,
     B: Iterator<Item = &'s Arc<Post>>,

@@ -8,16 +8,16 @@ use imbl::shared_ptr::DefaultSharedPtr;
 
 use super::name::{NameKey, TimedName};
 use super::rows::{FIRST_UNPINNED, LiveblogHead, Post, PostStatus, RemovedPost};
-use super::sight::Hidden;
-use crate::command::{Context, Fault};
+use super::sight::HiddenPosts;
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ObjectUuid};
-use crate::layered::Layered;
-use crate::object::{Object, Text};
+use crate::layered::LayeredMap;
+use crate::object::{Object, SharedText};
 use crate::part;
 use crate::sequence::Sequence;
-use crate::store::{Key, Row};
+use crate::store::{Row, RowPlace};
 
 type Map<K, V> = GenericHashMap<K, V, RandomState, DefaultSharedPtr>;
 
@@ -44,17 +44,17 @@ impl std::fmt::Display for PostAddress {
 
 /// The latest change of a post.
 #[derive(Debug, Clone)]
-enum Change {
+enum LatestPostChange {
     /// The post was made or changed, and exists.
     There(Loid),
     Removed(Arc<RemovedPost>),
 }
 
-impl Change {
+impl LatestPostChange {
     fn removed(&self) -> Option<&RemovedPost> {
         match self {
-            Change::There(_) => None,
-            Change::Removed(removed) => Some(removed),
+            LatestPostChange::There(_) => None,
+            LatestPostChange::Removed(removed) => Some(removed),
         }
     }
 }
@@ -71,16 +71,16 @@ pub struct LiveblogState {
     head: Arc<LiveblogHead>,
     posts: Sequence<Arc<Post>>,
     /// Loid → order number in `posts`.
-    by_loid: Layered<Loid, u128>,
-    by_uuid: Layered<ObjectUuid, Loid>,
-    by_name: Layered<NameKey, Loid>,
+    by_loid: LayeredMap<Loid, u128>,
+    by_uuid: LayeredMap<ObjectUuid, Loid>,
+    by_name: LayeredMap<NameKey, Loid>,
     /// Revision → the change of a post that led to it; each post is in it once, with its last
     /// change.
-    changes: Layered<u64, Change>,
+    changes: LayeredMap<u64, LatestPostChange>,
     /// The number of posts by status, in the order of [`PostStatus::ALL`].
     counts: [usize; 4],
     /// Author → the author's posts that are not approved.
-    hidden: Map<Text, Hidden>,
+    hidden: Map<SharedText, HiddenPosts>,
     /// The size of all posts in memory, in bytes.
     bytes: usize,
     /// The number of removed posts that are remembered.
@@ -116,10 +116,10 @@ impl LiveblogState {
             object,
             head: Arc::new(head),
             posts: Sequence::default(),
-            by_loid: Layered::default(),
-            by_uuid: Layered::default(),
-            by_name: Layered::default(),
-            changes: Layered::default(),
+            by_loid: LayeredMap::default(),
+            by_uuid: LayeredMap::default(),
+            by_name: LayeredMap::default(),
+            changes: LayeredMap::default(),
             counts: [0; 4],
             hidden: Map::default(),
             bytes: 0,
@@ -206,7 +206,7 @@ impl LiveblogState {
     }
 
     /// Returns the posts of an author that are not approved; `None` if there are none.
-    pub(super) fn hidden_of(&self, author: &str) -> Option<&Hidden> {
+    pub(super) fn hidden_of(&self, author: &str) -> Option<&HiddenPosts> {
         self.hidden.get(author)
     }
 
@@ -233,8 +233,8 @@ impl LiveblogState {
     pub fn since(&self, revision: u64) -> impl Iterator<Item = std::result::Result<&Arc<Post>, &RemovedPost>> {
         self.changes.after(&revision).filter_map(|(_, change)| match change {
             // The index names only posts that exist.
-            Change::There(loid) => self.by_loid.get(loid).and_then(|order| self.posts.get(*order)).map(Ok),
-            Change::Removed(removed) => Some(Err(&**removed)),
+            LatestPostChange::There(loid) => self.by_loid.get(loid).and_then(|order| self.posts.get(*order)).map(Ok),
+            LatestPostChange::Removed(removed) => Some(Err(&**removed)),
         })
     }
 
@@ -256,7 +256,7 @@ impl LiveblogState {
         if let Some(name) = NameKey::of(&post.record.name) {
             self.by_name.insert(name, loid);
         }
-        self.changes.insert(post.record.revision, Change::There(loid));
+        self.changes.insert(post.record.revision, LatestPostChange::There(loid));
         self.posts.put(post);
     }
 
@@ -305,7 +305,7 @@ impl LiveblogState {
 
     /// Removes a post permanently, with its versions, attributes and attachments, and remembers the
     /// removal. Returns the liveblog's revision after the change.
-    pub(super) fn take(&mut self, post: &Post, context: &mut Context<'_>) -> Result<u64, Fault> {
+    pub(super) fn take(&mut self, post: &Post, context: &mut Context<'_>) -> Result<u64, CommandFault> {
         erase(post, context)?;
         let removed = RemovedPost {
             liveblog: self.head.loid,
@@ -322,7 +322,7 @@ impl LiveblogState {
 
     fn remember(&mut self, removed: RemovedPost) -> u64 {
         let revision = removed.revision;
-        self.changes.insert(revision, Change::Removed(Arc::new(removed)));
+        self.changes.insert(revision, LatestPostChange::Removed(Arc::new(removed)));
         self.removed += 1;
         revision
     }
@@ -337,7 +337,7 @@ impl LiveblogState {
     }
 
     /// Destroys the liveblog: removes its posts and its head.
-    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), CommandFault> {
         for post in &self.posts {
             erase(post, context)?;
         }
@@ -350,14 +350,14 @@ impl LiveblogState {
 
     /// Returns the keys of the rows that this state should have among the parts, for tests and
     /// checks.
-    pub fn rows(&self) -> Vec<Key> {
+    pub fn rows(&self) -> Vec<RowPlace> {
         let removed = self.changes.iter().filter_map(|(_, change)| change.removed()).map(Row::place);
         std::iter::once(self.head.place()).chain(self.posts.iter().map(|post| post.place())).chain(removed).collect()
     }
 }
 
 /// Removes all rows of a post.
-fn erase(post: &Post, context: &mut Context<'_>) -> Result<(), Fault> {
+fn erase(post: &Post, context: &mut Context<'_>) -> Result<(), CommandFault> {
     context.remove(post);
     part::erase(post.owner(), &post.attachments, context)
 }

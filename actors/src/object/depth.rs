@@ -2,14 +2,14 @@
 
 use super::record::Record;
 use crate::id::Loid;
-use crate::store::{Look, Row, StoreError, Table, View, decode_value};
+use crate::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 /// Returns the number of names in the path of an object, which may be in the recycle bin. If there
 /// are more than `most`, it returns some greater number without visiting further folders.
 ///
 /// # Errors
 /// Errors of the store.
-pub fn depth_of(look: &dyn Look, view: View, object: Loid, most: usize) -> Result<usize, StoreError> {
+pub fn depth_of(look: &dyn RowReader, view: ReadLevel, object: Loid, most: usize) -> Result<usize, StoreError> {
     let (mut at, mut depth) = (object, 0);
     while depth <= most {
         let key = at.to_key();

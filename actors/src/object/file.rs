@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 
-use super::record::{Content, Stored};
-use crate::store::{Key, Look, Range, StoreError, Table, View, key_of};
+use super::record::{Content, ContentLocation};
+use crate::store::{KeyRange, ReadLevel, RowPlace, RowReader, StoreError, Table, key_of};
 
 /// Notes that the row at `row` refers to the content's file, if the content is in a file. `part`
 /// distinguishes several contents of one row.
-pub(crate) fn refer(content: &Content, row: &Key, part: &[u8], entries: &mut Vec<(Key, Bytes)>) {
-    if content.stored == Stored::File {
+pub(crate) fn refer(content: &Content, row: &RowPlace, part: &[u8], entries: &mut Vec<(RowPlace, Bytes)>) {
+    if content.stored == ContentLocation::File {
         let key = key_of(&[&content.sha256, &[row.table as u8], &row.key, part]);
-        entries.push((Key { table: Table::Files, key }, Bytes::new()));
+        entries.push((RowPlace { table: Table::Files, key }, Bytes::new()));
     }
 }
 
@@ -19,12 +19,17 @@ pub(crate) fn refer(content: &Content, row: &Key, part: &[u8], entries: &mut Vec
 ///
 /// # Errors
 /// Errors of the store.
-pub fn referrers(look: &dyn Look, view: View, sha256: &[u8; 32], limit: usize) -> Result<Vec<Key>, StoreError> {
-    let entries = look.scan(view, Table::Files, &Range::prefix(sha256), limit, false)?;
+pub fn referrers(
+    look: &dyn RowReader,
+    view: ReadLevel,
+    sha256: &[u8; 32],
+    limit: usize,
+) -> Result<Vec<RowPlace>, StoreError> {
+    let entries = look.scan(view, Table::Files, &KeyRange::prefix(sha256), limit, false)?;
     let rows = entries.iter().filter_map(|(key, _)| {
         let number = *key.get(sha256.len())?;
         let table = *Table::ALL.iter().find(|table| **table as u8 == number)?;
-        Some(Key { table, key: key.slice(sha256.len() + 1..) })
+        Some(RowPlace { table, key: key.slice(sha256.len() + 1..) })
     });
     Ok(rows.collect())
 }
@@ -33,6 +38,6 @@ pub fn referrers(look: &dyn Look, view: View, sha256: &[u8; 32], limit: usize) -
 ///
 /// # Errors
 /// Errors of the store.
-pub fn is_referred_to(look: &dyn Look, view: View, sha256: &[u8; 32]) -> Result<bool, StoreError> {
-    Ok(!look.scan(view, Table::Files, &Range::prefix(sha256), 1, false)?.is_empty())
+pub fn is_referred_to(look: &dyn RowReader, view: ReadLevel, sha256: &[u8; 32]) -> Result<bool, StoreError> {
+    Ok(!look.scan(view, Table::Files, &KeyRange::prefix(sha256), 1, false)?.is_empty())
 }

@@ -1,12 +1,12 @@
 //! The issue date of an object.
 
-use super::Text;
+use super::SharedText;
 use crate::error::{Error, Result};
 
 /// A day, `yyyyMMdd`. Objects can get their date only through this type, so it always has eight
 /// digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IssueDate(Text);
+pub struct IssueDate(SharedText);
 
 impl IssueDate {
     /// Parses a client's text for a day. An empty text means no day, as the interface documents it.
@@ -31,7 +31,7 @@ impl IssueDate {
     }
 
     /// Returns the eight digits.
-    pub fn text(&self) -> &Text {
+    pub fn text(&self) -> &SharedText {
         &self.0
     }
 }

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::record::Text;
+use super::record::SharedText;
 use crate::id::Loid;
-use crate::store::{Key, Look, Range, Row, StoreError, Table, View, decode_value, key_of, loid_key};
+use crate::store::{KeyRange, ReadLevel, Row, RowPlace, RowReader, StoreError, Table, decode_value, key_of, loid_key};
 
 /// The maximal number of links of an object or item; replies contain all of them.
 pub const MAX_CORRELATES: usize = 100;
@@ -25,12 +25,12 @@ pub struct Link {
     #[serde(with = "loid_key")]
     pub source: Loid,
     /// The name of the link at the source.
-    pub source_name: Text,
+    pub source_name: SharedText,
     /// The object or item that the link was made to.
     #[serde(with = "loid_key")]
     pub target: Loid,
     /// The name of the link at the target.
-    pub target_name: Text,
+    pub target_name: SharedText,
 }
 
 impl Link {
@@ -49,16 +49,16 @@ impl Link {
 }
 
 impl Row for Link {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         // No name contains a zero byte.
         let names = [self.source_name.as_bytes(), &[0], self.target_name.as_bytes()];
         let (source, target) = (self.source.to_key(), self.target.to_key());
-        Key { table: Table::Correlates, key: key_of(&[&source, &target, names[0], names[1], names[2]]) }
+        RowPlace { table: Table::Correlates, key: key_of(&[&source, &target, names[0], names[1], names[2]]) }
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         let key = key_of(&[&self.target.to_key(), &self.place().key]);
-        entries.push((Key { table: Table::CorrelatedTo, key }, Bytes::new()));
+        entries.push((RowPlace { table: Table::CorrelatedTo, key }, Bytes::new()));
     }
 }
 
@@ -66,11 +66,11 @@ impl Row for Link {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Correlate {
     /// The name of the link on this side.
-    pub name: Text,
+    pub name: SharedText,
     /// The object or item on the other side.
     pub other: Loid,
     /// The name of the link on the other side.
-    pub other_name: Text,
+    pub other_name: SharedText,
     /// Whether the link was made from the other side.
     pub from_other: bool,
 }
@@ -79,8 +79,8 @@ pub struct Correlate {
 ///
 /// # Errors
 /// Errors of the store.
-pub(crate) fn links_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link>, StoreError> {
-    let range = Range::prefix(&of.to_key());
+pub(crate) fn links_of(look: &dyn RowReader, view: ReadLevel, of: Loid) -> Result<Vec<Link>, StoreError> {
+    let range = KeyRange::prefix(&of.to_key());
     let mut links = Vec::new();
     for (_, value) in look.scan(view, Table::Correlates, &range, usize::MAX, false)? {
         links.push(decode_value::<Link>(Link::FORMAT, &value)?);
@@ -102,13 +102,13 @@ pub(crate) fn links_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link
 ///
 /// # Errors
 /// Errors of the store.
-pub(crate) fn links_of_all(look: &dyn Look, view: View, of: &[Loid]) -> Result<Vec<Link>, StoreError> {
+pub(crate) fn links_of_all(look: &dyn RowReader, view: ReadLevel, of: &[Loid]) -> Result<Vec<Link>, StoreError> {
     let known: BTreeSet<Bytes> = of.iter().map(|loid| Bytes::copy_from_slice(&loid.to_key())).collect();
     let mut linked = BTreeSet::new();
     if let (Some(first), Some(last)) = (known.first(), known.last())
         && known.len() > 1
     {
-        let range = Range { from: first.clone(), to: Range::prefix(last).to };
+        let range = KeyRange { from: first.clone(), to: KeyRange::prefix(last).to };
         for table in [Table::Correlates, Table::CorrelatedTo] {
             let found = look.scan(view, table, &range, known.len(), false)?;
             if found.len() == known.len() {
@@ -133,7 +133,7 @@ pub(crate) fn links_of_all(look: &dyn Look, view: View, of: &[Loid]) -> Result<V
 ///
 /// # Errors
 /// Errors of the store.
-pub fn links_from(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link>, StoreError> {
+pub fn links_from(look: &dyn RowReader, view: ReadLevel, of: Loid) -> Result<Vec<Link>, StoreError> {
     let links = links_of(look, view, of)?.into_iter();
     Ok(links.map(|link| if link.source == of { link } else { link.reversed() }).collect())
 }
@@ -142,7 +142,7 @@ pub fn links_from(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Link>, St
 ///
 /// # Errors
 /// Errors of the store.
-pub fn correlates_of(look: &dyn Look, view: View, of: Loid) -> Result<Vec<Correlate>, StoreError> {
+pub fn correlates_of(look: &dyn RowReader, view: ReadLevel, of: Loid) -> Result<Vec<Correlate>, StoreError> {
     let seen: BTreeSet<Correlate> = links_of(look, view, of)?.into_iter().map(|link| link.seen_from(of)).collect();
     Ok(seen.into_iter().collect())
 }

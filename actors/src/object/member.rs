@@ -4,12 +4,12 @@
 use bytes::Bytes;
 
 use crate::id::Loid;
-use crate::store::{Key, Look, Range, StoreError, Table, View, key_of};
+use crate::store::{KeyRange, ReadLevel, RowPlace, RowReader, StoreError, Table, key_of};
 
 /// Notes that the part at `part`, a key in [`Table::Parts`], holds an object. There is one entry
 /// for each object, however often the part names it.
-pub fn hold(object: Loid, part: &Key, entries: &mut Vec<(Key, Bytes)>) {
-    let key = Key { table: Table::Members, key: key_of(&[&object.to_key(), &part.key]) };
+pub fn hold(object: Loid, part: &RowPlace, entries: &mut Vec<(RowPlace, Bytes)>) {
+    let key = RowPlace { table: Table::Members, key: key_of(&[&object.to_key(), &part.key]) };
     if !entries.iter().any(|(there, _)| *there == key) {
         entries.push((key, Bytes::new()));
     }
@@ -25,24 +25,24 @@ const MANY: usize = 256;
 /// A cursor over the containers that hold an object, live or discarded. Each is returned once, in
 /// the order of loids, some at a time. Only a few entries of each container are read, however many
 /// of its parts hold the object.
-pub struct Holders {
+pub struct HolderCursor {
     /// The range still to be read; `None` after the last entry.
-    range: Option<Range>,
+    range: Option<KeyRange>,
     /// The number of entries to read next.
     most: usize,
 }
 
-impl Holders {
+impl HolderCursor {
     /// Creates a cursor over the containers of an object.
-    pub fn of(object: Loid) -> Holders {
-        Holders { range: Some(Range::prefix(&object.to_key())), most: FEW }
+    pub fn of(object: Loid) -> HolderCursor {
+        HolderCursor { range: Some(KeyRange::prefix(&object.to_key())), most: FEW }
     }
 
     /// Returns the next containers; an empty list means there are no more.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn some(&mut self, look: &dyn Look, view: View) -> Result<Vec<Loid>, StoreError> {
+    pub fn some(&mut self, look: &dyn RowReader, view: ReadLevel) -> Result<Vec<Loid>, StoreError> {
         let Some(range) = self.range.take() else { return Ok(Vec::new()) };
         let entries = look.scan(view, Table::Members, &range, self.most, false)?;
         let mut containers = Vec::with_capacity(entries.len());
@@ -56,20 +56,20 @@ impl Holders {
         }
         if let Some((last, _)) = entries.last().filter(|_| entries.len() == self.most) {
             // The next range begins after all parts of the last container.
-            let of_last = Range::prefix(&last[..2 * Loid::KEY_LEN]);
-            self.range = of_last.to.map(|behind| Range { from: behind, to: range.to });
+            let of_last = KeyRange::prefix(&last[..2 * Loid::KEY_LEN]);
+            self.range = of_last.to.map(|behind| KeyRange { from: behind, to: range.to });
         }
         self.most = if containers.len() == entries.len() { (2 * self.most).min(MANY) } else { FEW };
         Ok(containers)
     }
 }
 
-/// Returns all containers that hold an object at once; see [`Holders`].
+/// Returns all containers that hold an object at once; see [`HolderCursor`].
 ///
 /// # Errors
 /// Errors of the store.
-pub fn containers_of(look: &dyn Look, view: View, object: Loid) -> Result<Vec<Loid>, StoreError> {
-    let (mut holders, mut containers) = (Holders::of(object), Vec::new());
+pub fn containers_of(look: &dyn RowReader, view: ReadLevel, object: Loid) -> Result<Vec<Loid>, StoreError> {
+    let (mut holders, mut containers) = (HolderCursor::of(object), Vec::new());
     loop {
         let some = holders.some(look, view)?;
         if some.is_empty() {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::id::DatabaseId;
     use crate::store::memory::MemoryStore;
-    use crate::store::{Change, ChangeSet, Store};
+    use crate::store::{ChangeSet, RowChange, Store};
 
     fn loid(number: u64) -> Loid {
         Loid::new(DatabaseId::FIRST, number)
@@ -102,7 +102,7 @@ mod tests {
         for (container, parts) in holders {
             for part in 0..*parts {
                 let key = key_of(&[&loid(object).to_key(), &loid(*container).to_key(), &(part as u64).to_be_bytes()]);
-                set.changes.push(Change { table: Table::Members, key, value: Some(Bytes::new()) });
+                set.changes.push(RowChange { table: Table::Members, key, value: Some(Bytes::new()) });
             }
         }
         store.submit(set).expect("it is taken");
@@ -112,16 +112,16 @@ mod tests {
     /// A store that counts the rows that are read.
     struct Counting(MemoryStore, AtomicUsize);
 
-    impl Look for Counting {
-        fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+    impl RowReader for Counting {
+        fn get(&self, view: ReadLevel, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
             self.0.get(view, table, key)
         }
 
         fn scan(
             &self,
-            view: View,
+            view: ReadLevel,
             table: Table,
-            range: &Range,
+            range: &KeyRange,
             limit: usize,
             backwards: bool,
         ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
@@ -135,7 +135,7 @@ mod tests {
     fn of_a_container_that_holds_an_object_often_only_some_entries_are_read() {
         let often = [(3, 20_000), (4, 20_000), (5, 1), (6, 1), (7, 20_000)];
         let counting = Counting(store(9, &often), AtomicUsize::new(0));
-        let found = containers_of(&counting, View::Committed, loid(9)).expect("it can be read");
+        let found = containers_of(&counting, ReadLevel::Committed, loid(9)).expect("it can be read");
         assert_eq!(found, [3, 4, 5, 6, 7].map(loid));
         let read = counting.1.load(Ordering::SeqCst);
         assert!(read <= often.len() * FEW, "{read} rows");
@@ -145,9 +145,9 @@ mod tests {
     fn where_each_has_one_part_many_are_read_at_a_time() {
         let once: Vec<(u64, usize)> = (1..=2_000).map(|container| (container, 1)).collect();
         let store = store(9, &once);
-        let (mut holders, mut lens) = (Holders::of(loid(9)), Vec::new());
+        let (mut holders, mut lens) = (HolderCursor::of(loid(9)), Vec::new());
         loop {
-            let some = holders.some(&store, View::Committed).expect("it can be read");
+            let some = holders.some(&store, ReadLevel::Committed).expect("it can be read");
             if some.is_empty() {
                 break;
             }
@@ -163,9 +163,9 @@ mod tests {
             let entries: Vec<(u64, usize)> = holders.into_iter().collect();
             let store = store(9, &entries);
             let wanted: Vec<Loid> = entries.iter().map(|(container, _)| loid(*container)).collect();
-            prop_assert_eq!(containers_of(&store, View::Committed, loid(9)), Ok(wanted));
-            prop_assert_eq!(containers_of(&store, View::Committed, loid(8)), Ok(vec![]));
-            prop_assert_eq!(containers_of(&store, View::Committed, loid(10)), Ok(vec![]));
+            prop_assert_eq!(containers_of(&store, ReadLevel::Committed, loid(9)), Ok(wanted));
+            prop_assert_eq!(containers_of(&store, ReadLevel::Committed, loid(8)), Ok(vec![]));
+            prop_assert_eq!(containers_of(&store, ReadLevel::Committed, loid(10)), Ok(vec![]));
         }
     }
 }

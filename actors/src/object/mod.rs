@@ -21,25 +21,27 @@ use std::sync::Arc;
 
 pub use self::copy::ChannelCopy;
 pub use self::depth::depth_of;
-pub use self::draft::{Base, Draft};
+pub use self::draft::{Draft, DraftBase};
 pub(crate) use self::file::refer;
 pub use self::file::{is_referred_to, referrers};
 pub use self::issue_date::IssueDate;
 pub use self::link::{Correlate, Link, MAX_CORRELATES, correlates_of, links_from};
 pub(crate) use self::link::{links_of, links_of_all};
-pub use self::member::{Holders, containers_of, hold};
+pub use self::member::{HolderCursor, containers_of, hold};
 pub use self::name::{
-    CreateMode, MAX_NAME_BYTES, MAX_NAME_TEXT_BYTES, Names, PathLimits, check_name, check_path, file_name, name_for,
-    name_key, normal_form, parent_path,
+    CreateMode, MAX_NAME_BYTES, MAX_NAME_TEXT_BYTES, PathLimits, PathNames, check_name, check_path, file_name,
+    name_for, name_key, normal_form, parent_path,
 };
 pub(crate) use self::name_counts::recount;
 pub use self::name_counts::{NameCounts, names_in};
 pub use self::reach::Reach;
-pub use self::record::{Attributes, Bin, Content, FamilyKind, FolderKey, Lock, Record, Stored, Text};
-pub use self::remainder::{Remainder, Standing, Task, standing};
+pub use self::record::{
+    Attributes, Content, ContentLocation, DiscardNote, FamilyKind, FolderKey, Lock, Record, SharedText,
+};
+pub use self::remainder::{ObjectStanding, Remainder, RemainderTask, find_standing};
 pub use self::suid::family_of;
 pub use self::text::{MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, MAX_WORD_BYTES, check_texts};
-pub use self::version::{NewContent, Pin, SmallBody, Version};
+pub use self::version::{ContentPin, NewContent, SmallBody, Version};
 
 /// The record and the attribute texts of an object, with which every container's state begins.
 /// Cloning shares everything.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, escape_control_characters};
 use crate::id::Loid;
 use crate::object::FamilyKind;
 use crate::store::key_of;
@@ -84,7 +84,8 @@ pub fn name_for(family: FamilyKind, name: &str) -> Result<String> {
 /// `/` or a control character.
 pub fn check_name(name: &str) -> Result<()> {
     let refuse = |why: &str| {
-        Err(Error::new(Code::InvalidName, format!("The name `{}` {why}.", printable(name))).with_source(name))
+        Err(Error::new(Code::InvalidName, format!("The name `{}` {why}.", escape_control_characters(name)))
+            .with_source(name))
     };
     if name.trim().is_empty() {
         return refuse("is empty");
@@ -123,7 +124,7 @@ pub fn normal_form(name: &str) -> Cow<'_, str> {
 /// # Errors
 /// `InvalidPath` for a path that does not begin with `/`, has an empty part, or is longer or deeper
 /// than allowed. A `/` at the end is accepted.
-pub fn check_path(path: &str, limits: PathLimits) -> Result<Names<'_>> {
+pub fn check_path(path: &str, limits: PathLimits) -> Result<PathNames<'_>> {
     let refuse = |why: &str| Err(Error::new(Code::InvalidPath, format!("The path `{path}` {why}.")).with_source(path));
     if path.len() > limits.bytes {
         let why = format!("has {} bytes; at most {} are allowed", path.len(), limits.bytes);
@@ -132,7 +133,7 @@ pub fn check_path(path: &str, limits: PathLimits) -> Result<Names<'_>> {
     let Some(rest) = path.strip_prefix('/') else { return refuse("does not begin with `/`") };
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.is_empty() {
-        return if path == "/" { Ok(Names(None)) } else { refuse("has an empty part") };
+        return if path == "/" { Ok(PathNames(None)) } else { refuse("has an empty part") };
     }
     if rest.split('/').any(str::is_empty) {
         return refuse("has an empty part");
@@ -142,14 +143,14 @@ pub fn check_path(path: &str, limits: PathLimits) -> Result<Names<'_>> {
         let why = format!("has {names} names; at most {} are allowed", limits.depth);
         return refuse(&why).map_err(|error| error.with_detail("limit", limits.depth));
     }
-    Ok(Names(Some(rest.split('/'))))
+    Ok(PathNames(Some(rest.split('/'))))
 }
 
 /// The names in a path, from [`check_path`].
 #[derive(Debug, Clone)]
-pub struct Names<'a>(Option<std::str::Split<'a, char>>);
+pub struct PathNames<'a>(Option<std::str::Split<'a, char>>);
 
-impl<'a> Iterator for Names<'a> {
+impl<'a> Iterator for PathNames<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {

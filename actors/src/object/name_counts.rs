@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use crate::id::Loid;
-use crate::store::{Change, DecodeError, Look, StoreError, Table, View};
+use crate::store::{DecodeError, ReadLevel, RowChange, RowReader, StoreError, Table};
 
 /// Returns the number of objects in a folder.
 ///
 /// # Errors
 /// Errors of the store.
-pub fn names_in(look: &dyn Look, view: View, folder: Loid) -> Result<u64, StoreError> {
+pub fn names_in(look: &dyn RowReader, view: ReadLevel, folder: Loid) -> Result<u64, StoreError> {
     match look.get(view, Table::NameCounts, &folder.to_key())? {
         None => Ok(0),
         Some(count) => count_of(&count),
@@ -30,23 +30,23 @@ fn count_of(value: &[u8]) -> Result<u64, StoreError> {
 ///
 /// # Errors
 /// Errors of the store.
-pub(crate) fn recount(look: &dyn Look, changes: &[Change]) -> Result<Vec<Change>, StoreError> {
+pub(crate) fn recount(look: &dyn RowReader, changes: &[RowChange]) -> Result<Vec<RowChange>, StoreError> {
     let mut names: BTreeMap<&[u8], bool> = BTreeMap::new();
     for change in changes.iter().filter(|change| change.table == Table::Names) {
         names.insert(&change.key, change.value.is_some());
     }
     let mut by_folder: BTreeMap<&[u8], i64> = BTreeMap::new();
     for (name, is_there) in names {
-        let was = look.get(View::Latest, Table::Names, name)?.is_some();
+        let was = look.get(ReadLevel::Latest, Table::Names, name)?.is_some();
         let (folder, _) = name.split_at_checked(Loid::KEY_LEN).unwrap_or((name, &[]));
         *by_folder.entry(folder).or_default() += i64::from(is_there) - i64::from(was);
     }
     let mut counts = Vec::new();
     for (folder, more) in by_folder.into_iter().filter(|(_, more)| *more != 0) {
-        let before = look.get(View::Latest, Table::NameCounts, folder)?.map_or(Ok(0), |count| count_of(&count))?;
+        let before = look.get(ReadLevel::Latest, Table::NameCounts, folder)?.map_or(Ok(0), |count| count_of(&count))?;
         let now = before.saturating_add_signed(more);
         let value = (now > 0).then(|| Bytes::copy_from_slice(&now.to_be_bytes()));
-        counts.push(Change { table: Table::NameCounts, key: Bytes::copy_from_slice(folder), value });
+        counts.push(RowChange { table: Table::NameCounts, key: Bytes::copy_from_slice(folder), value });
     }
     Ok(counts)
 }
@@ -79,20 +79,21 @@ mod tests {
     use crate::store::memory::MemoryStore;
     use crate::store::{ChangeSet, Store};
 
-    fn name(folder: u64, name: &str, is_there: bool) -> Change {
+    fn name(folder: u64, name: &str, is_there: bool) -> RowChange {
         let key = name_key(Loid::new(DatabaseId::FIRST, folder), name);
-        Change { table: Table::Names, key, value: is_there.then(|| Bytes::from_static(b"an object")) }
+        RowChange { table: Table::Names, key, value: is_there.then(|| Bytes::from_static(b"an object")) }
     }
 
     #[test]
     fn the_last_change_of_each_name_counts_once() {
         let store = MemoryStore::new();
-        let counts = |changes: Vec<Change>| {
+        let counts = |changes: Vec<RowChange>| {
             let counted = recount(&store, &changes).expect("the store can be read");
             let mut set = ChangeSet::fence(store.epoch(), |_| ());
             set.changes = [changes, counted.clone()].concat();
             store.submit(set).expect("it is taken");
-            let of = |folder| names_in(&store, View::Latest, Loid::new(DatabaseId::FIRST, folder)).expect("a number");
+            let of =
+                |folder| names_in(&store, ReadLevel::Latest, Loid::new(DatabaseId::FIRST, folder)).expect("a number");
             ([1, 2].map(of), counted.len())
         };
         assert_eq!(counts(vec![name(1, "a", true), name(1, "b", true), name(2, "a", true)]), ([2, 1], 2));

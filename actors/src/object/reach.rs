@@ -1,6 +1,6 @@
 //! The reach of a caller's rights over existing objects.
 
-use super::Text;
+use super::SharedText;
 
 /// The existing objects that a caller may change. It is determined where the caller's rights are
 /// known, and passed to a command, since only the command sees which object it would change.
@@ -16,7 +16,7 @@ pub enum Reach {
 
 impl Reach {
     /// Reports whether an object that `creator` made is within reach of `user`.
-    pub fn covers(self, creator: &Text, user: &Text) -> bool {
+    pub fn covers(self, creator: &SharedText, user: &SharedText) -> bool {
         match self {
             Reach::All => true,
             Reach::Own => creator == user,

@@ -10,10 +10,10 @@ use uuid::Uuid;
 use super::copy::ChannelCopy;
 use super::name::name_key;
 use crate::id::{Loid, ObjectUuid};
-use crate::store::{Key, Look, Row, StoreError, Table, View, decode_value, key_of, loid_key};
+use crate::store::{ReadLevel, Row, RowPlace, RowReader, StoreError, Table, decode_value, key_of, loid_key};
 
 /// A text that is shared, not copied, when a record is cloned.
-pub type Text = Arc<str>;
+pub type SharedText = Arc<str>;
 
 /// The family of containers that an object belongs to, which determines what its actor can do. It
 /// is set at creation, from the object type.
@@ -58,9 +58,9 @@ impl FamilyKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lock {
     /// The name of the user who holds the lock.
-    pub user: Text,
+    pub user: SharedText,
     /// The session in which it was taken.
-    pub session: Text,
+    pub session: SharedText,
     /// The time at which it was taken, epoch seconds.
     pub at: u64,
     /// The time at which it expires, epoch seconds.
@@ -69,22 +69,22 @@ pub struct Lock {
 
 /// The note of an object's discarding, which exists while it is in the recycle bin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Bin {
+pub struct DiscardNote {
     /// The time of discarding, epoch seconds.
     pub at: u64,
     /// The name of the user who discarded it.
-    pub by: Text,
+    pub by: SharedText,
     /// The object that was discarded: this one, or a folder above it. Restoring the entry restores
     /// everything discarded along with it.
     #[serde(with = "loid_key")]
     pub entry: Loid,
     /// The path of the object at that time.
-    pub path: Text,
+    pub path: SharedText,
 }
 
 /// The location of the bytes of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stored {
+pub enum ContentLocation {
     /// A row in [`Table::Bodies`], under the version's loid.
     Row,
     /// A file, named by the hash.
@@ -95,13 +95,13 @@ pub enum Stored {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// The media type.
-    pub content_type: Text,
+    pub content_type: SharedText,
     /// The number of bytes.
     pub size: u64,
     /// The SHA-256 of the bytes.
     pub sha256: [u8; 32],
     /// The location of the bytes: a row or a file.
-    pub stored: Stored,
+    pub stored: ContentLocation,
 }
 
 /// The row that describes an object. It is small: attribute texts and parts are rows of their own,
@@ -114,32 +114,32 @@ pub struct Record {
     /// The object's uuid.
     pub uuid: ObjectUuid,
     /// The object's name, unique in its folder.
-    pub name: Text,
+    pub name: SharedText,
     /// The name of the object's type.
     #[serde(rename = "type")]
-    pub type_name: Text,
+    pub type_name: SharedText,
     /// The family, which determines what the object's actor can do.
     pub family: FamilyKind,
     /// The folder of the object; `None` for the root.
     pub folder: Option<FolderKey>,
     /// The path of the work folder.
-    pub work_folder: Option<Text>,
+    pub work_folder: Option<SharedText>,
     /// The issue date, `yyyyMMdd`.
-    pub issue_date: Option<Text>,
+    pub issue_date: Option<SharedText>,
     /// The time of creation, epoch seconds.
     pub created: u64,
     /// The time of the last change of the object or its parts, epoch seconds.
     pub modified: u64,
     /// The name of the user who made the object.
-    pub creator: Text,
+    pub creator: SharedText,
     /// The name of the user who last changed the object.
-    pub last_modifier: Text,
+    pub last_modifier: SharedText,
     /// The number of the latest version; 0 while there is no content.
     pub version: u32,
     /// The id that the objects of one story family share.
-    pub suid: Option<Text>,
+    pub suid: Option<SharedText>,
     /// The name of the workflow status.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
     /// The number of changes of the object and its parts, from which the ETag is made.
     pub revision: u64,
     /// The latest version's bytes.
@@ -147,7 +147,7 @@ pub struct Record {
     /// The lock, which may have expired.
     pub lock: Option<Lock>,
     /// The note of the recycle bin, while the object is discarded.
-    pub bin: Option<Bin>,
+    pub bin: Option<DiscardNote>,
     /// The origin of the copy, if the object is a channel copy.
     #[serde(default)]
     pub copy: Option<ChannelCopy>,
@@ -167,7 +167,7 @@ impl Record {
     ///
     /// # Errors
     /// Errors of the store; a row that can't be decoded.
-    pub fn find(look: &dyn Look, view: View, loid: Loid) -> Result<Option<Record>, StoreError> {
+    pub fn find(look: &dyn RowReader, view: ReadLevel, loid: Loid) -> Result<Option<Record>, StoreError> {
         let key = loid.to_key();
         let value = match look.get(view, Table::Objects, &key)? {
             Some(value) => Some(value),
@@ -177,7 +177,14 @@ impl Record {
     }
 
     /// Creates the record of a new object at revision 1, without a folder or any optional field.
-    pub fn new(loid: Loid, name: &str, type_name: &str, family: FamilyKind, creator: &Text, now_ms: u64) -> Record {
+    pub fn new(
+        loid: Loid,
+        name: &str,
+        type_name: &str,
+        family: FamilyKind,
+        creator: &SharedText,
+        now_ms: u64,
+    ) -> Record {
         Record {
             loid,
             uuid: ObjectUuid::generate(now_ms),
@@ -214,8 +221,8 @@ impl Record {
     }
 
     /// Returns the key of the record of a live object.
-    pub fn live_key(loid: Loid) -> Key {
-        Key { table: Table::Objects, key: Bytes::copy_from_slice(&loid.to_key()) }
+    pub fn live_key(loid: Loid) -> RowPlace {
+        RowPlace { table: Table::Objects, key: Bytes::copy_from_slice(&loid.to_key()) }
     }
 
     /// Returns the number of bytes of all texts.
@@ -241,14 +248,14 @@ impl Record {
 }
 
 impl Row for Record {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         let table = if self.is_discarded() { Table::Recycled } else { Table::Objects };
-        Key { table, key: Bytes::copy_from_slice(&self.loid.to_key()) }
+        RowPlace { table, key: Bytes::copy_from_slice(&self.loid.to_key()) }
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         let loid = self.loid.to_key();
-        let mut add = |table, key, value| entries.push((Key { table, key }, value));
+        let mut add = |table, key, value| entries.push((RowPlace { table, key }, value));
         add(Table::Uuids, Bytes::copy_from_slice(self.uuid.0.as_bytes()), Bytes::copy_from_slice(&loid));
         if let Some(lock) = &self.lock {
             add(Table::Locks, key_of(&[lock.session.as_bytes(), &[0], &loid]), Bytes::new());
@@ -290,11 +297,11 @@ pub struct Attributes {
     #[serde(with = "loid_key")]
     pub loid: Loid,
     /// `attributes`
-    pub attributes: Option<Text>,
+    pub attributes: Option<SharedText>,
     /// `systemAttributes`, with the root `props`.
-    pub system_attributes: Option<Text>,
+    pub system_attributes: Option<SharedText>,
     /// `usageTickets`, with the root `tl`.
-    pub usage_tickets: Option<Text>,
+    pub usage_tickets: Option<SharedText>,
 }
 
 impl Attributes {
@@ -308,14 +315,14 @@ impl Attributes {
     pub(crate) fn texts_in(row: &[u8]) -> [Option<&str>; 3] {
         /// The fields of [`Attributes`], with borrowed texts.
         #[derive(Deserialize)]
-        struct Borrowed<'a>(
+        struct BorrowedAttributes<'a>(
             IgnoredAny,
             #[serde(borrow)] Option<&'a str>,
             #[serde(borrow)] Option<&'a str>,
             #[serde(borrow)] Option<&'a str>,
         );
         match decode_value(Attributes::FORMAT, row) {
-            Ok(Borrowed(_, attributes, system_attributes, usage_tickets)) => {
+            Ok(BorrowedAttributes(_, attributes, system_attributes, usage_tickets)) => {
                 [attributes, system_attributes, usage_tickets]
             }
             Err(_) => [None; 3],
@@ -329,13 +336,13 @@ impl Attributes {
     }
 
     /// Returns the key of an object's attribute texts.
-    pub fn key(loid: Loid) -> Key {
-        Key { table: Table::Attributes, key: Bytes::copy_from_slice(&loid.to_key()) }
+    pub fn key(loid: Loid) -> RowPlace {
+        RowPlace { table: Table::Attributes, key: Bytes::copy_from_slice(&loid.to_key()) }
     }
 }
 
 impl Row for Attributes {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         Attributes::key(self.loid)
     }
 }

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::file::refer;
-use super::record::{Content, Text};
+use super::record::{Content, SharedText};
 use crate::id::Loid;
-use crate::store::{Key, Row, Table, loid_key};
+use crate::store::{Row, RowPlace, Table, loid_key};
 
 /// One version of an object's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Version {
     #[serde(with = "loid_key")]
     pub loid: Loid,
     /// The name of the user who wrote it.
-    pub author: Text,
+    pub author: SharedText,
     /// The time of writing, epoch seconds.
     pub at: u64,
     /// The bytes.
@@ -26,7 +26,7 @@ pub struct Version {
 }
 
 /// A guard that keeps a content file from being collected while a clone of it exists.
-pub type Pin = Arc<dyn Any + Send + Sync>;
+pub type ContentPin = Arc<dyn Any + Send + Sync>;
 
 /// The content of a new version.
 #[derive(Debug, Clone)]
@@ -38,22 +38,22 @@ pub struct NewContent {
     /// The guard of the file, held by the command until its change set is submitted. From then on a
     /// row refers to the file, or none ever will. It is `None` for small contents, and for a file
     /// that a row of the same container refers to.
-    pub pin: Option<Pin>,
+    pub pin: Option<ContentPin>,
 }
 
 impl Version {
     /// Returns the key of the version `loid`.
-    pub fn key(loid: Loid) -> Key {
-        Key { table: Table::Versions, key: Bytes::copy_from_slice(&loid.to_key()) }
+    pub fn key(loid: Loid) -> RowPlace {
+        RowPlace { table: Table::Versions, key: Bytes::copy_from_slice(&loid.to_key()) }
     }
 }
 
 impl Row for Version {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         Version::key(self.loid)
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         refer(&self.content, &self.place(), &[], entries);
     }
 }
@@ -64,7 +64,7 @@ pub struct SmallBody;
 
 impl SmallBody {
     /// Returns the key of the bytes of the version `loid`.
-    pub fn key(loid: Loid) -> Key {
-        Key { table: Table::Bodies, key: Bytes::copy_from_slice(&loid.to_key()) }
+    pub fn key(loid: Loid) -> RowPlace {
+        RowPlace { table: Table::Bodies, key: Bytes::copy_from_slice(&loid.to_key()) }
     }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::id::Loid;
-use crate::store::{DecodeError, Key, Row, Table, decode_value, encode_value, key_of};
+use crate::store::{DecodeError, Row, RowPlace, Table, decode_value, encode_value, key_of};
 
 /// A kind of part in [`Table::Parts`]: its number, and the type of its values. The numbers are part
 /// of the file format. A number that was used once is never given to another kind, in any family.
@@ -16,33 +16,33 @@ pub struct PartKind {
 /// The operations on a row whose type only the kind knows.
 #[derive(Debug, Clone, Copy)]
 struct RowFunctions {
-    derive: fn(&[u8]) -> Result<Derived, DecodeError>,
+    derive: fn(&[u8]) -> Result<RowDerivation, DecodeError>,
     again: fn(&[u8]) -> Result<Bytes, DecodeError>,
 }
 
 /// The key and index entries that follow from a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Derived {
+pub struct RowDerivation {
     /// The key that the row must have.
-    pub place: Key,
+    pub place: RowPlace,
     /// The index entries that must exist, key and value.
-    pub entries: Vec<(Key, Bytes)>,
+    pub entries: Vec<(RowPlace, Bytes)>,
 }
 
-impl Derived {
+impl RowDerivation {
     /// Derives them from a row.
-    pub fn of<R: Row>(row: &R) -> Derived {
+    pub fn of<R: Row>(row: &R) -> RowDerivation {
         let mut entries = Vec::new();
         row.index(&mut entries);
-        Derived { place: row.place(), entries }
+        RowDerivation { place: row.place(), entries }
     }
 
     /// Derives them from a stored value.
     ///
     /// # Errors
     /// An error if the value can't be decoded.
-    pub fn read<R: Row>(value: &[u8]) -> Result<Derived, DecodeError> {
-        Ok(Derived::of(&decode_value::<R>(R::FORMAT, value)?))
+    pub fn read<R: Row>(value: &[u8]) -> Result<RowDerivation, DecodeError> {
+        Ok(RowDerivation::of(&decode_value::<R>(R::FORMAT, value)?))
     }
 }
 
@@ -50,7 +50,7 @@ impl PartKind {
     /// Creates a kind whose values are rows of the type `R`.
     pub const fn of<R: Row>(number: u8) -> PartKind {
         let again = |value: &[u8]| Ok(encode_value(R::FORMAT, &decode_value::<R>(R::FORMAT, value)?));
-        PartKind { number, row: Some(RowFunctions { derive: Derived::read::<R>, again }) }
+        PartKind { number, row: Some(RowFunctions { derive: RowDerivation::read::<R>, again }) }
     }
 
     /// Creates a kind whose values are plain bytes without index entries. Several families may use
@@ -70,15 +70,15 @@ impl PartKind {
     }
 
     /// Returns the key of a container's part that has `key` within the kind.
-    pub fn place(self, container: Loid, key: &[u8]) -> Key {
-        Key { table: Table::Parts, key: key_of(&[&container.to_key(), &[self.number], key]) }
+    pub fn place(self, container: Loid, key: &[u8]) -> RowPlace {
+        RowPlace { table: Table::Parts, key: key_of(&[&container.to_key(), &[self.number], key]) }
     }
 
     /// Derives the key and the index entries from a stored value; `None` for plain bytes.
     ///
     /// # Errors
     /// An error if the value can't be decoded.
-    pub fn derive(self, value: &[u8]) -> Result<Option<Derived>, DecodeError> {
+    pub fn derive(self, value: &[u8]) -> Result<Option<RowDerivation>, DecodeError> {
         self.row.map(|row| (row.derive)(value)).transpose()
     }
 

@@ -4,9 +4,9 @@ mod kind;
 mod own;
 mod read;
 
-pub use self::kind::{Derived, PartKind};
+pub use self::kind::{PartKind, RowDerivation};
 pub use self::own::{
-    ATTACHMENT_BODY, Attachment, MAX_ATTACHMENTS, NewAttachment, Owner, attach, attachment_body, detach, erase,
+    ATTACHMENT_BODY, MAX_ATTACHMENTS, NewAttachment, PartAttachment, PartOwner, attach, attachment_body, detach, erase,
     erase_plain, refer_all, set_attributes, write_content,
 };
-pub use self::read::Parts;
+pub use self::read::PartReader;

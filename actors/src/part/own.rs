@@ -9,11 +9,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::PartKind;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::id::Loid;
-use crate::object::{Attributes, Content, NewContent, Record, Stored, Text, Version, refer};
-use crate::store::{Key, View};
+use crate::object::{Attributes, Content, ContentLocation, NewContent, Record, SharedText, Version, refer};
+use crate::store::{ReadLevel, RowPlace};
 
 /// The maximal number of attachments of a part. They are in its row, which is written again at each
 /// change.
@@ -25,11 +25,11 @@ pub const ATTACHMENT_BODY: PartKind = PartKind::bytes(6);
 
 /// A file attached to a part, beside its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attachment {
+pub struct PartAttachment {
     /// The id, never used twice in the repository.
     pub id: u64,
     /// The name, as the client sent it.
-    pub name: Text,
+    pub name: SharedText,
     /// The content of the file.
     pub content: Content,
 }
@@ -38,14 +38,14 @@ pub struct Attachment {
 #[derive(Debug, Clone)]
 pub struct NewAttachment {
     /// The name.
-    pub name: Text,
+    pub name: SharedText,
     /// The content of the file.
     pub content: NewContent,
 }
 
 /// A part with a loid of its own, as the owner of versions, attributes and attachments.
 #[derive(Debug, Clone, Copy)]
-pub struct Owner {
+pub struct PartOwner {
     /// The container of the part.
     pub container: Loid,
     /// The loid of the part.
@@ -55,12 +55,12 @@ pub struct Owner {
 }
 
 /// Returns the key of the bytes of a small attachment.
-pub fn attachment_body(container: Loid, attachment: u64) -> Key {
+pub fn attachment_body(container: Loid, attachment: u64) -> RowPlace {
     ATTACHMENT_BODY.place(container, &attachment.to_be_bytes())
 }
 
 /// Notes the content files that the attachments in the row at `row` refer to; for `Row::index`.
-pub fn refer_all(attachments: &[Attachment], row: &Key, entries: &mut Vec<(Key, Bytes)>) {
+pub fn refer_all(attachments: &[PartAttachment], row: &RowPlace, entries: &mut Vec<(RowPlace, Bytes)>) {
     for attachment in attachments {
         refer(&attachment.content, row, &attachment.id.to_be_bytes(), entries);
     }
@@ -76,7 +76,7 @@ pub fn write_content(
     content: &NewContent,
     replaced: u32,
     context: &mut Context<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let old = match replaced {
         0 => {
             record.version += 1;
@@ -96,10 +96,10 @@ pub fn write_content(
 /// `InvalidAttributes`; errors of the store.
 pub fn set_attributes(
     record: &Record,
-    attributes: Option<&Text>,
-    system_attributes: Option<&Text>,
+    attributes: Option<&SharedText>,
+    system_attributes: Option<&SharedText>,
     context: &mut Context<'_>,
-) -> Result<bool, Fault> {
+) -> Result<bool, CommandFault> {
     if attributes.is_none() && system_attributes.is_none() {
         return Ok(false);
     }
@@ -126,11 +126,11 @@ pub fn set_attributes(
 /// # Errors
 /// `TooLarge` if there would be too many; `Overloaded`.
 pub fn attach(
-    owner: Owner,
-    attachments: &mut Vec<Attachment>,
+    owner: PartOwner,
+    attachments: &mut Vec<PartAttachment>,
     new: &[NewAttachment],
     context: &mut Context<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let all = attachments.len() + new.len();
     if all > MAX_ATTACHMENTS && !new.is_empty() {
         let message =
@@ -142,7 +142,7 @@ pub fn attach(
         if let Some(small) = &new.content.small {
             context.set(attachment_body(owner.container, id), Some(small.clone()));
         }
-        attachments.push(Attachment { id, name: new.name.clone(), content: new.content.content.clone() });
+        attachments.push(PartAttachment { id, name: new.name.clone(), content: new.content.content.clone() });
     }
     Ok(())
 }
@@ -152,11 +152,11 @@ pub fn attach(
 /// # Errors
 /// `ObjectNotFound` if the part has no such attachment.
 pub fn detach(
-    owner: Owner,
-    attachments: &mut Vec<Attachment>,
+    owner: PartOwner,
+    attachments: &mut Vec<PartAttachment>,
     id: u64,
     context: &mut Context<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let Some(at) = attachments.iter().position(|attachment| attachment.id == id) else {
         let message = format!("The {} `{}` has no attachment `{id}`.", owner.name, owner.part);
         return Err(Error::new(Code::ObjectNotFound, message).with_source(id).into());
@@ -171,10 +171,10 @@ pub fn detach(
 ///
 /// # Errors
 /// Errors of the store.
-pub fn erase_plain(parts: &[Loid], context: &mut Context<'_>) -> Result<(), Fault> {
+pub fn erase_plain(parts: &[Loid], context: &mut Context<'_>) -> Result<(), CommandFault> {
     for part in parts {
         let attributes = Attributes::key(*part);
-        if context.look().get(View::Latest, attributes.table, &attributes.key)?.is_some() {
+        if context.look().get(ReadLevel::Latest, attributes.table, &attributes.key)?.is_some() {
             context.set(attributes, None);
         }
     }
@@ -187,10 +187,10 @@ pub fn erase_plain(parts: &[Loid], context: &mut Context<'_>) -> Result<(), Faul
 ///
 /// # Errors
 /// Errors of the store.
-pub fn erase(owner: Owner, attachments: &[Attachment], context: &mut Context<'_>) -> Result<(), Fault> {
+pub fn erase(owner: PartOwner, attachments: &[PartAttachment], context: &mut Context<'_>) -> Result<(), CommandFault> {
     erase_plain(&[owner.part], context)?;
     context.remove_versions(owner.part)?;
-    for attachment in attachments.iter().filter(|attachment| attachment.content.stored == Stored::Row) {
+    for attachment in attachments.iter().filter(|attachment| attachment.content.stored == ContentLocation::Row) {
         context.set(attachment_body(owner.container, attachment.id), None);
     }
     Ok(())

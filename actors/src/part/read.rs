@@ -4,18 +4,18 @@ use bytes::Bytes;
 
 use super::PartKind;
 use crate::id::Loid;
-use crate::store::{Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 /// A reader of the parts of one container, as they are on disk.
-pub struct Parts<'a> {
-    look: &'a dyn Look,
+pub struct PartReader<'a> {
+    look: &'a dyn RowReader,
     container: Loid,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> PartReader<'a> {
     /// Creates a reader of the parts of `container`.
-    pub fn new(look: &'a dyn Look, container: Loid) -> Parts<'a> {
-        Parts { look, container }
+    pub fn new(look: &'a dyn RowReader, container: Loid) -> PartReader<'a> {
+        PartReader { look, container }
     }
 
     /// Returns all parts of a kind, in key order.
@@ -37,7 +37,7 @@ impl<'a> Parts<'a> {
     /// Errors of the store; a row that is missing or can't be decoded.
     pub fn head<R: Row>(&self, kind: PartKind) -> Result<R, StoreError> {
         let place = kind.place(self.container, &[]);
-        let value = self.look.get(View::Committed, place.table, &place.key)?;
+        let value = self.look.get(ReadLevel::Committed, place.table, &place.key)?;
         let value =
             value.ok_or_else(|| StoreError::Corrupt(format!("the container {} has no head row", self.container)))?;
         Ok(decode_value(R::FORMAT, &value)?)
@@ -54,9 +54,9 @@ impl<'a> Parts<'a> {
     ) -> Result<(), StoreError> {
         // With rows of 50 KB that is 13 MB.
         const PAGE: usize = 256;
-        let mut range = Range::prefix(&kind.place(self.container, &[]).key);
+        let mut range = KeyRange::prefix(&kind.place(self.container, &[]).key);
         loop {
-            let page = self.look.scan(View::Committed, Table::Parts, &range, PAGE, false)?;
+            let page = self.look.scan(ReadLevel::Committed, Table::Parts, &range, PAGE, false)?;
             let Some((last, _)) = page.last() else { return Ok(()) };
             range = range.after(last);
             let full = page.len() == PAGE;

@@ -14,26 +14,27 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, oneshot};
 
 pub use self::reader::Reader;
-use crate::cache::Origin;
+use crate::cache::CacheOrigin;
 use crate::clock::Clock;
-use crate::command::{Command, Numbers, Who};
-use crate::ends::Ends;
+use crate::command::{CallerIdentity, Command, NumberSource};
+use crate::ends::ExpiryClock;
 use crate::error::Result;
-use crate::expect::Expect;
+use crate::expect::Precondition;
 use crate::families::Families;
 use crate::family::Family;
 use crate::folder;
 use crate::id::{DatabaseId, Loid};
-use crate::joint::Joint;
+use crate::joint::JointCommand;
 use crate::object::{Attributes, FamilyKind, Object, Record, Remainder};
-use crate::receipt::{Outcome, Step};
-use crate::remains::Carrier;
+use crate::receipt::{ReceiptStep, StepOutcome};
+use crate::remains::RemainderWorker;
 use crate::runtime::registry::admit;
 use crate::runtime::{
-    Answer, AnyJoint, AnyReply, Cache, ContainerMemory, Done, Jointly, MOST_STALE, NumberMill, Registry, Remains,
-    Request, RuntimeOptions, Shared, commits_keep_failing, overloaded, refusal, run_joint, store_failure, unknown,
+    AnyJoint, AnyReply, Cache, ChangeRequest, CommandResult, ContainerMemory, JointAnswerSender, JointResult,
+    MOST_STALE, NumberMill, Registry, RemainderTracker, RuntimeOptions, RuntimeServices, commits_keep_failing,
+    error_of_fault, overloaded_error, run_joint, store_failure, unknown_outcome_error,
 };
-use crate::store::{Change, ChangeSet, Store, StoreError, View};
+use crate::store::{ChangeSet, ReadLevel, RowChange, Store, StoreError};
 use crate::thread;
 use crate::trace::Trace;
 use crate::workflow::Workflows;
@@ -47,11 +48,11 @@ pub struct Repository {
 }
 
 /// A change that concerns no container, ready to commit.
-pub struct Note<R> {
+pub struct StandaloneChange<R> {
     /// The reply to the caller.
     pub reply: R,
     /// The rows to change.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RowChange>,
     /// The entries for the audit trail: actions, each with the names of what it concerns.
     pub deeds: Vec<(&'static str, Vec<String>)>,
     /// A function that is called on the writer's thread when the change is on disk, before the
@@ -99,13 +100,13 @@ impl Repository {
             arbiter.spawn_fn(|| thread::name_this(c"stet-arbiter"));
         }
         let admission = Arc::new(Semaphore::new(options.permits));
-        let interrupted = Remainder::next_entry(&*store, View::Latest, None)?.is_some();
-        let remains = Arc::new(Remains::new(interrupted));
+        let interrupted = Remainder::next_entry(&*store, ReadLevel::Latest, None)?.is_some();
+        let remains = Arc::new(RemainderTracker::new(interrupted));
         let steps = RwLock::default();
         let going_on = remains.clone();
         let memory = ContainerMemory::new(options.container_bytes);
-        let ends = store.ends().unwrap_or_else(|| Arc::new(Ends::by(clock.clone())));
-        let shared = Shared {
+        let ends = store.ends().unwrap_or_else(|| Arc::new(ExpiryClock::by(clock.clone())));
+        let shared = RuntimeServices {
             store,
             clock,
             ends,
@@ -127,7 +128,7 @@ impl Repository {
         });
         // // There is at least one arbiter, and none has ended.
         if let Some(arbiter) = arbiters.first() {
-            arbiter.spawn(Carrier::new(&registry).run(remains));
+            arbiter.spawn(RemainderWorker::new(&registry).run(remains));
         }
         Ok(Repository { reader: Reader { registry }, arbiters: Arc::new(arbiters) })
     }
@@ -144,7 +145,7 @@ impl Repository {
     /// Errors of the store.
     pub async fn make_roots(&self, databases: &[DatabaseId]) -> Result<()> {
         let now_ms = self.clock().now_ms();
-        let who = Who::system();
+        let who = CallerIdentity::system();
         let shared = self.registry.shared().clone();
         let mut context = crate::command::Context::new(now_ms, &who, &*shared.store, &*shared.numbers);
         for database in databases {
@@ -154,9 +155,9 @@ impl Repository {
             }
             let record = Record::new(loid, "", folder::TYPE_NAME, FamilyKind::Folder, &who.user, now_ms);
             let attributes = Arc::new(Attributes::none(loid));
-            context.create(&Object { record: Arc::new(record), attributes }).map_err(refusal)?;
+            context.create(&Object { record: Arc::new(record), attributes }).map_err(error_of_fault)?;
         }
-        let changes = context.into_noted().map_err(refusal)?.changes;
+        let changes = context.into_noted().map_err(error_of_fault)?.changes;
         if changes.is_empty() {
             return Ok(());
         }
@@ -230,25 +231,25 @@ impl Repository {
     pub async fn note<R: Serialize + DeserializeOwned>(
         &self,
         name: &str,
-        request: &Request,
-        make: impl AsyncFnOnce() -> Result<Note<R>>,
+        request: &ChangeRequest,
+        make: impl AsyncFnOnce() -> Result<StandaloneChange<R>>,
     ) -> Result<R> {
         let step = request.step.as_ref();
         if let Some(reply) = kept_outcome(step, name)? {
             return Ok(reply);
         }
         if request.expect.is_some() {
-            return Err(Expect::met_nothing());
+            return Err(Precondition::met_nothing());
         }
-        let Note { reply, mut changes, deeds, on_commit, held } = make().await?;
+        let StandaloneChange { reply, mut changes, deeds, on_commit, held } = make().await?;
         if changes.is_empty() {
             return Ok(reply);
         }
         let now_ms = self.clock().now_ms();
         let outcome = step.map(|step| step.outcome(name, &reply, now_ms));
-        changes.extend(outcome.into_iter().flat_map(Outcome::put));
+        changes.extend(outcome.into_iter().flat_map(StepOutcome::put));
         let events = deeds.into_iter().map(|(kind, ids)| request.who.deed(kind, ids, now_ms)).collect();
-        let under_way = step.and_then(Step::under_way);
+        let under_way = step.and_then(ReceiptStep::under_way);
         // The idempotency key stays claimed until then, too.
         self.commit_holding((held, under_way), |set| {
             set.changes = changes;
@@ -267,10 +268,10 @@ impl Repository {
         &self,
         container: Loid,
         command: C,
-        request: Request,
-    ) -> Result<Done<C::Reply, <C::Family as Family>::State>> {
+        request: ChangeRequest,
+    ) -> Result<CommandResult<C::Reply, <C::Family as Family>::State>> {
         if let Some(reply) = kept_outcome(request.step.as_ref(), C::NAME)? {
-            return Ok(Done { reply, view: self.view::<C::Family>(container).await? });
+            return Ok(CommandResult { reply, view: self.view::<C::Family>(container).await? });
         }
         let (command, mut turn) = (Arc::new(command), None);
         loop {
@@ -278,7 +279,7 @@ impl Repository {
             let answer = handle.execute(self.registry.shared(), command.clone(), request.clone(), turn)?;
             drop(handle);
             // The store drops the sender if it breaks down.
-            match answer.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
+            match answer.await.unwrap_or_else(|_| Ok(Err(unknown_outcome_error()))) {
                 Ok(answer) => return answer,
                 Err(why) => turn = request.prepare(why, false).await?,
             }
@@ -289,7 +290,7 @@ impl Repository {
     ///
     /// # Errors
     /// Those of [`Repository::execute`].
-    pub async fn joint<J: Joint>(&self, joint: J, request: Request) -> Result<J::Reply> {
+    pub async fn joint<J: JointCommand>(&self, joint: J, request: ChangeRequest) -> Result<J::Reply> {
         self.jointly(joint, request).await.map(|done| done.reply)
     }
 
@@ -297,23 +298,23 @@ impl Repository {
     ///
     /// # Errors
     /// Those of [`Repository::joint`].
-    pub async fn jointly<J: Joint>(&self, joint: J, request: Request) -> Result<Jointly<J::Reply>> {
+    pub async fn jointly<J: JointCommand>(&self, joint: J, request: ChangeRequest) -> Result<JointResult<J::Reply>> {
         if let Some(reply) = kept_outcome(request.step.as_ref(), J::NAME)? {
-            return Ok(Jointly { reply, left: None });
+            return Ok(JointResult { reply, left: None });
         }
         let (first, top) = (joint.wants().first().copied(), joint.top());
         self.untyped(Arc::new(joint), request, first, top).await?.typed()
     }
 
     /// Does what [`Repository::jointly`] does, for a command of any type. `first` is one of the
-    /// containers that it wants; for `top` see [`Joint::top`].
+    /// containers that it wants; for `top` see [`JointCommand::top`].
     async fn untyped(
         &self,
         joint: Arc<dyn AnyJoint>,
-        request: Request,
+        request: ChangeRequest,
         first: Option<Loid>,
         top: Option<Loid>,
-    ) -> Result<Jointly<AnyReply>> {
+    ) -> Result<JointResult<AnyReply>> {
         let shared = self.registry.shared().clone();
         let mut turn = None;
         let done = loop {
@@ -321,15 +322,15 @@ impl Repository {
             let (sender, receiver) = oneshot::channel();
             // It runs in a task of its own on an arbiter, and so to its end even if the caller
             // disconnects.
-            let under_way = request.step.as_ref().and_then(Step::under_way);
+            let under_way = request.step.as_ref().and_then(ReceiptStep::under_way);
             let admits_large = request.admits_large(turn.as_ref());
-            let answer = Answer::new(sender, permit, under_way, turn);
+            let answer = JointAnswerSender::new(sender, permit, under_way, turn);
             let run = run_joint(self.registry.clone(), joint.clone(), request.clone(), answer, admits_large);
             if !self.registry.arbiter(first.unwrap_or(folder::root(DatabaseId::main()))).spawn(run) {
-                return Err(overloaded("The repository is shutting down"));
+                return Err(overloaded_error("The repository is shutting down"));
             }
             // The store drops the sender if it breaks down.
-            match receiver.await.unwrap_or_else(|_| Ok(Err(unknown()))) {
+            match receiver.await.unwrap_or_else(|_| Ok(Err(unknown_outcome_error()))) {
                 Ok(answer) => break answer?,
                 Err(why) => turn = request.prepare(why, joint.nature().alone).await?,
             }
@@ -345,7 +346,7 @@ impl Repository {
 
     /// Starts the actor of a cache. The value `first` is in force until its first refresh. Must be
     /// called within an actix system.
-    pub fn start_cache<O: Origin>(&self, origin: O, first: O::Value) -> Cache<O> {
+    pub fn start_cache<O: CacheOrigin>(&self, origin: O, first: O::Value) -> Cache<O> {
         // There is at least one arbiter.
         let arbiter = &self.arbiters[usize::from(origin.database()) % self.arbiters.len()];
         Cache::start(&arbiter.handle(), origin, first, self.clock().clone())
@@ -425,6 +426,6 @@ fn runtime_of_arbiter() -> tokio::runtime::Runtime {
 }
 
 /// Returns the outcome that an earlier try of the call has left for this step.
-fn kept_outcome<R: DeserializeOwned>(step: Option<&Step>, command: &str) -> Result<Option<R>> {
+fn kept_outcome<R: DeserializeOwned>(step: Option<&ReceiptStep>, command: &str) -> Result<Option<R>> {
     step.map_or(Ok(None), |step| step.kept(command))
 }

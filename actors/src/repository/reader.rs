@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::ends::Ends;
+use crate::ends::ExpiryClock;
 use crate::error::{Error, Result};
 use crate::family::Family;
 use crate::folder::{self, walk};
-use crate::id::{DatabaseId, Loid, Source};
+use crate::id::{DatabaseId, Loid, ObjectSource};
 use crate::object::{
-    Attributes, Correlate, Link, PathLimits, Record, Remainder, Standing, Task, Version, check_path, correlates_of,
-    links_from, standing,
+    Attributes, Correlate, Link, ObjectStanding, PathLimits, Record, Remainder, RemainderTask, Version, check_path,
+    correlates_of, find_standing, links_from,
 };
-use crate::runtime::{Published, Registry, store_failure};
-use crate::store::{Backlog, EventLog, Health, Look, Range, Row, StoreError, Table, View, decode_value};
+use crate::runtime::{ContainerView, Registry, store_failure};
+use crate::store::{Backlog, EventLog, Health, KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 /// The read-only handle of the repository. Clones are handles to the same repository.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ impl Reader {
     /// # Errors
     /// `ObjectNotFound`, also for a container in the recycle bin; `InvalidType`; a failure to load
     /// it.
-    pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
+    pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<ContainerView<F::State>>> {
         let view = self.any_view::<F>(container).await?;
         let record = &crate::family::State::object(&view.state).record;
         if record.is_discarded() || self.is_leaving(record)? {
@@ -41,13 +41,13 @@ impl Reader {
     ///
     /// # Errors
     /// `ObjectNotFound`; `InvalidType`; a failure to load it.
-    pub async fn any_view<F: Family>(&self, container: Loid) -> Result<Arc<Published<F::State>>> {
+    pub async fn any_view<F: Family>(&self, container: Loid) -> Result<Arc<ContainerView<F::State>>> {
         let now_ms = self.clock().steady_ms();
         self.registry.get::<F>(container)?.view(container, now_ms).await
     }
 
     /// Returns the view of a live container, if it is in memory; see [`Reader::view`].
-    pub fn loaded<F: Family>(&self, container: Loid) -> Option<Arc<Published<F::State>>> {
+    pub fn loaded<F: Family>(&self, container: Loid) -> Option<Arc<ContainerView<F::State>>> {
         let view = self.registry.loaded::<F>(container)?;
         let record = &crate::family::State::object(&view.state).record;
         // Errors are reported by `view`.
@@ -66,21 +66,22 @@ impl Reader {
     /// Errors of the store.
     pub fn record(&self, loid: Loid) -> Result<Option<Record>> {
         let found = self.steady(|| self.row(Table::Objects, &loid.to_key()))?;
-        Ok(found.and_then(|(record, standing)| (!matches!(standing, Standing::Leaving(_))).then_some(record)))
+        Ok(found.and_then(|(record, standing)| (!matches!(standing, ObjectStanding::Leaving(_))).then_some(record)))
     }
 
     /// Returns a record with its standing at the same moment. If the record changes between the two
     /// reads, both are read again.
-    fn steady(&self, read: impl Fn() -> Result<Option<Record>>) -> Result<Option<(Record, Standing)>> {
+    fn steady(&self, read: impl Fn() -> Result<Option<Record>>) -> Result<Option<(Record, ObjectStanding)>> {
         loop {
             // Asked before the record is read: a change that is under way may be done by the time
             // the standing is read.
             let under_way = self.registry.shared().remains.are_under_way();
             let Some(record) = read()? else { return Ok(None) };
             if !under_way {
-                return Ok(Some((record, Standing::Settled)));
+                return Ok(Some((record, ObjectStanding::Settled)));
             }
-            let stands = standing(self.look(), View::Committed, &record).map_err(|error| store_failure(&error))?;
+            let stands =
+                find_standing(self.look(), ReadLevel::Committed, &record).map_err(|error| store_failure(&error))?;
             if read()?.as_ref() == Some(&record) {
                 return Ok(Some((record, stands)));
             }
@@ -93,14 +94,14 @@ impl Reader {
     /// # Errors
     /// Errors of the store.
     pub fn is_leaving(&self, record: &Record) -> Result<bool> {
-        Ok(matches!(self.standing(record)?, Standing::Leaving(_)))
+        Ok(matches!(self.standing(record)?, ObjectStanding::Leaving(_)))
     }
 
-    fn standing(&self, record: &Record) -> Result<Standing> {
+    fn standing(&self, record: &Record) -> Result<ObjectStanding> {
         if !self.registry.shared().remains.are_under_way() {
-            return Ok(Standing::Settled);
+            return Ok(ObjectStanding::Settled);
         }
-        standing(self.look(), View::Committed, record).map_err(|error| store_failure(&error))
+        find_standing(self.look(), ReadLevel::Committed, record).map_err(|error| store_failure(&error))
     }
 
     /// Returns the record of an object, live or discarded.
@@ -108,7 +109,7 @@ impl Reader {
     /// # Errors
     /// Errors of the store.
     pub fn any_record(&self, loid: Loid) -> Result<Option<Record>> {
-        Record::find(self.look(), View::Committed, loid).map_err(|error| store_failure(&error))
+        Record::find(self.look(), ReadLevel::Committed, loid).map_err(|error| store_failure(&error))
     }
 
     /// Returns the attribute texts of an object.
@@ -124,7 +125,7 @@ impl Reader {
     /// # Errors
     /// Errors of the store; a row that can't be decoded.
     pub fn row<R: Row>(&self, table: Table, key: &[u8]) -> Result<Option<R>> {
-        let read = || match self.look().get(View::Committed, table, key)? {
+        let read = || match self.look().get(ReadLevel::Committed, table, key)? {
             Some(value) => Ok(Some(decode_value(R::FORMAT, &value)?)),
             None => Ok(None),
         };
@@ -136,7 +137,7 @@ impl Reader {
     /// # Errors
     /// Errors of the store; a row that can't be decoded.
     pub fn rows<R: Row>(&self, table: Table) -> Result<Vec<R>> {
-        self.rows_within(table, &Range::prefix(&[]), usize::MAX, false)
+        self.rows_within(table, &KeyRange::prefix(&[]), usize::MAX, false)
     }
 
     /// Returns at most `limit` rows of a range, by key: the first ones, or the last ones if
@@ -144,9 +145,9 @@ impl Reader {
     ///
     /// # Errors
     /// Errors of the store; a row that can't be decoded.
-    pub fn rows_within<R: Row>(&self, table: Table, range: &Range, limit: usize, backwards: bool) -> Result<Vec<R>> {
+    pub fn rows_within<R: Row>(&self, table: Table, range: &KeyRange, limit: usize, backwards: bool) -> Result<Vec<R>> {
         let read = || {
-            let rows = self.look().scan(View::Committed, table, range, limit, backwards)?;
+            let rows = self.look().scan(ReadLevel::Committed, table, range, limit, backwards)?;
             rows.iter().map(|(_, value)| Ok(decode_value(R::FORMAT, value)?)).collect::<Result<Vec<R>, StoreError>>()
         };
         read().map_err(|error: StoreError| store_failure(&error))
@@ -157,7 +158,7 @@ impl Reader {
     ///
     /// # Errors
     /// `ObjectNotFound`, `InvalidPath`, errors of the store.
-    pub fn resolve(&self, source: &Source, database: DatabaseId) -> Result<Record> {
+    pub fn resolve(&self, source: &ObjectSource, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.check_version(loid, source)?;
         self.record(loid.object())?.ok_or_else(|| Error::not_found(source))
@@ -167,14 +168,14 @@ impl Reader {
     ///
     /// # Errors
     /// Those of [`Reader::resolve`].
-    pub fn resolve_any(&self, source: &Source, database: DatabaseId) -> Result<Record> {
+    pub fn resolve_any(&self, source: &ObjectSource, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.check_version(loid, source)?;
         let found = self.steady(|| self.any_record(loid.object()))?;
         let (record, standing) = found.ok_or_else(|| Error::not_found(source))?;
-        let Standing::Leaving(entry) = standing else { return Ok(record) };
+        let ObjectStanding::Leaving(entry) = standing else { return Ok(record) };
         // A destroyed object is no longer in the bin either. When that is done, the record is gone.
-        let is_destroyed = Remainder::is_left(self.look(), View::Committed, entry, Task::Destroy);
+        let is_destroyed = Remainder::is_left(self.look(), ReadLevel::Committed, entry, RemainderTask::Destroy);
         let is_there =
             !is_destroyed.map_err(|error| store_failure(&error))? && self.any_record(loid.object())?.is_some();
         if is_there { Ok(record) } else { Err(Error::not_found(source)) }
@@ -184,7 +185,7 @@ impl Reader {
     ///
     /// # Errors
     /// `ObjectNotFound`, errors of the store.
-    pub fn check_version(&self, loid: Loid, source: &Source) -> Result<()> {
+    pub fn check_version(&self, loid: Loid, source: &ObjectSource) -> Result<()> {
         if loid.version == 0 || self.row::<Version>(Table::Versions, &loid.to_key())?.is_some() {
             return Ok(());
         }
@@ -195,15 +196,15 @@ impl Reader {
     ///
     /// # Errors
     /// `InvalidPath`, errors of the store.
-    pub fn loid_of(&self, source: &Source, database: DatabaseId) -> Result<Option<Loid>> {
+    pub fn loid_of(&self, source: &ObjectSource, database: DatabaseId) -> Result<Option<Loid>> {
         let found = match source {
-            Source::Loid(loid) => Ok(Some(*loid)),
-            Source::Uuid(uuid) => self
+            ObjectSource::Loid(loid) => Ok(Some(*loid)),
+            ObjectSource::Uuid(uuid) => self
                 .look()
-                .get(View::Committed, Table::Uuids, uuid.0.as_bytes())
+                .get(ReadLevel::Committed, Table::Uuids, uuid.0.as_bytes())
                 .map(|value| value.and_then(|value| Loid::from_key(&value))),
-            Source::Path(path) => {
-                walk(self.look(), View::Committed, folder::root(database), check_path(path, self.path_limits())?)
+            ObjectSource::Path(path) => {
+                walk(self.look(), ReadLevel::Committed, folder::root(database), check_path(path, self.path_limits())?)
             }
         };
         found.map_err(|error| store_failure(&error))
@@ -215,7 +216,7 @@ impl Reader {
     /// # Errors
     /// Errors of the store.
     pub fn container_of(&self, part: Loid) -> Result<Option<Loid>> {
-        let entry = self.look().get(View::Committed, Table::PartOf, &part.object().to_key());
+        let entry = self.look().get(ReadLevel::Committed, Table::PartOf, &part.object().to_key());
         Ok(entry.map_err(|error| store_failure(&error))?.and_then(|entry| Loid::from_key(&entry)))
     }
 
@@ -224,7 +225,7 @@ impl Reader {
     /// # Errors
     /// Errors of the store.
     pub fn correlates(&self, of: Loid) -> Result<Vec<Correlate>> {
-        correlates_of(self.look(), View::Committed, of).map_err(|error| store_failure(&error))
+        correlates_of(self.look(), ReadLevel::Committed, of).map_err(|error| store_failure(&error))
     }
 
     /// Returns the links of an object or item, with the names on both sides, in no particular
@@ -233,7 +234,7 @@ impl Reader {
     /// # Errors
     /// Errors of the store.
     pub fn links(&self, of: Loid) -> Result<Vec<Link>> {
-        links_from(self.look(), View::Committed, of).map_err(|error| store_failure(&error))
+        links_from(self.look(), ReadLevel::Committed, of).map_err(|error| store_failure(&error))
     }
 
     /// Returns the limits of the length and depth of paths.
@@ -247,12 +248,12 @@ impl Reader {
     /// # Errors
     /// Errors of the store.
     pub fn path_of(&self, record: &Record) -> Result<Option<String>> {
-        folder::path_of(self.look(), View::Committed, record).map_err(|error| store_failure(&error))
+        folder::path_of(self.look(), ReadLevel::Committed, record).map_err(|error| store_failure(&error))
     }
 
-    /// Returns the rows of the store, for listings. Use [`View::Committed`].
-    pub fn look(&self) -> &dyn Look {
-        // Every `Store` is a `Look`.
+    /// Returns the rows of the store, for listings. Use [`ReadLevel::Committed`].
+    pub fn look(&self) -> &dyn RowReader {
+        // Every `Store` is a `RowReader`.
         &*self.registry.shared().store
     }
 
@@ -300,7 +301,7 @@ impl Reader {
     }
 
     /// Returns the clock for expiry.
-    pub fn ends(&self) -> &Arc<Ends> {
+    pub fn ends(&self) -> &Arc<ExpiryClock> {
         &self.registry.shared().ends
     }
 }

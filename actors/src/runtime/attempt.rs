@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use actix::{Actor, ActorContext};
 
-use super::cell::Published;
-use super::container::{Container, Work};
-use super::job::{Job, Request};
-use super::{GivenBack, store_failure};
-use crate::command::{Context, Fault};
+use super::cell::ContainerView;
+use super::container::{Container, WaitingWork};
+use super::job::{ChangeRequest, Job};
+use super::{ReturnReason, store_failure};
+use crate::command::{CommandFault, Context};
 use crate::error::Error;
 use crate::family::{Family, State};
-use crate::object::{Standing, standing};
-use crate::store::{ChangeSet, StoreError, View};
+use crate::object::{ObjectStanding, find_standing};
+use crate::store::{ChangeSet, ReadLevel, StoreError};
 use crate::trace::Trace;
 
 impl<F: Family> Container<F> {
@@ -22,7 +22,7 @@ impl<F: Family> Container<F> {
     pub(super) fn execute(&mut self, job: Box<dyn Job<F>>, ctx: &mut <Self as Actor>::Context) {
         if !self.is_fresh() {
             // The container is loaded again, and begins with this command.
-            self.stash.push_front(Work::Execute(job));
+            self.stash.push_front(WaitingWork::Execute(job));
             self.live = None;
             ctx.stop();
             return;
@@ -30,10 +30,10 @@ impl<F: Family> Container<F> {
         let trace = job.request().trace.clone();
         let _within = trace.enter();
         match self.attempt(job) {
-            Attempt::Finished => {}
-            Attempt::Panicked => self.failed(ctx),
-            Attempt::Stale(back) => {
-                self.stash.push_front(Work::Execute(back));
+            AttemptOutcome::Finished => {}
+            AttemptOutcome::Panicked => self.failed(ctx),
+            AttemptOutcome::Stale(back) => {
+                self.stash.push_front(WaitingWork::Execute(back));
                 self.live = None;
                 ctx.stop();
             }
@@ -41,9 +41,9 @@ impl<F: Family> Container<F> {
     }
 
     /// Applies the command once to a copy of the state, and submits its changes.
-    fn attempt(&mut self, mut job: Box<dyn Job<F>>) -> Attempt<F> {
+    fn attempt(&mut self, mut job: Box<dyn Job<F>>) -> AttemptOutcome<F> {
         // `is_fresh` has just checked it; without a state there is nothing to apply to.
-        let Some(live) = &mut self.live else { return Attempt::Stale(job) };
+        let Some(live) = &mut self.live else { return AttemptOutcome::Stale(job) };
         let Some(before) = live.state.clone().filter(|state| !state.object().record.is_discarded()) else {
             let error = Error::not_found(self.loid);
             return self.answer(job, Err(error));
@@ -52,7 +52,7 @@ impl<F: Family> Container<F> {
         let _step = shared.steps.read();
         let mut after = before.clone();
         let loid = self.loid;
-        let Request { who, readable, rules, statuses, expect, .. } = job.request();
+        let ChangeRequest { who, readable, rules, statuses, expect, .. } = job.request();
         let (who, readable, expect) = (who.clone(), readable.clone(), expect.clone());
         let (rules, statuses) = (rules.clone(), statuses.clone());
         let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
@@ -65,7 +65,8 @@ impl<F: Family> Container<F> {
         context.subtrees = shared.subtrees();
         let applied = catch_unwind(AssertUnwindSafe(|| {
             if context.subtrees.under_way
-                && let Standing::Leaving(_) = standing(context.look(), View::Latest, &before.object().record)?
+                && let ObjectStanding::Leaving(_) =
+                    find_standing(context.look(), ReadLevel::Latest, &before.object().record)?
             {
                 return Err(Error::not_found(loid).into());
             }
@@ -81,20 +82,20 @@ impl<F: Family> Container<F> {
             Err(_) => {
                 tracing::error!(container = %self.loid, command = job.name(), "a command panicked; the container restarts");
                 job.finish(Err(Error::internal()));
-                return Attempt::Panicked;
+                return AttemptOutcome::Panicked;
             }
         }
         let touched = !context.changes().is_empty();
         let known = before.object().record.revision;
         match context.settle(&before, &mut after, touched) {
             Ok(true) => {}
-            Ok(false) => return self.answer(job, Ok(Arc::new(Published { state: before }))),
+            Ok(false) => return self.answer(job, Ok(Arc::new(ContainerView { state: before }))),
             Err(fault) => return self.refuse(job, fault),
         }
         if let Some(outcome) = job.outcome(context.now_ms) {
             outcome.put_into(&mut context);
         }
-        let view = Arc::new(Published { state: after });
+        let view = Arc::new(ContainerView { state: after });
         let mut noted = match context.into_noted() {
             Ok(noted) => noted,
             Err(fault) => return self.refuse(job, fault),
@@ -123,14 +124,14 @@ impl<F: Family> Container<F> {
             }),
         };
         #[cfg(feature = "planted-bugs")]
-        let set = crate::planted::torn(crate::planted::early_reply(set));
+        let set = crate::planted::tear_change_set(crate::planted::early_reply(set));
         match shared.store.submit(set) {
             #[cfg(feature = "planted-bugs")]
-            Ok(_) if crate::planted::forgets_update() => Attempt::Finished,
+            Ok(_) if crate::planted::forgets_update() => AttemptOutcome::Finished,
             Ok(seq) => {
                 live.submitted = seq;
                 live.state = Some(view.state.clone());
-                Attempt::Finished
+                AttemptOutcome::Finished
             }
             Err(refused) => {
                 let why = refused.why.clone();
@@ -141,25 +142,25 @@ impl<F: Family> Container<F> {
     }
 
     /// Replies with the fault of a command, or gives the command back.
-    fn refuse(&self, job: Box<dyn Job<F>>, fault: Fault) -> Attempt<F> {
+    fn refuse(&self, job: Box<dyn Job<F>>, fault: CommandFault) -> AttemptOutcome<F> {
         let why = match fault {
-            Fault::IsLarge => GivenBack::Large,
-            Fault::Unchecked => GivenBack::Unchecked,
-            fault => return self.answer(job, Err(refusal(fault))),
+            CommandFault::IsLarge => ReturnReason::Large,
+            CommandFault::Unchecked => ReturnReason::Unchecked,
+            fault => return self.answer(job, Err(error_of_fault(fault))),
         };
         job.give_back(why);
-        Attempt::Finished
+        AttemptOutcome::Finished
     }
 
     /// Replies without a change, once everything that the reply is based on is on disk. That is the
     /// state of the container, and the rows of others that the command has read. It therefore waits
     /// for everything submitted before, which costs nothing if nothing is pending.
-    fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<Published<F::State>>, Error>) -> Attempt<F> {
-        let Some(live) = &self.live else { return Attempt::Stale(job) };
+    fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<ContainerView<F::State>>, Error>) -> AttemptOutcome<F> {
+        let Some(live) = &self.live else { return AttemptOutcome::Stale(job) };
         #[cfg(feature = "planted-bugs")]
         if crate::planted::answers_at_once() {
             job.finish(outcome);
-            return Attempt::Finished;
+            return AttemptOutcome::Finished;
         }
         let slot = JobSlot::new(job);
         let answered = slot.clone();
@@ -168,24 +169,24 @@ impl<F: Family> Container<F> {
                 job.finish(decided.map_err(|error| store_failure(&error)).and(outcome));
             }
         });
-        self.shared.store.submit(fence).err().map_or(Attempt::Finished, |refused| refused_by(refused.why, &slot))
+        self.shared.store.submit(fence).err().map_or(AttemptOutcome::Finished, |refused| refused_by(refused.why, &slot))
     }
 }
 
 /// Handles a job whose change set the store has refused. Neither callback was or will be called, so
 /// the job is still in its slot.
-fn refused_by<F: Family>(why: StoreError, slot: &JobSlot<F>) -> Attempt<F> {
-    let Some(job) = slot.take() else { return Attempt::Finished };
+fn refused_by<F: Family>(why: StoreError, slot: &JobSlot<F>) -> AttemptOutcome<F> {
+    let Some(job) = slot.take() else { return AttemptOutcome::Finished };
     match why {
-        StoreError::Stale => Attempt::Stale(job),
+        StoreError::Stale => AttemptOutcome::Stale(job),
         why => {
             job.finish(Err(store_failure(&why)));
-            Attempt::Finished
+            AttemptOutcome::Finished
         }
     }
 }
 
-enum Attempt<F: Family> {
+enum AttemptOutcome<F: Family> {
     /// The command was replied to, or submitted.
     Finished,
     /// The caller has a reply; the state is to be dropped.
@@ -195,11 +196,13 @@ enum Attempt<F: Family> {
 }
 
 /// Returns the error for the caller if a command fails.
-pub(crate) fn refusal(fault: Fault) -> Error {
+pub(crate) fn error_of_fault(fault: CommandFault) -> Error {
     match fault {
-        Fault::Refused(error) => error,
-        Fault::Store(error) => store_failure(&error),
-        Fault::NeedsTurns(_) | Fault::NeedsLocks(_) | Fault::IsLarge | Fault::Unchecked => Error::internal(),
+        CommandFault::Refused(error) => error,
+        CommandFault::Store(error) => store_failure(&error),
+        CommandFault::NeedsTurns(_) | CommandFault::NeedsLocks(_) | CommandFault::IsLarge | CommandFault::Unchecked => {
+            Error::internal()
+        }
     }
 }
 

@@ -14,12 +14,12 @@ use crate::store::Seq;
 
 /// The view of a container: its state as it is on disk, for readers.
 #[derive(Debug)]
-pub struct Published<S> {
+pub struct ContainerView<S> {
     /// The state.
     pub state: S,
 }
 
-impl<S: State> Published<S> {
+impl<S: State> ContainerView<S> {
     /// Returns the container's revision.
     pub fn revision(&self) -> u64 {
         self.state.object().record.revision
@@ -28,7 +28,7 @@ impl<S: State> Published<S> {
 
 /// The phase of a container's life, as far as readers are concerned.
 #[derive(Debug, Clone)]
-pub(crate) enum Phase {
+pub(crate) enum ContainerPhase {
     /// No view yet.
     Loading,
     /// There is a view.
@@ -39,9 +39,9 @@ pub(crate) enum Phase {
     Failed(Error, u64),
 }
 
-pub(crate) struct Cell<F: Family> {
-    view: ArcSwapOption<Published<F::State>>,
-    phase: watch::Sender<Phase>,
+pub(crate) struct ViewCell<F: Family> {
+    view: ArcSwapOption<ContainerView<F::State>>,
+    phase: watch::Sender<ContainerPhase>,
     /// The container's last change that is on disk and published.
     acknowledged: AtomicU64,
     /// The size of the view in bytes.
@@ -50,24 +50,24 @@ pub(crate) struct Cell<F: Family> {
     memory: Arc<ContainerMemory>,
 }
 
-impl<F: Family> Cell<F> {
+impl<F: Family> ViewCell<F> {
     /// Creates a cell whose view counts in the account.
-    pub fn new(memory: Arc<ContainerMemory>) -> Cell<F> {
-        Cell {
+    pub fn new(memory: Arc<ContainerMemory>) -> ViewCell<F> {
+        ViewCell {
             view: ArcSwapOption::empty(),
-            phase: watch::Sender::new(Phase::Loading),
+            phase: watch::Sender::new(ContainerPhase::Loading),
             acknowledged: AtomicU64::new(0),
             weight: AtomicU64::new(0),
             memory,
         }
     }
 
-    pub fn view(&self) -> Option<Arc<Published<F::State>>> {
+    pub fn view(&self) -> Option<Arc<ContainerView<F::State>>> {
         self.view.load_full()
     }
 
     /// Waits for a view.
-    pub async fn wait(&self) -> Result<Arc<Published<F::State>>, Option<Error>> {
+    pub async fn wait(&self) -> Result<Arc<ContainerView<F::State>>, Option<Error>> {
         let mut phase = self.phase.subscribe();
         loop {
             // The phase is read before the view, since the view is set before its phase. In the
@@ -78,9 +78,9 @@ impl<F: Family> Cell<F> {
                 return Ok(view);
             }
             match seen {
-                Phase::Gone => return Err(None),
-                Phase::Failed(error, _) => return Err(Some(error)),
-                Phase::Loading | Phase::Live => {}
+                ContainerPhase::Gone => return Err(None),
+                ContainerPhase::Failed(error, _) => return Err(Some(error)),
+                ContainerPhase::Loading | ContainerPhase::Live => {}
             }
             // The sender lives as long as `self`.
             if phase.changed().await.is_err() {
@@ -91,8 +91,8 @@ impl<F: Family> Cell<F> {
 
     /// Publishes the state after a commit; `None` if the container is destroyed.
     ///
-    /// Others are notified of the commit later, so [`Cell::acknowledge`] is called after this.
-    pub fn show(&self, view: Option<Arc<Published<F::State>>>) {
+    /// Others are notified of the commit later, so [`ViewCell::acknowledge`] is called after this.
+    pub fn show(&self, view: Option<Arc<ContainerView<F::State>>>) {
         #[cfg(feature = "planted-bugs")]
         if crate::planted::holds_back_view() {
             return;
@@ -107,14 +107,14 @@ impl<F: Family> Cell<F> {
     }
 
     /// Publishes a state that was read from disk.
-    pub fn publish(&self, view: Option<Arc<Published<F::State>>>) {
+    pub fn publish(&self, view: Option<Arc<ContainerView<F::State>>>) {
         let gone = view.is_none();
         self.weigh(view.as_ref().map_or(0, |view| view.state.bytes() as u64));
         self.view.store(view);
         self.phase.send_if_modified(|phase| {
-            let fitting = matches!((&*phase, gone), (Phase::Live, false) | (Phase::Gone, true));
+            let fitting = matches!((&*phase, gone), (ContainerPhase::Live, false) | (ContainerPhase::Gone, true));
             if !fitting {
-                *phase = if gone { Phase::Gone } else { Phase::Live };
+                *phase = if gone { ContainerPhase::Gone } else { ContainerPhase::Live };
             }
             !fitting
         });
@@ -133,22 +133,22 @@ impl<F: Family> Cell<F> {
 
     /// Records a failure to load; the next try is at the steady time `until`.
     pub fn fail(&self, error: Error, until: u64) {
-        self.phase.send_replace(Phase::Failed(error, until));
+        self.phase.send_replace(ContainerPhase::Failed(error, until));
     }
 
     /// Ends a failure whose time is over; true for the caller that did.
     pub fn try_again(&self, now_ms: u64) -> bool {
         self.phase.send_if_modified(|phase| {
-            let over = matches!(phase, Phase::Failed(_, until) if *until <= now_ms);
+            let over = matches!(phase, ContainerPhase::Failed(_, until) if *until <= now_ms);
             if over {
-                *phase = Phase::Loading;
+                *phase = ContainerPhase::Loading;
             }
             over
         })
     }
 
     pub fn loading(&self) {
-        self.phase.send_replace(Phase::Loading);
+        self.phase.send_replace(ContainerPhase::Loading);
     }
 
     pub fn acknowledged(&self) -> Seq {
@@ -156,7 +156,7 @@ impl<F: Family> Cell<F> {
     }
 }
 
-impl<F: Family> Drop for Cell<F> {
+impl<F: Family> Drop for ViewCell<F> {
     fn drop(&mut self) {
         self.weigh(0);
     }
@@ -168,16 +168,16 @@ mod tests {
 
     use super::*;
     use crate::document::Document;
-    use crate::family::Plain;
+    use crate::family::PlainState;
     use crate::folder::root;
     use crate::id::DatabaseId;
     use crate::object::{Attributes, FamilyKind, Object, Record};
 
-    fn view() -> Arc<Published<Plain>> {
+    fn view() -> Arc<ContainerView<PlainState>> {
         let loid = root(DatabaseId::FIRST);
         let record = Record::new(loid, "", "Any", FamilyKind::Document, &"nobody".into(), 0);
         let object = Object { record: Arc::new(record), attributes: Arc::new(Attributes::none(loid)) };
-        Arc::new(Published { state: Plain::new(object) })
+        Arc::new(ContainerView { state: PlainState::new(object) })
     }
 
     /// The view may be published at any instant of the wait, and must not be missed. Two threads
@@ -186,7 +186,7 @@ mod tests {
     fn whoever_waits_for_a_view_gets_it_whenever_it_comes() {
         const ROUNDS: usize = 60_000;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let cells: Vec<Cell<Document>> = (0..ROUNDS).map(|_| Cell::new(ContainerMemory::new(0))).collect();
+        let cells: Vec<ViewCell<Document>> = (0..ROUNDS).map(|_| ViewCell::new(ContainerMemory::new(0))).collect();
         let begun = AtomicU64::new(0);
         let view = view();
         std::thread::scope(|scope| {

@@ -9,12 +9,12 @@ use actix::{
 };
 use tokio::sync::watch;
 
-use super::cell::{Cell, Published};
+use super::cell::{ContainerView, ViewCell};
 use super::job::Job;
-use super::lend::{Lend, Returned};
-use super::reading::on_disk;
-use super::supervise::{Alive, Budget, Outage, Verdict};
-use super::{Shared, overloaded};
+use super::lend::{TurnRequest, TurnReturn};
+use super::reading::read_from_disk;
+use super::supervise::{InstanceMarker, Outage, RestartDecision, RestartLimit};
+use super::{RuntimeServices, overloaded_error};
 use crate::error::{Code, Error};
 use crate::family::Family;
 use crate::id::Loid;
@@ -28,21 +28,21 @@ const TURN: Duration = Duration::from_millis(2);
 /// A message with a command to carry out.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
-pub(crate) struct Execute<F: Family>(pub Box<dyn Job<F>>);
+pub(crate) struct ExecuteJob<F: Family>(pub Box<dyn Job<F>>);
 
 /// A message that an outage may be over; then the container loads again.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
-pub(crate) struct Wake;
+pub(crate) struct WakeContainer;
 
 /// The work that waits, in the mailbox's order, for the container to be live.
-pub(super) enum Work<F: Family> {
+pub(super) enum WaitingWork<F: Family> {
     Execute(Box<dyn Job<F>>),
-    Lend(Lend<F>),
+    Lend(TurnRequest<F>),
 }
 
 /// The state in memory, including submitted changes that may not be committed yet.
-pub(super) struct Live<S> {
+pub(super) struct LiveState<S> {
     /// The state; `None` if the container has been destroyed.
     pub state: Option<S>,
     /// The epoch in which the state is valid.
@@ -54,11 +54,11 @@ pub(super) struct Live<S> {
 /// The actor of a container.
 pub(crate) struct Container<F: Family> {
     pub(super) loid: Loid,
-    pub(super) shared: Arc<Shared>,
-    pub(super) cell: Arc<Cell<F>>,
-    pub(super) live: Option<Live<F::State>>,
-    pub(super) stash: VecDeque<Work<F>>,
-    budget: Budget,
+    pub(super) shared: Arc<RuntimeServices>,
+    pub(super) cell: Arc<ViewCell<F>>,
+    pub(super) live: Option<LiveState<F::State>>,
+    pub(super) stash: VecDeque<WaitingWork<F>>,
+    budget: RestartLimit,
     /// The wait before the next load.
     backoff: Duration,
     /// The time spent on commands since it last yielded.
@@ -69,7 +69,7 @@ pub(crate) struct Container<F: Family> {
     predecessor: Option<watch::Receiver<()>>,
     /// Whether a load has been tried, so that changes of the container may be pending.
     begun: bool,
-    alive: Alive,
+    alive: InstanceMarker,
 }
 
 impl<F: Family> Actor for Container<F> {
@@ -91,10 +91,10 @@ impl<F: Family> Supervised for Container<F> {
 impl<F: Family> Container<F> {
     pub fn new(
         loid: Loid,
-        shared: Arc<Shared>,
-        cell: Arc<Cell<F>>,
+        shared: Arc<RuntimeServices>,
+        cell: Arc<ViewCell<F>>,
         predecessor: Option<watch::Receiver<()>>,
-        alive: Alive,
+        alive: InstanceMarker,
     ) -> Container<F> {
         Container {
             loid,
@@ -102,7 +102,7 @@ impl<F: Family> Container<F> {
             cell,
             live: None,
             stash: VecDeque::new(),
-            budget: Budget::default(),
+            budget: RestartLimit::default(),
             backoff: Duration::ZERO,
             busy: Duration::ZERO,
             outage: None,
@@ -136,12 +136,12 @@ impl<F: Family> Container<F> {
             }
             loop {
                 let epoch = shared.store.epoch();
-                let settled = if new { on_disk::<F>(&shared, loid, true).await } else { None };
+                let settled = if new { read_from_disk::<F>(&shared, loid, true).await } else { None };
                 let state = match settled {
                     Some(state) => state,
                     None => {
                         shared.store.barrier().await;
-                        on_disk::<F>(&shared, loid, false).await.unwrap_or(Err(StoreError::Closed))
+                        read_from_disk::<F>(&shared, loid, false).await.unwrap_or(Err(StoreError::Closed))
                     }
                 };
                 // A commit that failed meanwhile may have contained pending changes of this
@@ -167,18 +167,18 @@ impl<F: Family> Container<F> {
     ) {
         match state {
             Ok(state) => {
-                let view = state.clone().map(|state| Arc::new(Published { state }));
+                let view = state.clone().map(|state| Arc::new(ContainerView { state }));
                 self.alive.count();
                 // The barrier has passed and nothing was submitted since, so this is the newest
                 // view.
                 self.cell.publish(view);
-                self.live = Some(Live { state, epoch, submitted: self.cell.acknowledged() });
+                self.live = Some(LiveState { state, epoch, submitted: self.cell.acknowledged() });
                 self.work_off(ctx);
             }
             // This is no fault of the container: there was no memory for it.
             Err(StoreError::Overloaded) => {
                 let now = self.shared.clock.steady_ms();
-                let error = overloaded("The containers in use take all the memory that there is for them");
+                let error = overloaded_error("The containers in use take all the memory that there is for them");
                 self.close_down(Outage::momentary(now, error.with_source(self.loid)));
             }
             Err(error) => {
@@ -192,8 +192,8 @@ impl<F: Family> Container<F> {
     fn work_off(&mut self, ctx: &mut <Self as Actor>::Context) {
         while self.live.is_some() {
             match self.stash.pop_front() {
-                Some(Work::Execute(job)) => self.execute(job, ctx),
-                Some(Work::Lend(lend)) => {
+                Some(WaitingWork::Execute(job)) => self.execute(job, ctx),
+                Some(WaitingWork::Lend(lend)) => {
                     // Lending parks the mailbox, and with it the rest of the stash.
                     self.lend(lend, ctx);
                     return;
@@ -216,11 +216,11 @@ impl<F: Family> Container<F> {
     pub(super) fn failed(&mut self, ctx: &mut <Self as Actor>::Context) {
         self.live = None;
         match self.budget.fail(self.shared.clock.steady_ms(), &self.shared.options) {
-            Verdict::Restart(wait) => {
+            RestartDecision::Restart(wait) => {
                 self.backoff = wait;
                 ctx.stop();
             }
-            Verdict::Quarantine(until) => {
+            RestartDecision::Quarantine(until) => {
                 tracing::error!(container = %self.loid, family = F::KIND.name(), until, "quarantined");
                 let message = format!("`{}` has failed repeatedly and is not available for now.", self.loid);
                 let error = Error::new(Code::RepositoryError, message).with_source(self.loid);
@@ -238,16 +238,16 @@ impl<F: Family> Container<F> {
         self.outage = Some(outage);
     }
 
-    fn turn_away(&self, work: Work<F>, error: Error) {
+    fn turn_away(&self, work: WaitingWork<F>, error: Error) {
         match work {
-            Work::Execute(job) => job.finish(Err(error)),
-            Work::Lend(lend) => lend.refuse(error),
+            WaitingWork::Execute(job) => job.finish(Err(error)),
+            WaitingWork::Lend(lend) => lend.refuse(error),
         }
     }
 
     /// Sets aside work that arrives while there is no state. In an outage it is refused; after the
     /// outage it triggers the next load.
-    fn set_aside(&mut self, work: Work<F>, ctx: &mut <Self as Actor>::Context) {
+    fn set_aside(&mut self, work: WaitingWork<F>, ctx: &mut <Self as Actor>::Context) {
         match &self.outage {
             Some(outage) if self.shared.clock.steady_ms() < outage.until => {
                 self.turn_away(work, outage.error.clone());
@@ -278,9 +278,9 @@ impl<F: Family> Container<F> {
         }
     }
 
-    pub(super) fn lend(&mut self, lend: Lend<F>, ctx: &mut <Self as Actor>::Context) {
+    pub(super) fn lend(&mut self, lend: TurnRequest<F>, ctx: &mut <Self as Actor>::Context) {
         if !self.is_fresh() {
-            self.stash.push_front(Work::Lend(lend));
+            self.stash.push_front(WaitingWork::Lend(lend));
             self.live = None;
             return ctx.stop();
         }
@@ -289,12 +289,12 @@ impl<F: Family> Container<F> {
         let back = returned.into_actor(self).map(|returned, container, ctx| {
             let Some(live) = &mut container.live else { return };
             match returned {
-                Ok(Returned::Unchanged) => {}
-                Ok(Returned::Changed { state, seq }) => {
+                Ok(TurnReturn::Unchanged) => {}
+                Ok(TurnReturn::Changed { state, seq }) => {
                     live.state = state;
                     live.submitted = seq;
                 }
-                Ok(Returned::Stale) => {
+                Ok(TurnReturn::Stale) => {
                     container.live = None;
                     return ctx.stop();
                 }
@@ -307,12 +307,12 @@ impl<F: Family> Container<F> {
     }
 }
 
-impl<F: Family> Handler<Execute<F>> for Container<F> {
+impl<F: Family> Handler<ExecuteJob<F>> for Container<F> {
     type Result = ();
 
-    fn handle(&mut self, Execute(job): Execute<F>, ctx: &mut Self::Context) {
+    fn handle(&mut self, ExecuteJob(job): ExecuteJob<F>, ctx: &mut Self::Context) {
         if self.live.is_none() || !self.stash.is_empty() {
-            self.set_aside(Work::Execute(job), ctx);
+            self.set_aside(WaitingWork::Execute(job), ctx);
         } else {
             let begun = Instant::now();
             self.execute(job, ctx);
@@ -321,10 +321,10 @@ impl<F: Family> Handler<Execute<F>> for Container<F> {
     }
 }
 
-impl<F: Family> Handler<Wake> for Container<F> {
+impl<F: Family> Handler<WakeContainer> for Container<F> {
     type Result = ();
 
-    fn handle(&mut self, Wake: Wake, ctx: &mut Self::Context) {
+    fn handle(&mut self, WakeContainer: WakeContainer, ctx: &mut Self::Context) {
         let now = self.shared.clock.steady_ms();
         if self.outage.take_if(|outage| outage.until <= now).is_some() {
             ctx.stop();
@@ -332,12 +332,12 @@ impl<F: Family> Handler<Wake> for Container<F> {
     }
 }
 
-impl<F: Family> Handler<Lend<F>> for Container<F> {
+impl<F: Family> Handler<TurnRequest<F>> for Container<F> {
     type Result = ();
 
-    fn handle(&mut self, lend: Lend<F>, ctx: &mut Self::Context) {
+    fn handle(&mut self, lend: TurnRequest<F>, ctx: &mut Self::Context) {
         if self.live.is_none() || !self.stash.is_empty() {
-            self.set_aside(Work::Lend(lend), ctx);
+            self.set_aside(WaitingWork::Lend(lend), ctx);
         } else {
             self.lend(lend, ctx);
         }

@@ -5,43 +5,43 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::cell::Published;
-use super::{GivenBack, LargeChanges, LargeTurn};
-use crate::command::{Command, Context, Fault, Who};
+use super::cell::ContainerView;
+use super::{LargeChangeAdmission, LargeChangePermit, ReturnReason};
+use crate::command::{CallerIdentity, Command, CommandFault, Context};
 use crate::error::{Error, Result};
-use crate::expect::Expect;
+use crate::expect::Precondition;
 use crate::family::Family;
-use crate::readable::Readable;
-use crate::receipt::{Outcome, Step, UnderWay};
+use crate::readable::ReadRights;
+use crate::receipt::{CallGuard, ReceiptStep, StepOutcome};
 use crate::rules::AttributeRules;
 use crate::trace::Trace;
 use crate::workflow::StatusRights;
 
 /// The caller and the conditions that accompany a command.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct ChangeRequest {
     /// The caller.
-    pub who: Who,
+    pub who: CallerIdentity,
     /// The objects that the caller may read, which commands respect; `None` for all.
-    pub readable: Option<Arc<dyn Readable>>,
+    pub readable: Option<Arc<dyn ReadRights>>,
     /// The rules for attribute texts that are stored for the caller; `None` for none.
     pub rules: Option<Arc<dyn AttributeRules>>,
     /// The workflow statuses that the caller may set; `None` for all that the workflows allow.
     pub statuses: Option<Arc<dyn StatusRights>>,
     /// The precondition for the changed objects, from `If-Match`.
-    pub expect: Option<Arc<Expect>>,
+    pub expect: Option<Arc<Precondition>>,
     /// The step under which the outcome is kept, if the call has a key.
-    pub step: Option<Step>,
+    pub step: Option<ReceiptStep>,
     /// The source of work permits for large changes; `None` if none is needed.
-    pub large: Option<Arc<dyn LargeChanges>>,
+    pub large: Option<Arc<dyn LargeChangeAdmission>>,
     /// The trace of the call that the command and its commit belong to.
     pub trace: Trace,
 }
 
-impl Request {
+impl ChangeRequest {
     /// Creates a request without preconditions, for a caller who may read everything.
-    pub fn by(who: Who) -> Request {
-        Request {
+    pub fn by(who: CallerIdentity) -> ChangeRequest {
+        ChangeRequest {
             who,
             readable: None,
             rules: None,
@@ -56,16 +56,16 @@ impl Request {
 
 /// The result of a command that is on disk.
 #[derive(Debug)]
-pub struct Done<R, S> {
+pub struct CommandResult<R, S> {
     /// The reply of the command.
     pub reply: R,
     /// The view of the container right after the command.
-    pub view: Arc<Published<S>>,
+    pub view: Arc<ContainerView<S>>,
 }
 
 /// The reply to a command, or the reason why it has to be given to the container again.
-pub(crate) type Answered<C> =
-    Result<Result<Done<<C as Command>::Reply, <<C as Command>::Family as Family>::State>>, GivenBack>;
+pub(crate) type CommandAnswer<C> =
+    Result<Result<CommandResult<<C as Command>::Reply, <<C as Command>::Family as Family>::State>>, ReturnReason>;
 
 /// A permit, which counts as one unit of admitted work until it is dropped.
 pub(crate) struct Permit {
@@ -75,33 +75,33 @@ pub(crate) struct Permit {
     /// The overall permit; a joint command holds one for all its turns.
     pub _overall: Option<OwnedSemaphorePermit>,
     /// The guard that keeps the call's key claimed, if it has one.
-    pub _under_way: Option<UnderWay>,
+    pub _under_way: Option<CallGuard>,
     /// The work permit of a large change, if it is one.
-    pub turn: Option<LargeTurn>,
+    pub turn: Option<LargeChangePermit>,
 }
 
 /// A command of any type for a container of family `F`.
 pub(crate) trait Job<F: Family>: Send {
     fn name(&self) -> &'static str;
-    fn request(&self) -> &Request;
+    fn request(&self) -> &ChangeRequest;
     /// Reports whether the change may be large.
     fn admits_large(&self) -> bool;
     /// Charges the work permit of a large change with the bytes that it stores.
     fn charge(&self, bytes: usize);
-    fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), Fault>;
+    fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), CommandFault>;
     /// Returns the outcome of the last `apply`, to be kept for a call that is carried out once.
-    fn outcome(&self, now_ms: u64) -> Option<Outcome>;
-    fn finish(self: Box<Self>, outcome: Result<Arc<Published<F::State>>>);
+    fn outcome(&self, now_ms: u64) -> Option<StepOutcome>;
+    fn finish(self: Box<Self>, outcome: Result<Arc<ContainerView<F::State>>>);
     /// Gives the command back without changes.
-    fn give_back(self: Box<Self>, why: GivenBack);
+    fn give_back(self: Box<Self>, why: ReturnReason);
 }
 
 pub(crate) struct TypedJob<C: Command> {
     /// The command, which the submitter shares, as it may have to submit it again.
     pub command: Arc<C>,
-    pub request: Request,
+    pub request: ChangeRequest,
     pub reply: Option<C::Reply>,
-    pub sender: oneshot::Sender<Answered<C>>,
+    pub sender: oneshot::Sender<CommandAnswer<C>>,
     pub permit: Permit,
 }
 
@@ -110,7 +110,7 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
         C::NAME
     }
 
-    fn request(&self) -> &Request {
+    fn request(&self) -> &ChangeRequest {
         &self.request
     }
 
@@ -124,19 +124,23 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
         }
     }
 
-    fn apply(&mut self, state: &mut <C::Family as Family>::State, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(
+        &mut self,
+        state: &mut <C::Family as Family>::State,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
         self.reply = Some(self.command.apply(state, context)?);
         Ok(())
     }
 
-    fn outcome(&self, now_ms: u64) -> Option<Outcome> {
+    fn outcome(&self, now_ms: u64) -> Option<StepOutcome> {
         Some(self.request.step.as_ref()?.outcome(C::NAME, self.reply.as_ref()?, now_ms))
     }
 
-    fn finish(self: Box<Self>, outcome: Result<Arc<Published<<C::Family as Family>::State>>>) {
+    fn finish(self: Box<Self>, outcome: Result<Arc<ContainerView<<C::Family as Family>::State>>>) {
         let TypedJob { reply, sender, permit, .. } = *self;
         let answer = outcome.and_then(|view| match reply {
-            Some(reply) => Ok(Done { reply, view }),
+            Some(reply) => Ok(CommandResult { reply, view }),
             None => Err(Error::internal()),
         });
         // The permit is dropped first, so that the caller can count on it being free. The caller
@@ -145,7 +149,7 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
         let _ = sender.send(Ok(answer));
     }
 
-    fn give_back(self: Box<Self>, why: GivenBack) {
+    fn give_back(self: Box<Self>, why: ReturnReason) {
         let TypedJob { sender, permit, .. } = *self;
         // The permit is dropped first here, too.
         drop(permit);

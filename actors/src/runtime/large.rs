@@ -13,42 +13,42 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
-use super::Request;
+use super::ChangeRequest;
 use crate::error::Result;
 
 /// The queue of large changes, which hands out work permits.
-pub trait LargeChanges: Debug + Send + Sync {
+pub trait LargeChangeAdmission: Debug + Send + Sync {
     /// Waits for a work permit for the user of the present task. A change that `removes` objects
     /// frees space in the end, so it may use the reserve on the disk.
     ///
     /// # Errors
     /// `Overloaded`, `StorageFull`.
-    fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeTurn>> + Send + '_>>;
+    fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeChangePermit>> + Send + '_>>;
 }
 
 /// The work permit of a large change.
-pub trait ChangeTurn: Send + Sync {
+pub trait ChangePermit: Send + Sync {
     /// Charges the bytes that the change stores; the next permits of its user come later in
     /// proportion.
     fn charge(&self, bytes: usize);
 }
 
 /// A work permit, held until it is dropped.
-pub type LargeTurn = Box<dyn ChangeTurn>;
+pub type LargeChangePermit = Box<dyn ChangePermit>;
 
 /// The reason why a command is given back without changes, to be submitted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GivenBack {
+pub(crate) enum ReturnReason {
     /// The command needs a work permit for a large change and has none.
     Large,
     /// Attribute texts have to be checked first.
     Unchecked,
 }
 
-impl Request {
+impl ChangeRequest {
     /// Reports whether a command may be large. Commands of the repository itself need no work
     /// permit.
-    pub(crate) fn admits_large(&self, turn: Option<&LargeTurn>) -> bool {
+    pub(crate) fn admits_large(&self, turn: Option<&LargeChangePermit>) -> bool {
         turn.is_some() || self.large.is_none()
     }
 
@@ -57,10 +57,10 @@ impl Request {
     ///
     /// # Errors
     /// `Overloaded`, `StorageFull`.
-    pub(crate) async fn prepare(&self, why: GivenBack, removes: bool) -> Result<Option<LargeTurn>> {
+    pub(crate) async fn prepare(&self, why: ReturnReason, removes: bool) -> Result<Option<LargeChangePermit>> {
         match (why, &self.rules) {
-            (GivenBack::Large, _) | (_, None) => self.large_turn(removes).await,
-            (GivenBack::Unchecked, Some(rules)) => {
+            (ReturnReason::Large, _) | (_, None) => self.large_turn(removes).await,
+            (ReturnReason::Unchecked, Some(rules)) => {
                 rules.catch_up().await?;
                 Ok(None)
             }
@@ -68,7 +68,7 @@ impl Request {
     }
 
     /// Waits for the work permit of a large command.
-    async fn large_turn(&self, removes: bool) -> Result<Option<LargeTurn>> {
+    async fn large_turn(&self, removes: bool) -> Result<Option<LargeChangePermit>> {
         match &self.large {
             Some(large) => large.turn(removes).await.map(Some),
             None => Ok(None),

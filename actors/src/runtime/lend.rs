@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::cell::Cell;
-use super::container::Live;
+use super::cell::ViewCell;
+use super::container::LiveState;
 use super::job::Permit;
 use crate::error::{Error, Result};
 use crate::family::Family;
@@ -14,24 +14,24 @@ use crate::store::{Epoch, Seq};
 /// A request for a container's turn. The container's mailbox is parked until the turn is returned.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
-pub(crate) struct Lend<F: Family> {
-    pub sender: oneshot::Sender<Result<Lent<F>>>,
+pub(crate) struct TurnRequest<F: Family> {
+    pub sender: oneshot::Sender<Result<BorrowedTurn<F>>>,
     pub permit: Permit,
 }
 
 /// A container's turn. If it is dropped without being returned, the container loads again.
-pub(crate) struct Lent<F: Family> {
+pub(crate) struct BorrowedTurn<F: Family> {
     /// The state, including pending changes; `None` if the container is destroyed.
     pub state: Option<F::State>,
     /// The epoch in which the state is valid.
     pub epoch: Epoch,
-    pub cell: Arc<Cell<F>>,
-    pub back: oneshot::Sender<Returned<F>>,
+    pub cell: Arc<ViewCell<F>>,
+    pub back: oneshot::Sender<TurnReturn<F>>,
     pub permit: Permit,
 }
 
 /// The way in which a turn is returned.
-pub(crate) enum Returned<F: Family> {
+pub(crate) enum TurnReturn<F: Family> {
     /// Nothing was submitted.
     Unchanged,
     /// A change of this container was submitted.
@@ -40,7 +40,7 @@ pub(crate) enum Returned<F: Family> {
     Stale,
 }
 
-impl<F: Family> Lend<F> {
+impl<F: Family> TurnRequest<F> {
     pub fn refuse(self, error: Error) {
         drop(self.permit);
         // The borrower may have given up.
@@ -49,9 +49,13 @@ impl<F: Family> Lend<F> {
 
     /// Hands the turn over. Returns the receiver for its return, or `None` if the borrower has
     /// given up.
-    pub fn hand_over(self, live: &Live<F::State>, cell: Arc<Cell<F>>) -> Option<oneshot::Receiver<Returned<F>>> {
+    pub fn hand_over(
+        self,
+        live: &LiveState<F::State>,
+        cell: Arc<ViewCell<F>>,
+    ) -> Option<oneshot::Receiver<TurnReturn<F>>> {
         let (back, returned) = oneshot::channel();
-        let lent = Lent { state: live.state.clone(), epoch: live.epoch, cell, back, permit: self.permit };
+        let lent = BorrowedTurn { state: live.state.clone(), epoch: live.epoch, cell, back, permit: self.permit };
         self.sender.send(Ok(lent)).is_ok().then_some(returned)
     }
 }

@@ -34,7 +34,7 @@
 //!   shutting down, and a new one loads only after that has ended ([`registry`]).
 //! - **A reply never depends on a commit that may yet fail.** A change is replied to after its
 //!   commit. A refusal, or a command without changes, is replied to once everything that it saw is
-//!   committed, and caches above the store have been notified ([`cell::Cell::acknowledge`]).
+//!   committed, and caches above the store have been notified ([`cell::ViewCell::acknowledge`]).
 //! - **Admission is by permit**, per container and overall; mailboxes themselves are unbounded. A
 //!   permit is held until the reply is sent. So a container without permits has nothing pending,
 //!   and may be evicted.
@@ -58,20 +58,20 @@ mod supervise;
 mod turns;
 mod untyped;
 
-pub(crate) use self::attempt::refusal;
-pub use self::cell::Published;
-pub use self::job::{Done, Request};
-pub(crate) use self::large::GivenBack;
-pub use self::large::{ChangeTurn, LargeChanges, LargeTurn};
-pub use self::left::{Jointly, Left};
+pub(crate) use self::attempt::error_of_fault;
+pub use self::cell::ContainerView;
+pub use self::job::{ChangeRequest, CommandResult};
+pub(crate) use self::large::ReturnReason;
+pub use self::large::{ChangePermit, LargeChangeAdmission, LargeChangePermit};
+pub use self::left::{JointResult, ResultingObject};
 pub(crate) use self::memory::ContainerMemory;
 pub use self::numbers::NumberMill;
 pub use self::options::RuntimeOptions;
 pub use self::refresher::Cache;
 pub(crate) use self::registry::Registry;
-pub(crate) use self::remains::Remains;
+pub(crate) use self::remains::RemainderTracker;
 pub(crate) use self::turns::run_joint;
-pub(crate) use self::untyped::{Answer, AnyJoint, AnyReply};
+pub(crate) use self::untyped::{AnyJoint, AnyReply, JointAnswerSender};
 
 use std::sync::{Arc, OnceLock};
 
@@ -79,17 +79,17 @@ use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
-use crate::command::Subtrees;
-use crate::ends::Ends;
+use crate::command::SubtreeFacts;
+use crate::ends::ExpiryClock;
 use crate::error::{Code, Error};
 use crate::store::{Health, Store, StoreError};
 use crate::workflow::Workflows;
 
 /// The services and settings that all containers share.
-pub(crate) struct Shared {
+pub(crate) struct RuntimeServices {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
-    pub ends: Arc<Ends>,
+    pub ends: Arc<ExpiryClock>,
     pub numbers: Arc<NumberMill>,
     pub options: RuntimeOptions,
     /// The overall limit of admitted commands.
@@ -97,27 +97,27 @@ pub(crate) struct Shared {
     /// The lock that separates commands which remove objects from all others. An application of a
     /// command consists of its reads of other rows, its changes and its submission. It is short and
     /// waits for nothing. Applications run in parallel, except that a command which removes objects
-    /// runs alone ([`crate::joint::Joint::ALONE`]). An object that a command has found alive is
+    /// runs alone ([`crate::joint::JointCommand::ALONE`]). An object that a command has found alive is
     /// therefore still alive when its change is submitted. A command that removes it finds
     /// everything that refers to it.
     pub steps: RwLock<()>,
     /// The running changes of subtrees.
-    pub remains: Arc<Remains>,
+    pub remains: Arc<RemainderTracker>,
     /// The memory of containers.
     pub memory: Arc<ContainerMemory>,
     /// The workflows that all commands are held to, once they are set.
     pub workflows: OnceLock<Arc<dyn Workflows>>,
 }
 
-impl Shared {
+impl RuntimeServices {
     /// Returns the workflows that all commands are held to, if they are set.
     fn workflows(&self) -> Option<&dyn Workflows> {
         self.workflows.get().map(|workflows| &**workflows)
     }
 
     /// Returns the facts about subtrees that a command may use.
-    fn subtrees(&self) -> Subtrees {
-        Subtrees {
+    fn subtrees(&self) -> SubtreeFacts {
+        SubtreeFacts {
             under_way: self.remains.are_under_way(),
             objects_per_step: self.options.objects_per_step,
             locks_seen: false,
@@ -131,19 +131,19 @@ pub fn store_failure(error: &StoreError) -> Error {
         StoreError::Full => {
             Error::new(Code::StorageFull, "The disk of the repository is full: nothing was changed, reads go on.")
         }
-        StoreError::Overloaded => overloaded("Too many changes wait for the disk"),
-        StoreError::Closed => overloaded("The repository is shutting down"),
+        StoreError::Overloaded => overloaded_error("Too many changes wait for the disk"),
+        StoreError::Closed => overloaded_error("The repository is shutting down"),
         StoreError::Corrupt(why) => {
             tracing::error!(%why, "a stored row can't be understood");
             Error::internal()
         }
-        StoreError::Unknown(_) => unknown(),
+        StoreError::Unknown(_) => unknown_outcome_error(),
         StoreError::Stale | StoreError::Failed(_) => Error::internal(),
     }
 }
 
 /// Returns the error for a change whose fate is unknown.
-pub(crate) fn unknown() -> Error {
+pub(crate) fn unknown_outcome_error() -> Error {
     let message = "The disk of the repository failed, and it is not known whether the change will stand: look before you try again.";
     Error::new(Code::RepositoryError, message).with_detail("outcome", "unknown")
 }
@@ -158,10 +158,10 @@ pub(crate) fn commits_keep_failing(store: &dyn Store) -> Error {
     if store.health() == Health::Full {
         return store_failure(&StoreError::Full);
     }
-    overloaded("Changes keep failing to reach the disk")
+    overloaded_error("Changes keep failing to reach the disk")
 }
 
 /// Returns a refusal of work that may be tried again.
-pub(crate) fn overloaded(why: &str) -> Error {
+pub(crate) fn overloaded_error(why: &str) -> Error {
     Error::new(Code::Overloaded, format!("{why}; nothing was changed, try again."))
 }

@@ -11,11 +11,13 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::{overloaded, store_failure};
+use super::{overloaded_error, store_failure};
 use crate::clock::Clock;
-use crate::command::Numbers;
+use crate::command::NumberSource;
 use crate::error::Result;
-use crate::store::{Change, ChangeSet, Health, Seq, Store, StoreError, Table, View, decode_value, encode_value};
+use crate::store::{
+    ChangeSet, Health, ReadLevel, RowChange, Seq, Store, StoreError, Table, decode_value, encode_value,
+};
 
 const KEY: &[u8] = b"numbers";
 const BLOCK: u64 = 1 << 16;
@@ -24,7 +26,7 @@ const BLOCK: u64 = 1 << 16;
 pub(crate) const FIRST: u64 = 1000;
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Mark {
+struct NumberMark {
     /// The end of the reserved numbers: no number from here on has been given out.
     reserved: u64,
 }
@@ -35,24 +37,24 @@ const AGAIN_MS: u64 = 100;
 /// The source of fresh numbers, which reserves them in blocks.
 pub struct NumberMill {
     next: AtomicU64,
-    blocks: Arc<Blocks>,
+    blocks: Arc<NumberBlocks>,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
 }
 
 /// The end of the reserved numbers, and the outcome of the last reservation.
 #[derive(Default)]
-struct Blocks {
+struct NumberBlocks {
     reserved: AtomicU64,
     reserving: AtomicBool,
     /// Whether the last block could not be reserved because the disk is full.
     full: AtomicBool,
-    refused: Mutex<Option<Refused>>,
+    refused: Mutex<Option<NumberRefusal>>,
 }
 
 /// The refusal of another block.
 #[derive(Clone, Copy)]
-struct Refused {
+struct NumberRefusal {
     /// Time of the request, by the steady clock.
     at_ms: u64,
     /// The last committed change set at that time.
@@ -66,11 +68,11 @@ impl NumberMill {
     /// # Errors
     /// The store's error, unless the disk is full or overloaded.
     pub async fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Result<NumberMill, StoreError> {
-        let next = match store.get(View::Committed, Table::Marks, KEY)? {
-            Some(mark) => decode_value::<Mark>(1, &mark)?.reserved,
+        let next = match store.get(ReadLevel::Committed, Table::Marks, KEY)? {
+            Some(mark) => decode_value::<NumberMark>(1, &mark)?.reserved,
             None => FIRST,
         };
-        let blocks = Arc::new(Blocks { reserved: AtomicU64::new(next), ..Blocks::default() });
+        let blocks = Arc::new(NumberBlocks { reserved: AtomicU64::new(next), ..NumberBlocks::default() });
         let mill = NumberMill { next: AtomicU64::new(next), blocks, store, clock };
         let (sender, receiver) = oneshot::channel();
         mill.reserve(move |outcome| {
@@ -93,7 +95,7 @@ impl NumberMill {
         if self.blocks.reserving.swap(true, Ordering::AcqRel) {
             return;
         }
-        let now = Refused { at_ms: self.clock.steady_ms(), committed: self.store.committed() };
+        let now = NumberRefusal { at_ms: self.clock.steady_ms(), committed: self.store.committed() };
         let before = *self.blocks.refused.lock();
         if before.is_some_and(|last| last.committed == now.committed && now.at_ms < last.at_ms + AGAIN_MS) {
             self.blocks.reserving.store(false, Ordering::Release);
@@ -101,9 +103,9 @@ impl NumberMill {
         }
         let upto = self.blocks.reserved.load(Ordering::Acquire) + BLOCK;
         let (reserved, blocks) = (self.blocks.clone(), self.blocks.clone());
-        let value = encode_value(1, &Mark { reserved: upto });
+        let value = encode_value(1, &NumberMark { reserved: upto });
         let set = ChangeSet {
-            changes: vec![Change { table: Table::Marks, key: Bytes::from_static(KEY), value: Some(value) }],
+            changes: vec![RowChange { table: Table::Marks, key: Bytes::from_static(KEY), value: Some(value) }],
             passes: true,
             on_commit: Box::new(move |_| reserved.reserved.store(upto, Ordering::Release)),
             ..ChangeSet::fence(self.store.epoch(), move |outcome| {
@@ -123,7 +125,7 @@ impl NumberMill {
     }
 }
 
-impl Numbers for NumberMill {
+impl NumberSource for NumberMill {
     fn next(&self) -> Result<u64> {
         let reserved = self.blocks.reserved.load(Ordering::Acquire);
         // Read before another block is requested: that may succeed now, but too late for this
@@ -142,7 +144,7 @@ impl Numbers for NumberMill {
         let full = was_full || self.blocks.full.load(Ordering::Acquire) || self.store.health() == Health::Full;
         // A change elsewhere may just have found room, so the caller needs the reason of this
         // refusal.
-        Err(if full { store_failure(&StoreError::Full) } else { overloaded("No fresh numbers are left for now") })
+        Err(if full { store_failure(&StoreError::Full) } else { overloaded_error("No fresh numbers are left for now") })
     }
 }
 
@@ -168,7 +170,7 @@ mod tests {
         assert_eq!((take(1_000), store.refused()), (1_000, 2));
         // Another change has found room.
         store.refuse(None);
-        let row = Change { table: Table::Marks, key: Bytes::from_static(b"m"), value: None };
+        let row = RowChange { table: Table::Marks, key: Bytes::from_static(b"m"), value: None };
         store.submit(ChangeSet { changes: vec![row], ..ChangeSet::fence(store.epoch(), drop) }).expect("it is taken");
         store.refuse(Some(StoreError::Full));
         assert_eq!((take(1_000), store.refused()), (1_000, 3));

@@ -3,52 +3,52 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::Shared;
+use super::RuntimeServices;
 use super::memory::ReadingRoom;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{Attributes, Object, Record};
-use crate::part::Parts;
-use crate::store::{Look, Row, StoreError, Table, View, decode_value};
+use crate::part::PartReader;
+use crate::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 /// Reports whether a change of the object may be pending. Every change of an object writes its
 /// record. While this container is not loaded nothing else submits one, so the result can only
 /// change from true to false.
-fn pending(look: &dyn Look, loid: Loid) -> bool {
+fn may_be_pending(look: &dyn RowReader, loid: Loid) -> bool {
     let key = loid.to_key();
     let differs = |table| {
-        let committed = look.get(View::Committed, table, &key);
-        !matches!((committed, look.get(View::Latest, table, &key)), (Ok(on_disk), Ok(latest)) if on_disk == latest)
+        let committed = look.get(ReadLevel::Committed, table, &key);
+        !matches!((committed, look.get(ReadLevel::Latest, table, &key)), (Ok(on_disk), Ok(latest)) if on_disk == latest)
     };
     differs(Table::Objects) || differs(Table::Recycled)
 }
 
 /// Reads the committed state of a container; `None` if the object does not exist.
-fn read<F: Family>(look: &dyn Look, loid: Loid) -> Result<Option<F::State>, StoreError> {
+fn read<F: Family>(look: &dyn RowReader, loid: Loid) -> Result<Option<F::State>, StoreError> {
     let key = loid.to_key();
-    let Some(record) = Record::find(look, View::Committed, loid)? else { return Ok(None) };
+    let Some(record) = Record::find(look, ReadLevel::Committed, loid)? else { return Ok(None) };
     if record.family != F::KIND {
         return Err(StoreError::Corrupt(format!("{loid} is of family {:?}, not {:?}", record.family, F::KIND)));
     }
-    let attributes = match look.get(View::Committed, Table::Attributes, &key)? {
+    let attributes = match look.get(ReadLevel::Committed, Table::Attributes, &key)? {
         Some(attributes) => decode_value(Attributes::FORMAT, &attributes)?,
         None => Attributes::none(loid),
     };
     let object = Object { record: Arc::new(record), attributes: Arc::new(attributes) };
-    F::load(object, &Parts::new(look, loid)).map(Some)
+    F::load(object, &PartReader::new(look, loid)).map(Some)
 }
 
 /// Reads a container on a blocking thread, once there is room in memory. Returns `None` if it is to
 /// be read `settled` and a change is pending, and at the end of the process. The caller keeps the
 /// room until the state counts as loaded.
-pub(super) async fn on_disk<F: Family>(
-    shared: &Shared,
+pub(super) async fn read_from_disk<F: Family>(
+    shared: &RuntimeServices,
     loid: Loid,
     settled: bool,
 ) -> Option<Result<(Option<F::State>, Option<ReadingRoom>), StoreError>> {
     let store = shared.store.clone();
     // Without an object nothing needs to be read.
-    let stated = match Record::find(&*store, View::Committed, loid) {
+    let stated = match Record::find(&*store, ReadLevel::Committed, loid) {
         Ok(record) => record.map(|record| record.container_bytes),
         Err(error) => return Some(Err(error)),
     };
@@ -60,7 +60,7 @@ pub(super) async fn on_disk<F: Family>(
         None => None,
     };
     let read = move || {
-        let work = || (!settled || !pending(&*store, loid)).then(|| read::<F>(&*store, loid));
+        let work = || (!settled || !may_be_pending(&*store, loid)).then(|| read::<F>(&*store, loid));
         catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|_| Some(Err(StoreError::Corrupt(format!("loading {loid} panicked")))))
     };

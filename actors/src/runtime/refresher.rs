@@ -11,25 +11,25 @@ use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
 
-use crate::cache::{Extent, InForce, Origin};
+use crate::cache::{CacheOrigin, InForce, RefreshExtent};
 use crate::clock::Clock;
-use crate::command::Who;
+use crate::command::CallerIdentity;
 use crate::trace::Trace;
 
 /// A handle to a cache; clones refer to the same cache.
-pub struct Cache<O: Origin> {
+pub struct Cache<O: CacheOrigin> {
     origin: Arc<O>,
     published: Arc<ArcSwap<InForce<O::Value>>>,
     refresher: Addr<Refresher<O>>,
 }
 
-impl<O: Origin> Clone for Cache<O> {
+impl<O: CacheOrigin> Clone for Cache<O> {
     fn clone(&self) -> Self {
         Cache { origin: self.origin.clone(), published: self.published.clone(), refresher: self.refresher.clone() }
     }
 }
 
-impl<O: Origin> Cache<O> {
+impl<O: CacheOrigin> Cache<O> {
     /// Starts the actor; until its first refresh, `first` is in force.
     pub(crate) fn start(arbiter: &ArbiterHandle, origin: O, first: O::Value, clock: Arc<dyn Clock>) -> Cache<O> {
         begin_counting(origin.name(), origin.database());
@@ -47,7 +47,7 @@ impl<O: Origin> Cache<O> {
         &self.origin
     }
 
-    /// Returns the name of the cached data: [`Origin::name`].
+    /// Returns the name of the cached data: [`CacheOrigin::name`].
     pub fn name(&self) -> &'static str {
         self.origin.name()
     }
@@ -69,7 +69,7 @@ impl<O: Origin> Cache<O> {
         if self.origin.is_current(&in_force.value) {
             return in_force;
         }
-        self.refresh(Extent::Changed, Who::system()).await.unwrap_or(in_force)
+        self.refresh(RefreshExtent::Changed, CallerIdentity::system()).await.unwrap_or(in_force)
     }
 
     /// Reads the origin again on behalf of `by`, and returns the value then in force. The read sees
@@ -77,7 +77,7 @@ impl<O: Origin> Cache<O> {
     ///
     /// # Errors
     /// The origin's fault; the previous value stays in force.
-    pub async fn refresh(&self, extent: Extent, by: Who) -> Result<Arc<InForce<O::Value>>, O::Fault> {
+    pub async fn refresh(&self, extent: RefreshExtent, by: CallerIdentity) -> Result<Arc<InForce<O::Value>>, O::Fault> {
         let (answer, answered) = oneshot::channel();
         self.refresher.do_send(Refresh { extent, by, trace: Trace::current(), answer });
         // Dropped without an answer when the server shuts down.
@@ -96,21 +96,21 @@ fn begin_counting(cache: &'static str, database: u16) {
 }
 
 /// The outcome of a refresh.
-type Outcome<O> = Result<Arc<InForce<<O as Origin>::Value>>, <O as Origin>::Fault>;
+type RefreshOutcome<O> = Result<Arc<InForce<<O as CacheOrigin>::Value>>, <O as CacheOrigin>::Fault>;
 
 /// The message that requests a refresh and the value then in force.
 #[derive(actix::Message)]
 #[rtype(result = "()")]
-struct Refresh<O: Origin> {
-    extent: Extent,
-    by: Who,
+struct Refresh<O: CacheOrigin> {
+    extent: RefreshExtent,
+    by: CallerIdentity,
     trace: Trace,
     /// The requester's channel; the requester may be gone.
-    answer: oneshot::Sender<Outcome<O>>,
+    answer: oneshot::Sender<RefreshOutcome<O>>,
 }
 
 /// The actor of one cache.
-struct Refresher<O: Origin> {
+struct Refresher<O: CacheOrigin> {
     origin: Arc<O>,
     published: Arc<ArcSwap<InForce<O::Value>>>,
     clock: Arc<dyn Clock>,
@@ -119,7 +119,7 @@ struct Refresher<O: Origin> {
     is_reading: bool,
 }
 
-impl<O: Origin> Refresher<O> {
+impl<O: CacheOrigin> Refresher<O> {
     /// Begins a refresh for all waiting requests, unless one is under way. Requests do not join the
     /// one under way: it may have read data that changed since.
     fn begin(&mut self, ctx: &mut Context<Self>) {
@@ -127,7 +127,7 @@ impl<O: Origin> Refresher<O> {
         let (by, trace) = (by.clone(), trace.clone());
         self.is_reading = true;
         let asked = std::mem::take(&mut self.waiting);
-        let extent = asked.iter().map(|refresh| refresh.extent).max().unwrap_or(Extent::Changed);
+        let extent = asked.iter().map(|refresh| refresh.extent).max().unwrap_or(RefreshExtent::Changed);
         let (origin, before) = (self.origin.clone(), self.published.load().value.clone());
         // Outside of the actor's turn, so that further requests can arrive.
         let read = AssertUnwindSafe(async move { trace.follow(origin.read(before, extent, by)).await }).catch_unwind();
@@ -179,7 +179,7 @@ impl<O: Origin> Refresher<O> {
     }
 }
 
-impl<O: Origin> Actor for Refresher<O> {
+impl<O: CacheOrigin> Actor for Refresher<O> {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
@@ -187,7 +187,7 @@ impl<O: Origin> Actor for Refresher<O> {
     }
 }
 
-impl<O: Origin> Supervised for Refresher<O> {
+impl<O: CacheOrigin> Supervised for Refresher<O> {
     /// Resets the value, which the supervisor reuses: nothing is under way in the new life, and the
     /// waiting requests remain.
     fn restarting(&mut self, _: &mut Self::Context) {
@@ -196,7 +196,7 @@ impl<O: Origin> Supervised for Refresher<O> {
     }
 }
 
-impl<O: Origin> Handler<Refresh<O>> for Refresher<O> {
+impl<O: CacheOrigin> Handler<Refresh<O>> for Refresher<O> {
     type Result = ();
 
     fn handle(&mut self, refresh: Refresh<O>, ctx: &mut Self::Context) {

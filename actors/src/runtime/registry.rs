@@ -1,6 +1,6 @@
 //! The map of containers in memory.
 //!
-//! # The race that [`Entry::Leaving`] resolves
+//! # The race that [`RegistryEntry::Leaving`] resolves
 //!
 //! 1. A container is idle and no permit is out: the sweep takes it from the map, and with the last
 //!    address its actor begins to stop.
@@ -8,7 +8,7 @@
 //!    starts a second actor.
 //! 3. Without further care two instances would exist for a moment.
 //!
-//! So the sweep leaves an [`Entry::Leaving`] in the map, which resolves when the old actor is
+//! So the sweep leaves an [`RegistryEntry::Leaving`] in the map, which resolves when the old actor is
 //! dropped. The new actor gets it, and loads only after that.
 
 use std::any::Any;
@@ -21,48 +21,48 @@ use foldhash::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
-use super::cell::{Cell, Published};
-use super::container::{Container, Execute, Wake};
-use super::job::{Answered, Job, Permit, Request, TypedJob};
-use super::lend::Lend;
-use super::supervise::{Alive, Census};
+use super::cell::{ContainerView, ViewCell};
+use super::container::{Container, ExecuteJob, WakeContainer};
+use super::job::{ChangeRequest, CommandAnswer, Job, Permit, TypedJob};
+use super::lend::TurnRequest;
+use super::supervise::{Census, InstanceMarker};
 use super::turns::{BoxedTurn, TypedTurn};
-use super::{LargeTurn, Shared, overloaded, store_failure};
+use super::{LargeChangePermit, RuntimeServices, overloaded_error, store_failure};
 use crate::command::Command;
 use crate::error::{Code, Error, Result};
 use crate::families::Families;
 use crate::family::Family;
 use crate::id::Loid;
 use crate::object::{FamilyKind, Record};
-use crate::store::View;
+use crate::store::ReadLevel;
 
 /// The sender to a container's actor.
 trait Mailbox<F: Family>: Send + Sync {
     fn execute(&self, job: Box<dyn Job<F>>);
-    fn lend(&self, lend: Lend<F>);
+    fn lend(&self, lend: TurnRequest<F>);
     fn wake(&self);
 }
 
 impl<F: Family> Mailbox<F> for Addr<Container<F>> {
     fn execute(&self, job: Box<dyn Job<F>>) {
-        self.do_send(Execute(job));
+        self.do_send(ExecuteJob(job));
     }
 
-    fn lend(&self, lend: Lend<F>) {
+    fn lend(&self, lend: TurnRequest<F>) {
         self.do_send(lend);
     }
 
     fn wake(&self) {
-        self.do_send(Wake);
+        self.do_send(WakeContainer);
     }
 }
 
 /// The handle to a container in memory.
-pub(crate) struct Handle<F: Family> {
+pub(crate) struct ContainerHandle<F: Family> {
     /// The mailbox hides the actor from callers: its code is compiled here once, and not again in
     /// each crate that has commands.
     mailbox: Box<dyn Mailbox<F>>,
-    cell: Arc<Cell<F>>,
+    cell: Arc<ViewCell<F>>,
     admission: Arc<Semaphore>,
     /// The time of the last use, by the steady clock.
     last_used: AtomicU64,
@@ -70,16 +70,16 @@ pub(crate) struct Handle<F: Family> {
 }
 
 /// Admits a call to the repository as a whole.
-pub(crate) fn admit(shared: &Shared) -> Result<OwnedSemaphorePermit> {
-    shared.admission.clone().try_acquire_owned().map_err(|_| too_much("repository"))
+pub(crate) fn admit(shared: &RuntimeServices) -> Result<OwnedSemaphorePermit> {
+    shared.admission.clone().try_acquire_owned().map_err(|_| overload_error("repository"))
 }
 
-fn too_much(what: &'static str) -> Error {
+fn overload_error(what: &'static str) -> Error {
     metrics::counter!("stet_overloaded_total", "what" => what).increment(1);
-    overloaded(&format!("Too much is asked of the {what} at once"))
+    overloaded_error(&format!("Too much is asked of the {what} at once"))
 }
 
-/// A [`Handle`] of any family.
+/// A [`ContainerHandle`] of any family.
 pub(crate) trait AnyHandle: Send + Sync {
     fn last_used(&self) -> u64;
     /// Records a use at this time of the steady clock.
@@ -94,7 +94,7 @@ pub(crate) trait AnyHandle: Send + Sync {
     fn turn(self: Arc<Self>) -> Pin<Box<dyn Future<Output = Result<BoxedTurn>> + Send>>;
 }
 
-impl<F: Family> AnyHandle for Handle<F> {
+impl<F: Family> AnyHandle for ContainerHandle<F> {
     fn last_used(&self) -> u64 {
         self.last_used.load(Ordering::Relaxed)
     }
@@ -127,16 +127,16 @@ impl<F: Family> AnyHandle for Handle<F> {
         Box::pin(async move {
             let permit = self.permit(None)?;
             let (sender, receiver) = oneshot::channel();
-            self.mailbox.lend(Lend { sender, permit });
-            let lent = receiver.await.map_err(|_| overloaded("The container is shutting down"))??;
+            self.mailbox.lend(TurnRequest { sender, permit });
+            let lent = receiver.await.map_err(|_| overloaded_error("The container is shutting down"))??;
             Ok(Box::new(TypedTurn::new(lent)) as BoxedTurn)
         })
     }
 }
 
-impl<F: Family> Handle<F> {
+impl<F: Family> ContainerHandle<F> {
     fn permit(self: &Arc<Self>, overall: Option<OwnedSemaphorePermit>) -> Result<Permit> {
-        let container = self.admission.clone().try_acquire_owned().map_err(|_| too_much("container"))?;
+        let container = self.admission.clone().try_acquire_owned().map_err(|_| overload_error("container"))?;
         Ok(Permit { _handle: self.clone(), _container: container, _overall: overall, _under_way: None, turn: None })
     }
 
@@ -145,11 +145,11 @@ impl<F: Family> Handle<F> {
     /// command.
     pub fn execute<C: Command<Family = F>>(
         self: &Arc<Self>,
-        shared: &Shared,
+        shared: &RuntimeServices,
         command: Arc<C>,
-        request: Request,
-        turn: Option<LargeTurn>,
-    ) -> Result<oneshot::Receiver<Answered<C>>> {
+        request: ChangeRequest,
+        turn: Option<LargeChangePermit>,
+    ) -> Result<oneshot::Receiver<CommandAnswer<C>>> {
         let mut permit = self.permit(Some(admit(shared)?))?;
         permit.turn = turn;
         permit._under_way = request.step.as_ref().and_then(|step| step.under_way());
@@ -160,7 +160,7 @@ impl<F: Family> Handle<F> {
     }
 
     /// Returns the committed state of the container.
-    pub async fn view(&self, loid: Loid, now_ms: u64) -> Result<Arc<Published<F::State>>> {
+    pub async fn view(&self, loid: Loid, now_ms: u64) -> Result<Arc<ContainerView<F::State>>> {
         if let Some(view) = self.cell.view() {
             return Ok(view);
         }
@@ -173,7 +173,7 @@ impl<F: Family> Handle<F> {
     }
 }
 
-fn not_of(loid: Loid, kind: FamilyKind, wanted: FamilyKind) -> Error {
+fn wrong_family(loid: Loid, kind: FamilyKind, wanted: FamilyKind) -> Error {
     Error::new(Code::InvalidType, format!("`{loid}` is a {kind:?}, where a {wanted:?} is wanted.")).with_source(loid)
 }
 
@@ -181,18 +181,18 @@ fn not_of(loid: Loid, kind: FamilyKind, wanted: FamilyKind) -> Error {
 /// take too much memory.
 const AT_A_TIME: usize = 16;
 
-enum Entry {
+enum RegistryEntry {
     Present(Arc<dyn AnyHandle>),
     Leaving(watch::Receiver<()>),
 }
 
-impl Entry {
+impl RegistryEntry {
     /// Returns the time of the last use, by the steady clock, and the bytes in memory; `None` for a
     /// leaving container.
     fn use_and_weight(&self) -> Option<(u64, u64)> {
         match self {
-            Entry::Present(handle) => Some((handle.last_used(), handle.weight())),
-            Entry::Leaving(_) => None,
+            RegistryEntry::Present(handle) => Some((handle.last_used(), handle.weight())),
+            RegistryEntry::Leaving(_) => None,
         }
     }
 }
@@ -200,16 +200,16 @@ impl Entry {
 /// The map of all containers in memory.
 pub(crate) struct Registry {
     families: Families,
-    shared: Arc<Shared>,
+    shared: Arc<RuntimeServices>,
     arbiters: Vec<ArbiterHandle>,
-    entries: Mutex<HashMap<Loid, Entry>>,
+    entries: Mutex<HashMap<Loid, RegistryEntry>>,
     /// Containers added since the registry last checked their number.
     came: AtomicUsize,
     census: Arc<Census>,
 }
 
 impl Registry {
-    pub fn new(families: Families, shared: Arc<Shared>, arbiters: Vec<ArbiterHandle>) -> Registry {
+    pub fn new(families: Families, shared: Arc<RuntimeServices>, arbiters: Vec<ArbiterHandle>) -> Registry {
         Registry {
             families,
             shared,
@@ -220,7 +220,7 @@ impl Registry {
         }
     }
 
-    pub fn shared(&self) -> &Arc<Shared> {
+    pub fn shared(&self) -> &Arc<RuntimeServices> {
         &self.shared
     }
 
@@ -235,9 +235,9 @@ impl Registry {
     /// # Errors
     /// `InvalidType` if it is in memory as a container of another family, or if the family is not
     /// registered.
-    pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<Handle<F>>> {
+    pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<ContainerHandle<F>>> {
         let handle = self.any(F::KIND, loid)?;
-        handle.into_any().downcast().map_err(|_| not_of(loid, F::KIND, F::KIND))
+        handle.into_any().downcast().map_err(|_| wrong_family(loid, F::KIND, F::KIND))
     }
 
     /// Does the work of [`Registry::get`] for a family known by its kind.
@@ -245,12 +245,12 @@ impl Registry {
         let mut entries = self.entries.lock();
         let now = self.shared.clock.steady_ms();
         let predecessor = match entries.get(&loid) {
-            Some(Entry::Present(handle)) if handle.kind() == kind => {
+            Some(RegistryEntry::Present(handle)) if handle.kind() == kind => {
                 handle.touch(now);
                 return Ok(handle.clone());
             }
-            Some(Entry::Present(handle)) => return Err(not_of(loid, handle.kind(), kind)),
-            Some(Entry::Leaving(gone)) => Some(gone.clone()),
+            Some(RegistryEntry::Present(handle)) => return Err(wrong_family(loid, handle.kind(), kind)),
+            Some(RegistryEntry::Leaving(gone)) => Some(gone.clone()),
             None => None,
         };
         let family = self.families.get(kind).ok_or_else(|| {
@@ -258,7 +258,7 @@ impl Registry {
             Error::new(Code::InvalidType, message).with_source(loid)
         })?;
         let handle = family.start(self, loid, predecessor, now);
-        entries.insert(loid, Entry::Present(handle.clone()));
+        entries.insert(loid, RegistryEntry::Present(handle.clone()));
         metrics::gauge!("stet_containers", "family" => kind.name()).increment(1);
         drop(entries);
         self.make_room();
@@ -268,7 +268,8 @@ impl Registry {
     /// Finds or starts the container of an object, whatever its family. Returns `None` if the
     /// object does not exist, not even in pending changes.
     pub fn find(&self, loid: Loid) -> Result<Option<Arc<dyn AnyHandle>>> {
-        let record = Record::find(&*self.shared.store, View::Latest, loid).map_err(|error| store_failure(&error))?;
+        let record =
+            Record::find(&*self.shared.store, ReadLevel::Latest, loid).map_err(|error| store_failure(&error))?;
         record.map(|record| self.any(record.family, loid)).transpose()
     }
 
@@ -280,14 +281,14 @@ impl Registry {
         now_ms: u64,
     ) -> Arc<dyn AnyHandle> {
         let (sender, gone) = watch::channel(());
-        let alive = Alive::new(loid, self.census.clone(), sender);
-        let cell = Arc::new(Cell::new(self.shared.memory.clone()));
+        let alive = InstanceMarker::new(loid, self.census.clone(), sender);
+        let cell = Arc::new(ViewCell::new(self.shared.memory.clone()));
         let (shared, shown) = (self.shared.clone(), cell.clone());
         let addr = Supervisor::start_in_arbiter(self.arbiter(loid), move |_| {
             Container::<F>::new(loid, shared, shown, predecessor, alive)
         });
         let admission = Arc::new(Semaphore::new(self.shared.options.permits_per_container));
-        Arc::new(Handle { mailbox: Box::new(addr), cell, admission, last_used: AtomicU64::new(now_ms), gone })
+        Arc::new(ContainerHandle { mailbox: Box::new(addr), cell, admission, last_used: AtomicU64::new(now_ms), gone })
     }
 
     /// Counts a new container, and at times evicts surplus ones. Each eviction looks at all
@@ -310,7 +311,7 @@ impl Registry {
     pub fn let_unused_go(&self, for_bytes: u64) {
         let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.memory.limit());
         let most_bytes = most_bytes.saturating_sub(for_bytes);
-        let mut used: Vec<_> = self.entries.lock().values().filter_map(Entry::use_and_weight).collect();
+        let mut used: Vec<_> = self.entries.lock().values().filter_map(RegistryEntry::use_and_weight).collect();
         let surplus = used.len().saturating_sub(most);
         let bytes: u64 = used.iter().map(|(_, weight)| weight).sum();
         // Frees some room to spare, or the next containers would exceed the limit again.
@@ -330,10 +331,10 @@ impl Registry {
     }
 
     /// Returns the view of a container in memory, if it has been loaded.
-    pub fn loaded<F: Family>(&self, loid: Loid) -> Option<Arc<Published<F::State>>> {
+    pub fn loaded<F: Family>(&self, loid: Loid) -> Option<Arc<ContainerView<F::State>>> {
         let entries = self.entries.lock();
-        let Entry::Present(handle) = entries.get(&loid)? else { return None };
-        let handle = handle.clone().into_any().downcast::<Handle<F>>().ok()?;
+        let RegistryEntry::Present(handle) = entries.get(&loid)? else { return None };
+        let handle = handle.clone().into_any().downcast::<ContainerHandle<F>>().ok()?;
         handle.last_used.store(self.shared.clock.steady_ms(), Ordering::Relaxed);
         handle.cell.view()
     }
@@ -341,8 +342,8 @@ impl Registry {
     /// Returns the family of a container in memory whose state has been loaded.
     pub fn kind_of(&self, loid: Loid) -> Option<FamilyKind> {
         match self.entries.lock().get(&loid)? {
-            Entry::Present(handle) => handle.is_loaded().then(|| handle.kind()),
-            Entry::Leaving(_) => None,
+            RegistryEntry::Present(handle) => handle.is_loaded().then(|| handle.kind()),
+            RegistryEntry::Leaving(_) => None,
         }
     }
 
@@ -364,16 +365,16 @@ impl Registry {
             let Some(entry) = entries.get_mut(loid) else { return false };
             match entry {
                 // One reference, so nothing is under way: see `let_go`.
-                Entry::Present(handle) if Arc::strong_count(handle) == 1 => {
+                RegistryEntry::Present(handle) if Arc::strong_count(handle) == 1 => {
                     let gone = handle.gone();
                     metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);
-                    *entry = Entry::Leaving(gone);
+                    *entry = RegistryEntry::Leaving(gone);
                     true
                 }
                 // In use; it leaves when it is idle.
-                Entry::Present(_) => false,
-                Entry::Leaving(gone) if gone.has_changed().is_ok() => true,
-                Entry::Leaving(_) => {
+                RegistryEntry::Present(_) => false,
+                RegistryEntry::Leaving(gone) if gone.has_changed().is_ok() => true,
+                RegistryEntry::Leaving(_) => {
                     entries.remove(loid);
                     false
                 }
@@ -392,16 +393,16 @@ impl Registry {
             match entry {
                 // One reference: this one. A permit holds another, so nothing is under way. None
                 // can be taken during this, since that needs the lock.
-                Entry::Present(handle) if Arc::strong_count(handle) == 1 && which(&**handle) => {
+                RegistryEntry::Present(handle) if Arc::strong_count(handle) == 1 && which(&**handle) => {
                     let gone = handle.gone();
                     metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);
-                    *entry = Entry::Leaving(gone);
+                    *entry = RegistryEntry::Leaving(gone);
                     leaving += 1;
                     true
                 }
-                Entry::Present(_) => true,
+                RegistryEntry::Present(_) => true,
                 // The sender is dropped with the actor.
-                Entry::Leaving(gone) => gone.has_changed().is_ok(),
+                RegistryEntry::Leaving(gone) => gone.has_changed().is_ok(),
             }
         });
         leaving

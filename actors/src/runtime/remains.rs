@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
 
-use super::{overloaded, store_failure};
+use super::{overloaded_error, store_failure};
 use crate::error::{Error, Result};
 use crate::id::Loid;
 use crate::object::Remainder;
-use crate::store::{Look, View};
+use crate::store::{ReadLevel, RowReader};
 
 /// The number of commands that may wait for changes of subtrees at a time.
 const MOST_WAITING: usize = 1024;
 
 /// The shared state of all unfinished changes of subtrees.
-pub(crate) struct Remains {
+pub(crate) struct RemainderTracker {
     /// Whether remainders may exist. Set before the first one is submitted, and reset only when
     /// none is in any view, so callers that find it false need not look.
     under_way: AtomicBool,
@@ -34,10 +34,10 @@ pub(crate) struct Remains {
     waiting: Semaphore,
 }
 
-impl Remains {
-    pub fn new(under_way: bool) -> Remains {
+impl RemainderTracker {
+    pub fn new(under_way: bool) -> RemainderTracker {
         show(under_way);
-        Remains {
+        RemainderTracker {
             under_way: AtomicBool::new(under_way),
             news: AtomicBool::new(true),
             wake: Notify::new(),
@@ -78,7 +78,7 @@ impl Remains {
         self.news.swap(false, Ordering::AcqRel)
     }
 
-    /// Waits until [`Remains::wake`] is called.
+    /// Waits until [`RemainderTracker::wake`] is called.
     pub async fn woken(&self) {
         self.wake.notified().await;
     }
@@ -116,7 +116,7 @@ impl Remains {
     ///
     /// # Errors
     /// The reason why the work is stuck for now; `Overloaded` when the repository is shutting down.
-    pub async fn finished(&self, look: &dyn Look, entry: Loid) -> Result<()> {
+    pub async fn finished(&self, look: &dyn RowReader, entry: Loid) -> Result<()> {
         let mut turned = self.turned.subscribe();
         loop {
             // The count is read first: a change after that is seen in the next round.
@@ -125,7 +125,7 @@ impl Remains {
                 return Ok(());
             }
             let is_left = |view| Ok(!Remainder::of(look, view, entry, None, 1)?.is_empty());
-            let left = is_left(View::Latest).and_then(|latest| Ok(latest || is_left(View::Committed)?));
+            let left = is_left(ReadLevel::Latest).and_then(|latest| Ok(latest || is_left(ReadLevel::Committed)?));
             if !left.map_err(|error| store_failure(&error))? {
                 return Ok(());
             }
@@ -134,19 +134,19 @@ impl Remains {
             }
             // The sender lives as long as `self`.
             if self.over.load(Ordering::Acquire) || turned.changed().await.is_err() {
-                return Err(overloaded("The repository is shutting down"));
+                return Err(overloaded_error("The repository is shutting down"));
             }
         }
     }
 
-    /// Waits as [`Remains::finished`] does, for a command that is to be applied after that.
+    /// Waits as [`RemainderTracker::finished`] does, for a command that is to be applied after that.
     ///
     /// # Errors
-    /// Those of [`Remains::finished`]; `Overloaded` when too many commands wait.
-    pub async fn awaited(&self, look: &dyn Look, entry: Loid) -> Result<()> {
+    /// Those of [`RemainderTracker::finished`]; `Overloaded` when too many commands wait.
+    pub async fn awaited(&self, look: &dyn RowReader, entry: Loid) -> Result<()> {
         let _place = self.waiting.try_acquire().map_err(|_| {
             metrics::counter!("stet_overloaded_total", "what" => "folders").increment(1);
-            overloaded("Too many calls wait for changes of folders")
+            overloaded_error("Too many calls wait for changes of folders")
         })?;
         self.finished(look, entry).await
     }
@@ -162,9 +162,9 @@ mod tests {
 
     use super::*;
     use crate::id::DatabaseId;
-    use crate::object::Task;
+    use crate::object::RemainderTask;
     use crate::store::memory::MemoryStore;
-    use crate::store::{Change, ChangeSet, Row, Store, encode_value};
+    use crate::store::{ChangeSet, Row, RowChange, Store, encode_value};
 
     /// Regression: if the first commit of a change failed before the task that carries it on knew
     /// the change, nothing woke the waiting callers.
@@ -173,7 +173,7 @@ mod tests {
         let entry = Loid::new(DatabaseId::FIRST, 7);
         let row = Remainder {
             entry,
-            task: Task::Restore,
+            task: RemainderTask::Restore,
             folder: entry,
             after: Vec::new(),
             user: "editor".into(),
@@ -183,8 +183,8 @@ mod tests {
         let value = Some(encode_value(Remainder::FORMAT, &row));
         let store = MemoryStore::new();
         store.hold();
-        let remains = Remains::new(true);
-        let change = Change { table: row.place().table, key: row.place().key, value };
+        let remains = RemainderTracker::new(true);
+        let change = RowChange { table: row.place().table, key: row.place().key, value };
         let set = ChangeSet { changes: vec![change], ..ChangeSet::fence(store.epoch(), |_| ()) };
         store.submit(set).map_err(|refused| refused.why).expect("it is taken");
         let mut waiting = std::pin::pin!(remains.finished(&store, entry));

@@ -27,16 +27,16 @@ impl Census {
 }
 
 /// A marker that is dropped with the actor, which tells a successor that this instance is gone.
-pub(crate) struct Alive {
+pub(crate) struct InstanceMarker {
     loid: Loid,
     census: Arc<Census>,
     counted: bool,
     _sender: watch::Sender<()>,
 }
 
-impl Alive {
-    pub fn new(loid: Loid, census: Arc<Census>, sender: watch::Sender<()>) -> Alive {
-        Alive { loid, census, counted: false, _sender: sender }
+impl InstanceMarker {
+    pub fn new(loid: Loid, census: Arc<Census>, sender: watch::Sender<()>) -> InstanceMarker {
+        InstanceMarker { loid, census, counted: false, _sender: sender }
     }
 
     /// Counts the instance as loaded.
@@ -54,7 +54,7 @@ impl Alive {
     }
 }
 
-impl Drop for Alive {
+impl Drop for InstanceMarker {
     fn drop(&mut self) {
         if self.counted {
             let mut loaded = self.census.loaded.lock();
@@ -70,7 +70,7 @@ impl Drop for Alive {
 
 /// The restart limit of one container.
 #[derive(Debug, Default)]
-pub(crate) struct Budget {
+pub(crate) struct RestartLimit {
     /// The times of its failures within the window, by the steady clock.
     failures: VecDeque<u64>,
 }
@@ -109,25 +109,25 @@ impl Drop for Outage {
 
 /// The reaction to a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RestartDecision {
     /// A reload after this wait.
     Restart(Duration),
     /// A quarantine until this time of the steady clock.
     Quarantine(u64),
 }
 
-impl Budget {
+impl RestartLimit {
     /// Counts a failure, and returns how to react.
-    pub fn fail(&mut self, now_ms: u64, options: &RuntimeOptions) -> Verdict {
+    pub fn fail(&mut self, now_ms: u64, options: &RuntimeOptions) -> RestartDecision {
         let window = options.failure_window_seconds * 1000;
         self.failures.retain(|at| at + window > now_ms);
         self.failures.push_back(now_ms);
         if self.failures.len() > options.failures_allowed {
             // The next life begins without failures.
             self.failures.clear();
-            return Verdict::Quarantine(now_ms + options.quarantine_seconds * 1000);
+            return RestartDecision::Quarantine(now_ms + options.quarantine_seconds * 1000);
         }
-        Verdict::Restart(self.wait(options))
+        RestartDecision::Restart(self.wait(options))
     }
 
     /// Returns the wait before the restart after the failures so far.
@@ -148,18 +148,18 @@ mod tests {
     #[test]
     fn waits_double_until_the_budget_is_used_up() {
         let options = RuntimeOptions::default();
-        let mut budget = Budget::default();
-        let verdicts: Vec<Verdict> = (0..6).map(|_| budget.fail(1000, &options)).collect();
-        let wait = |ms| Verdict::Restart(Duration::from_millis(ms));
-        assert_eq!(verdicts, [wait(0), wait(50), wait(100), wait(200), wait(400), Verdict::Quarantine(31_000)]);
+        let mut budget = RestartLimit::default();
+        let verdicts: Vec<RestartDecision> = (0..6).map(|_| budget.fail(1000, &options)).collect();
+        let wait = |ms| RestartDecision::Restart(Duration::from_millis(ms));
+        assert_eq!(verdicts, [wait(0), wait(50), wait(100), wait(200), wait(400), RestartDecision::Quarantine(31_000)]);
     }
 
     #[test]
     fn failures_are_forgotten_after_the_window() {
         let options = RuntimeOptions::default();
-        let mut budget = Budget::default();
+        let mut budget = RestartLimit::default();
         for n in 0..100 {
-            assert_eq!(budget.fail(n * 61_000, &options), Verdict::Restart(Duration::ZERO));
+            assert_eq!(budget.fail(n * 61_000, &options), RestartDecision::Restart(Duration::ZERO));
         }
     }
 }

@@ -5,22 +5,22 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::attempt::refusal;
-use super::cell::Published;
-use super::job::Request;
-use super::left::{Jointly, Left};
-use super::lend::{Lent, Returned};
+use super::attempt::error_of_fault;
+use super::cell::ContainerView;
+use super::job::ChangeRequest;
+use super::left::{JointResult, ResultingObject};
+use super::lend::{BorrowedTurn, TurnReturn};
 use super::registry::Registry;
-use super::untyped::{Answer, AnyJoint, AnyReply, Said};
-use super::{GivenBack, MOST_STALE, Shared, commits_keep_failing, overloaded, store_failure};
-use crate::command::{Context, Fault, Subtrees};
+use super::untyped::{AnyJoint, AnyReply, JointAnswerSender, JointApplication};
+use super::{MOST_STALE, ReturnReason, RuntimeServices, commits_keep_failing, overloaded_error, store_failure};
+use crate::command::{CommandFault, Context, SubtreeFacts};
 use crate::error::{Error, Result};
 use crate::family::{Family, State};
 use crate::id::Loid;
-use crate::joint::Turns;
+use crate::joint::ContainerTurns;
 use crate::lifecycle::check_locks_below;
-use crate::object::{Object, Record, Standing, standing};
-use crate::store::{Change, ChangeSet, Epoch, Seq, StoreError, Table, View};
+use crate::object::{Object, ObjectStanding, Record, find_standing};
+use crate::store::{ChangeSet, Epoch, ReadLevel, RowChange, Seq, StoreError, Table};
 
 /// A turn of a container of any family.
 pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
@@ -35,7 +35,7 @@ pub(crate) trait RuntimeTurn: Send {
         self.object().map(|object| &*object.record)
     }
     /// Lends a copy of the state to the command.
-    fn lend_to(&self, loid: Loid, turns: &mut Turns);
+    fn lend_to(&self, loid: Loid, turns: &mut ContainerTurns);
     /// Takes the copy back and settles it. Returns the old and the new revision if the state
     /// changed.
     ///
@@ -44,12 +44,12 @@ pub(crate) trait RuntimeTurn: Send {
     fn settle(
         &mut self,
         loid: Loid,
-        turns: &mut Turns,
+        turns: &mut ContainerTurns,
         touched: bool,
         context: &mut Context<'_>,
-    ) -> Result<Option<(u64, u64)>, Fault>;
+    ) -> Result<Option<(u64, u64)>, CommandFault>;
     /// Returns the object as the command leaves it, changed or not; `None` if it is gone.
-    fn left(&self) -> Option<Left>;
+    fn left(&self) -> Option<ResultingObject>;
     /// Returns the callbacks that publish the new state after the commit; `None` if there is no new
     /// state.
     fn publisher(&self) -> Option<Publisher>;
@@ -57,7 +57,7 @@ pub(crate) trait RuntimeTurn: Send {
     fn give_back(self: Box<Self>, outcome: TurnOutcome);
 }
 
-/// The callbacks of a commit for one container. `show` runs at once ([`super::cell::Cell::show`]),
+/// The callbacks of a commit for one container. `show` runs at once ([`super::cell::ViewCell::show`]),
 /// `acknowledge` once all containers show their new states.
 pub(crate) struct Publisher {
     show: Box<dyn FnOnce() + Send>,
@@ -73,13 +73,13 @@ pub(crate) enum TurnOutcome {
 }
 
 pub(crate) struct TypedTurn<F: Family> {
-    lent: Lent<F>,
+    lent: BorrowedTurn<F>,
     /// The state after the command; outer `None` while it has not changed.
     after: Option<Option<F::State>>,
 }
 
 impl<F: Family> TypedTurn<F> {
-    pub fn new(lent: Lent<F>) -> TypedTurn<F> {
+    pub fn new(lent: BorrowedTurn<F>) -> TypedTurn<F> {
         TypedTurn { lent, after: None }
     }
 }
@@ -93,7 +93,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         self.lent.state.as_ref().map(State::object)
     }
 
-    fn lend_to(&self, loid: Loid, turns: &mut Turns) {
+    fn lend_to(&self, loid: Loid, turns: &mut ContainerTurns) {
         match &self.lent.state {
             Some(state) => turns.lend::<F>(loid, state.clone()),
             None => turns.lend_nothing(loid),
@@ -103,10 +103,10 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
     fn settle(
         &mut self,
         loid: Loid,
-        turns: &mut Turns,
+        turns: &mut ContainerTurns,
         touched: bool,
         context: &mut Context<'_>,
-    ) -> Result<Option<(u64, u64)>, Fault> {
+    ) -> Result<Option<(u64, u64)>, CommandFault> {
         self.after = None;
         let Some(before) = self.lent.state.as_ref() else { return Ok(None) };
         let known = before.object().record.revision;
@@ -126,13 +126,13 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         }
     }
 
-    fn left(&self) -> Option<Left> {
+    fn left(&self) -> Option<ResultingObject> {
         let state = self.after.as_ref().unwrap_or(&self.lent.state);
-        state.clone().map(Left::changed)
+        state.clone().map(ResultingObject::changed)
     }
 
     fn publisher(&self) -> Option<Publisher> {
-        let view = self.after.clone()?.map(|state| Arc::new(Published { state }));
+        let view = self.after.clone()?.map(|state| Arc::new(ContainerView { state }));
         let (cell, decided) = (self.lent.cell.clone(), self.lent.cell.clone());
         Some(Publisher {
             show: Box::new(move || cell.show(view)),
@@ -143,9 +143,9 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
     fn give_back(self: Box<Self>, outcome: TurnOutcome) {
         let TypedTurn { lent, after } = *self;
         let returned = match (outcome, after) {
-            (TurnOutcome::Submitted(seq), Some(state)) => Returned::Changed { state, seq },
-            (TurnOutcome::Stale, _) => Returned::Stale,
-            _ => Returned::Unchanged,
+            (TurnOutcome::Submitted(seq), Some(state)) => TurnReturn::Changed { state, seq },
+            (TurnOutcome::Stale, _) => TurnReturn::Stale,
+            _ => TurnReturn::Unchanged,
         };
         // The container's actor waits for this; it is gone only if its arbiter has ended.
         let _ = lent.back.send(returned);
@@ -154,9 +154,9 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
 }
 
 /// The turns that one application holds. Dropping it gives them back unchanged.
-struct Held(BTreeMap<Loid, BoxedTurn>);
+struct HeldTurns(BTreeMap<Loid, BoxedTurn>);
 
-impl Held {
+impl HeldTurns {
     /// Returns the oldest epoch among the turns.
     fn epoch(&self) -> Option<Epoch> {
         self.0.values().map(|turn| turn.epoch()).min()
@@ -169,7 +169,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldTurns {
     fn drop(&mut self) {
         self.give_back(TurnOutcome::Unchanged);
     }
@@ -183,8 +183,8 @@ const MOST_ROUNDS: usize = 1000;
 pub(crate) async fn run_joint(
     registry: Arc<Registry>,
     joint: Arc<dyn AnyJoint>,
-    request: Request,
-    answer: Answer,
+    request: ChangeRequest,
+    answer: JointAnswerSender,
     mut admits_large: bool,
 ) {
     let shared = registry.shared();
@@ -202,11 +202,11 @@ pub(crate) async fn run_joint(
             Ok(taken) => taken,
             Err(error) => return answer.send(Err(error)),
         };
-        let asked = Asked { request: &request, epoch, locks_seen: locks_seen == Some(epoch), admits_large };
+        let asked = AttemptConditions { request: &request, epoch, locks_seen: locks_seen == Some(epoch), admits_large };
         let refused = match attempt(shared, &*joint, asked, &mut held, &missing, &answer) {
-            Attempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
-            Attempt::Refused(why) => why,
-            Attempt::Again(more) => {
+            JointAttempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
+            JointAttempt::Refused(why) => why,
+            JointAttempt::Again(more) => {
                 let known = wanted.len();
                 wanted.extend(more);
                 if wanted.len() == known {
@@ -215,7 +215,7 @@ pub(crate) async fn run_joint(
                 }
                 continue;
             }
-            Attempt::Locks(top) => {
+            JointAttempt::Locks(top) => {
                 held.give_back(TurnOutcome::Unchanged);
                 match look_for_locks(shared, &request, top).await {
                     Ok(()) => {
@@ -228,7 +228,7 @@ pub(crate) async fn run_joint(
                     },
                 }
             }
-            Attempt::Await(entry) => {
+            JointAttempt::Await(entry) => {
                 drop(held);
                 if answer.pause(shared, entry).await.is_err() {
                     return;
@@ -240,11 +240,11 @@ pub(crate) async fn run_joint(
                 rounds = 0;
                 continue;
             }
-            Attempt::GivenBack(why) => {
+            JointAttempt::GivenBack(why) => {
                 drop(held);
                 return answer.give_back(why);
             }
-            Attempt::Unchanged(outcome) => {
+            JointAttempt::Unchanged(outcome) => {
                 held.give_back(TurnOutcome::Unchanged);
                 match answer_settled(shared, epoch, outcome, &answer) {
                     Ok(()) => return,
@@ -262,7 +262,7 @@ pub(crate) async fn run_joint(
             return answer.send(Err(commits_keep_failing(&*shared.store)));
         }
     }
-    answer.send(Err(overloaded("The call needs more containers than can be taken")));
+    answer.send(Err(overloaded_error("The call needs more containers than can be taken")));
 }
 
 /// Locks that are checked before other tasks may run: each costs some reads of rows.
@@ -271,12 +271,12 @@ const LOCKS_AT_A_TIME: usize = 256;
 /// Checks all locks below an object for one that the caller may not break. A lock taken after its
 /// check and before the change is decided is broken. The content that its owner has saved stays as
 /// a draft.
-async fn look_for_locks(shared: &Shared, request: &Request, top: Loid) -> Result<()> {
+async fn look_for_locks(shared: &RuntimeServices, request: &ChangeRequest, top: Loid) -> Result<()> {
     let mut after = None;
     loop {
         let context = Context::new(shared.clock.now_ms(), &request.who, &*shared.store, &*shared.numbers);
         let looked = check_locks_below(top, after.as_deref(), LOCKS_AT_A_TIME, &context);
-        match looked.map_err(refusal)? {
+        match looked.map_err(error_of_fault)? {
             Some(next) => after = Some(next),
             None => return Ok(()),
         }
@@ -286,8 +286,8 @@ async fn look_for_locks(shared: &Shared, request: &Request, top: Loid) -> Result
 
 /// Takes the turns in the order of loids, so that no two joint commands hold what the other waits
 /// for.
-async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(Held, Vec<Loid>)> {
-    let mut held = Held(BTreeMap::new());
+async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(HeldTurns, Vec<Loid>)> {
+    let mut held = HeldTurns(BTreeMap::new());
     let mut missing = Vec::new();
     // All are found first, so that those that are not in memory load concurrently.
     let found = wanted.iter().map(|loid| Ok((*loid, registry.find(*loid)?))).collect::<Result<Vec<_>>>()?;
@@ -311,10 +311,10 @@ async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(Hel
 /// # Errors
 /// The reason why the store refuses the fence: then nothing was answered.
 fn answer_settled(
-    shared: &Shared,
+    shared: &RuntimeServices,
     epoch: Epoch,
-    outcome: Result<Jointly<AnyReply>>,
-    answer: &Answer,
+    outcome: Result<JointResult<AnyReply>>,
+    answer: &JointAnswerSender,
 ) -> Result<(), StoreError> {
     let answered = answer.clone();
     let fence = ChangeSet::fence(epoch, move |decided| {
@@ -325,18 +325,18 @@ fn answer_settled(
 
 /// The conditions of one application of a joint command.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    request: &'a Request,
+struct AttemptConditions<'a> {
+    request: &'a ChangeRequest,
     /// The epoch before anything was read for the command.
     epoch: Epoch,
-    /// The value for [`Subtrees::locks_seen`].
+    /// The value for [`SubtreeFacts::locks_seen`].
     locks_seen: bool,
     /// Whether the change may be large.
     admits_large: bool,
 }
 
 /// The outcome of one application of a joint command.
-enum Attempt {
+enum JointAttempt {
     /// The change set was submitted, and its commit sends the answer.
     Submitted(Seq),
     /// The store refused the change set; nothing has been answered.
@@ -348,36 +348,36 @@ enum Attempt {
     /// The change of this entry's subtree must be awaited.
     Await(Loid),
     /// The caller must call again.
-    GivenBack(GivenBack),
+    GivenBack(ReturnReason),
     /// The command was refused or changed nothing.
-    Unchanged(Result<Jointly<AnyReply>>),
+    Unchanged(Result<JointResult<AnyReply>>),
 }
 
-impl Attempt {
+impl JointAttempt {
     /// Returns the outcome that a fault of the command leads to.
-    fn of(fault: Fault) -> Attempt {
+    fn of(fault: CommandFault) -> JointAttempt {
         match fault {
-            Fault::IsLarge => Attempt::GivenBack(GivenBack::Large),
-            Fault::Unchecked => Attempt::GivenBack(GivenBack::Unchecked),
-            fault => Attempt::Unchanged(Err(refusal(fault))),
+            CommandFault::IsLarge => JointAttempt::GivenBack(ReturnReason::Large),
+            CommandFault::Unchecked => JointAttempt::GivenBack(ReturnReason::Unchecked),
+            fault => JointAttempt::Unchanged(Err(error_of_fault(fault))),
         }
     }
 }
 
 /// Applies the command to copies of the states, and submits its changes, all in one step: see
-/// [`Shared::steps`].
+/// [`RuntimeServices::steps`].
 fn attempt(
-    shared: &Shared,
+    shared: &RuntimeServices,
     joint: &dyn AnyJoint,
-    asked: Asked<'_>,
-    held: &mut Held,
+    asked: AttemptConditions<'_>,
+    held: &mut HeldTurns,
     missing: &[Loid],
-    answer: &Answer,
-) -> Attempt {
+    answer: &JointAnswerSender,
+) -> JointAttempt {
     let nature = joint.nature();
     let (_alone, _beside) =
         if nature.alone { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
-    let Asked { request, epoch, locks_seen, admits_large } = asked;
+    let AttemptConditions { request, epoch, locks_seen, admits_large } = asked;
     let _within = request.trace.enter();
     let now_ms = shared.clock.now_ms();
     let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
@@ -387,16 +387,16 @@ fn attempt(
         .governed_by(shared.workflows(), request.statuses.as_deref())
         .limited_by(shared.options.limits)
         .admitting_large(admits_large);
-    let mut turns = Turns::default();
+    let mut turns = ContainerTurns::default();
     missing.iter().for_each(|loid| turns.lend_nothing(*loid));
     held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
     // Reliable only now: a change that begins a remainder steps alone.
-    context.subtrees = Subtrees { locks_seen, ..shared.subtrees() };
+    context.subtrees = SubtreeFacts { locks_seen, ..shared.subtrees() };
     if context.subtrees.under_way && !nature.goes_on {
         match regard_subtrees(joint, shared, held, &mut turns) {
             Ok(None) => {}
-            Ok(Some(entry)) => return Attempt::Await(entry),
-            Err(error) => return Attempt::Unchanged(Err(store_failure(&error))),
+            Ok(Some(entry)) => return JointAttempt::Await(entry),
+            Err(error) => return JointAttempt::Unchanged(Err(store_failure(&error))),
         }
     }
     let applied = catch_unwind(AssertUnwindSafe(|| {
@@ -406,50 +406,50 @@ fn attempt(
         context.check_expected()?;
         Ok(said)
     }));
-    let Said { reply, about, outcome } = match applied {
+    let JointApplication { reply, about, outcome } = match applied {
         Ok(Ok(said)) => said,
-        Ok(Err(Fault::NeedsTurns(more))) => return Attempt::Again(more),
-        Ok(Err(Fault::NeedsLocks(top))) => return Attempt::Locks(top),
-        Ok(Err(fault)) => return Attempt::of(fault),
+        Ok(Err(CommandFault::NeedsTurns(more))) => return JointAttempt::Again(more),
+        Ok(Err(CommandFault::NeedsLocks(top))) => return JointAttempt::Locks(top),
+        Ok(Err(fault)) => return JointAttempt::of(fault),
         Err(_) => {
             // The copies it worked on are dropped; the containers' own states are untouched.
             tracing::error!(command = nature.name, "a joint command panicked");
-            return Attempt::Unchanged(Err(Error::internal()));
+            return JointAttempt::Unchanged(Err(Error::internal()));
         }
     };
-    let touched = touched(context.changes(), held, &turns);
+    let touched = touched_containers(context.changes(), held, &turns);
     let lacks = |loid: &Loid| !held.0.contains_key(loid) && !missing.contains(loid) && !context.has_made(*loid);
     let lacking: Vec<Loid> = touched.iter().copied().filter(lacks).collect();
     if !lacking.is_empty() {
         // The containers would change without a new revision, so clients that cache them would not
         // notice.
-        return Attempt::Again(lacking);
+        return JointAttempt::Again(lacking);
     }
     let mut revised = Vec::new();
     for (loid, turn) in &mut held.0 {
         match turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
             Ok(Some(revisions)) => revised.push((*loid, revisions)),
             Ok(None) => {}
-            Err(fault) => return Attempt::of(fault),
+            Err(fault) => return JointAttempt::of(fault),
         }
     }
     let left = about.and_then(|loid| match held.0.get(&loid) {
         Some(turn) => turn.left(),
-        None => context.made(loid).cloned().map(Left::made),
+        None => context.made(loid).cloned().map(ResultingObject::made),
     });
     // A change whose rows were dropped for their size must not count as no change.
     if let Err(fault) = context.check_size() {
-        return Attempt::of(fault);
+        return JointAttempt::of(fault);
     }
     if context.changes().is_empty() {
-        return Attempt::Unchanged(Ok(Jointly { reply, left }));
+        return JointAttempt::Unchanged(Ok(JointResult { reply, left }));
     }
     if let Some(outcome) = outcome {
         outcome.put_into(&mut context);
     }
     let mut noted = match context.into_noted() {
         Ok(noted) => noted,
-        Err(fault) => return Attempt::of(fault),
+        Err(fault) => return JointAttempt::of(fault),
     };
     answer.charge(noted.bytes);
     let mut events = Vec::with_capacity(revised.len());
@@ -469,11 +469,11 @@ fn attempt(
             if let Ok(seq) = &outcome {
                 acknowledges.into_iter().for_each(|acknowledge| acknowledge(*seq));
             }
-            answered.send(outcome.map(|_| Jointly { reply, left }).map_err(|error| store_failure(&error)));
+            answered.send(outcome.map(|_| JointResult { reply, left }).map_err(|error| store_failure(&error)));
         })
     };
     #[cfg(feature = "planted-bugs")]
-    let set = crate::planted::torn(set);
+    let set = crate::planted::tear_change_set(set);
     let leaves = set.changes.iter().any(|change| change.table == Table::Remainders);
     if leaves {
         shared.remains.begin();
@@ -484,8 +484,8 @@ fn attempt(
         shared.remains.wake();
     }
     match submitted {
-        Ok(seq) => Attempt::Submitted(seq),
-        Err(refused) => Attempt::Refused(refused.why),
+        Ok(seq) => JointAttempt::Submitted(seq),
+        Err(refused) => JointAttempt::Refused(refused.why),
     }
 }
 
@@ -494,20 +494,20 @@ fn attempt(
 /// that change the recycle bin. Returns the entry to wait for.
 fn regard_subtrees(
     joint: &dyn AnyJoint,
-    shared: &Shared,
-    held: &Held,
-    turns: &mut Turns,
+    shared: &RuntimeServices,
+    held: &HeldTurns,
+    turns: &mut ContainerTurns,
 ) -> Result<Option<Loid>, StoreError> {
     for (loid, turn) in &held.0 {
         let Some(record) = turn.record() else { continue };
-        match standing(&*shared.store, View::Latest, record)? {
-            Standing::Settled => {}
-            Standing::Returning(entry) => return Ok(Some(entry)),
-            Standing::Leaving(entry) if joint.nature().awaits && joint.wants().contains(loid) => {
+        match find_standing(&*shared.store, ReadLevel::Latest, record)? {
+            ObjectStanding::Settled => {}
+            ObjectStanding::Returning(entry) => return Ok(Some(entry)),
+            ObjectStanding::Leaving(entry) if joint.nature().awaits && joint.wants().contains(loid) => {
                 return Ok(Some(entry));
             }
-            Standing::Leaving(_) if record.is_discarded() => {}
-            Standing::Leaving(_) => turns.leave(*loid),
+            ObjectStanding::Leaving(_) if record.is_discarded() => {}
+            ObjectStanding::Leaving(_) => turns.leave(*loid),
         }
     }
     Ok(None)
@@ -515,7 +515,7 @@ fn regard_subtrees(
 
 /// Returns the containers whose parts or names change, by rows that the command has noted or by its
 /// changes of records.
-fn touched(changes: &[Change], held: &Held, turns: &Turns) -> HashSet<Loid> {
+fn touched_containers(changes: &[RowChange], held: &HeldTurns, turns: &ContainerTurns) -> HashSet<Loid> {
     let rows = changes.iter().filter(|change| matches!(change.table, Table::Parts | Table::Names));
     let names = held.0.iter().flat_map(|(loid, turn)| {
         let (before, after) = (turn.record().and_then(Record::stands), turns.record(*loid).and_then(Record::stands));

@@ -7,27 +7,32 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::left::Jointly;
+use super::left::JointResult;
 use super::registry::admit;
-use super::{GivenBack, LargeTurn, Shared};
-use crate::command::{Context, Fault};
+use super::{LargeChangePermit, ReturnReason, RuntimeServices};
+use crate::command::{CommandFault, Context};
 use crate::error::{Error, Result};
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::receipt::{Outcome, Step, UnderWay};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::receipt::{CallGuard, ReceiptStep, StepOutcome};
 
-/// A [`Joint`] of any type.
+/// A [`JointCommand`] of any type.
 pub(crate) trait AnyJoint: Send + Sync {
-    fn nature(&self) -> Nature;
+    fn nature(&self) -> JointConstants;
     fn wants(&self) -> Vec<Loid>;
     /// Applies the command. `step` is the receipt step that keeps its outcome, for a call with an
     /// `Idempotency-Key`.
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>, step: Option<&Step>) -> Result<Said, Fault>;
+    fn apply(
+        &self,
+        turns: &mut ContainerTurns,
+        context: &mut Context<'_>,
+        step: Option<&ReceiptStep>,
+    ) -> Result<JointApplication, CommandFault>;
 }
 
-/// The constants of a [`Joint`].
+/// The constants of a [`JointCommand`].
 #[derive(Clone, Copy)]
-pub(crate) struct Nature {
+pub(crate) struct JointConstants {
     pub name: &'static str,
     pub alone: bool,
     pub awaits: bool,
@@ -35,74 +40,79 @@ pub(crate) struct Nature {
 }
 
 /// The result of an applied joint command.
-pub(crate) struct Said {
+pub(crate) struct JointApplication {
     pub reply: AnyReply,
-    /// The object of [`Joint::about`].
+    /// The object of [`JointCommand::about`].
     pub about: Option<Loid>,
     /// The outcome to keep in the receipt, for a call with an `Idempotency-Key`.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<StepOutcome>,
 }
 
-/// A [`Joint::Reply`]; the sender of the command knows its type.
+/// A [`JointCommand::Reply`]; the sender of the command knows its type.
 pub(crate) type AnyReply = Box<dyn Any + Send>;
 
-impl<J: Joint> AnyJoint for J {
-    fn nature(&self) -> Nature {
-        Nature { name: J::NAME, alone: J::ALONE, awaits: J::AWAITS, goes_on: J::GOES_ON }
+impl<J: JointCommand> AnyJoint for J {
+    fn nature(&self) -> JointConstants {
+        JointConstants { name: J::NAME, alone: J::ALONE, awaits: J::AWAITS, goes_on: J::GOES_ON }
     }
 
     fn wants(&self) -> Vec<Loid> {
-        Joint::wants(self)
+        JointCommand::wants(self)
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>, step: Option<&Step>) -> Result<Said, Fault> {
-        let reply = Joint::apply(self, turns, context)?;
+    fn apply(
+        &self,
+        turns: &mut ContainerTurns,
+        context: &mut Context<'_>,
+        step: Option<&ReceiptStep>,
+    ) -> Result<JointApplication, CommandFault> {
+        let reply = JointCommand::apply(self, turns, context)?;
         context.check_size()?;
         let about = self.about(&reply);
         let outcome = step.map(|step| step.outcome(J::NAME, &reply, context.now_ms));
-        Ok(Said { reply: Box::new(reply), about, outcome })
+        Ok(JointApplication { reply: Box::new(reply), about, outcome })
     }
 }
 
 /// The sender of a joint command's answer; only the first answer is sent.
 #[derive(Clone)]
-pub(crate) struct Answer(Arc<Mutex<Option<Waiting>>>);
+pub(crate) struct JointAnswerSender(Arc<Mutex<Option<JointWaiter>>>);
 
 /// The waiting caller, and the permit that the command was admitted with.
-struct Waiting {
-    sender: oneshot::Sender<AnsweredJoint>,
+struct JointWaiter {
+    sender: oneshot::Sender<JointAnswer>,
     permit: OwnedSemaphorePermit,
     /// The claim that keeps the call's idempotency key in use, if it has one.
-    under_way: Option<UnderWay>,
+    under_way: Option<CallGuard>,
     /// The work permit of a large change.
-    turn: Option<LargeTurn>,
+    turn: Option<LargeChangePermit>,
 }
 
 /// The outcome of a joint command, or the reason to call again.
-pub(crate) type AnsweredJoint = Result<Result<Jointly<AnyReply>>, GivenBack>;
+pub(crate) type JointAnswer = Result<Result<JointResult<AnyReply>>, ReturnReason>;
 
-impl Answer {
+impl JointAnswerSender {
     pub fn new(
-        sender: oneshot::Sender<AnsweredJoint>,
+        sender: oneshot::Sender<JointAnswer>,
         permit: OwnedSemaphorePermit,
-        under_way: Option<UnderWay>,
-        turn: Option<LargeTurn>,
-    ) -> Answer {
-        Answer(Arc::new(Mutex::new(Some(Waiting { sender, permit, under_way, turn }))))
+        under_way: Option<CallGuard>,
+        turn: Option<LargeChangePermit>,
+    ) -> JointAnswerSender {
+        JointAnswerSender(Arc::new(Mutex::new(Some(JointWaiter { sender, permit, under_way, turn }))))
     }
 
-    pub fn send(&self, outcome: Result<Jointly<AnyReply>>) {
+    pub fn send(&self, outcome: Result<JointResult<AnyReply>>) {
         self.end(Ok(outcome));
     }
 
     /// Returns the command to its caller with nothing changed.
-    pub fn give_back(&self, why: GivenBack) {
+    pub fn give_back(&self, why: ReturnReason) {
         self.end(Err(why));
     }
 
-    fn end(&self, outcome: AnsweredJoint) {
+    fn end(&self, outcome: JointAnswer) {
         let waiting = self.0.lock().take();
-        if let Some(Waiting { sender, permit, under_way, turn }) = waiting {
+        if let Some(JointWaiter { sender, permit, under_way, turn }) = waiting {
             // Released first: a caller with the answer may rely on them being free.
             drop((permit, under_way, turn));
             // The caller may be gone; the change stands.
@@ -119,14 +129,14 @@ impl Answer {
 
     /// Releases the permit while the command waits for others, and takes a new one after that. The
     /// turn is not taken again: the wait may be long.
-    pub async fn pause(&self, shared: &Shared, entry: Loid) -> Result<()> {
+    pub async fn pause(&self, shared: &RuntimeServices, entry: Loid) -> Result<()> {
         let waiting = self.0.lock().take();
-        let Some(Waiting { sender, permit, under_way, turn }) = waiting else { return Err(Error::internal()) };
+        let Some(JointWaiter { sender, permit, under_way, turn }) = waiting else { return Err(Error::internal()) };
         drop((permit, turn));
         let awaited = shared.remains.awaited(&*shared.store, entry).await;
         match awaited.and_then(|()| admit(shared)) {
             Ok(permit) => {
-                *self.0.lock() = Some(Waiting { sender, permit, under_way, turn: None });
+                *self.0.lock() = Some(JointWaiter { sender, permit, under_way, turn: None });
                 Ok(())
             }
             Err(error) => {
@@ -139,12 +149,12 @@ impl Answer {
     }
 }
 
-impl Jointly<AnyReply> {
+impl JointResult<AnyReply> {
     /// Restores the reply's type.
-    pub fn typed<R: 'static>(self) -> Result<Jointly<R>> {
-        let Jointly { reply, left } = self;
+    pub fn typed<R: 'static>(self) -> Result<JointResult<R>> {
+        let JointResult { reply, left } = self;
         match reply.downcast() {
-            Ok(reply) => Ok(Jointly { reply: *reply, left }),
+            Ok(reply) => Ok(JointResult { reply: *reply, left }),
             // The reply is of the command that was sent, so the types match.
             Err(_) => Err(Error::internal()),
         }

@@ -1,7 +1,7 @@
 //! Iterators over a [`Sequence`](super::Sequence).
 
-use super::Ordered;
-use super::node::{Child, Node};
+use super::SequenceItem;
+use super::node::{Child, SequenceNode};
 
 /// An iterator over the items of a [`Sequence`](super::Sequence) in order.
 #[derive(Debug)]
@@ -15,11 +15,11 @@ impl<'a, T> Iter<'a, T> {
     pub(super) fn descend(&mut self, mut child: &'a Child<T>) {
         loop {
             match &child.node {
-                Node::Leaf(items) => {
+                SequenceNode::Leaf(items) => {
                     self.leaf = items.iter();
                     return;
                 }
-                Node::Inner(children) => {
+                SequenceNode::Inner(children) => {
                     let mut children = children.iter();
                     let Some(first) = children.next() else { return };
                     self.path.push(children);
@@ -30,7 +30,7 @@ impl<'a, T> Iter<'a, T> {
     }
 }
 
-impl<'a, T: Ordered> Iter<'a, T> {
+impl<'a, T: SequenceItem> Iter<'a, T> {
     /// Descends to the item that has `skip` items of its kind before it, or to the end if there is
     /// none.
     pub(super) fn descend_to(
@@ -42,13 +42,13 @@ impl<'a, T: Ordered> Iter<'a, T> {
     ) {
         loop {
             match &child.node {
-                Node::Leaf(items) => {
+                SequenceNode::Leaf(items) => {
                     let ones = items.iter().enumerate().filter(|(_, item)| is_one(item));
                     let at = ones.map(|(at, _)| at).nth(skip).unwrap_or(items.len());
                     self.leaf = items[at..].iter();
                     return;
                 }
-                Node::Inner(children) => {
+                SequenceNode::Inner(children) => {
                     let mut left = children.iter();
                     let found = left.find(|child| {
                         let here = skip < count(child);
@@ -86,21 +86,21 @@ impl<'a, T> Iterator for Iter<'a, T> {
 
 /// An iterator over the visible items of a [`Sequence`](super::Sequence) in order.
 #[derive(Debug)]
-pub struct Visible<'a, T>(pub(super) Iter<'a, T>);
+pub struct VisibleItems<'a, T>(pub(super) Iter<'a, T>);
 
-impl<'a, T: Ordered> Iterator for Visible<'a, T> {
+impl<'a, T: SequenceItem> Iterator for VisibleItems<'a, T> {
     type Item = &'a T;
 
     fn next(&mut self) -> Option<&'a T> {
-        let Visible(iter) = self;
+        let VisibleItems(iter) = self;
         loop {
             if let Some(item) = iter.leaf.find(|item| item.is_visible()) {
                 return Some(item);
             }
             // A node without visible items is skipped as a whole.
             match iter.path.last_mut()?.find(|child| child.visible > 0) {
-                Some(Child { node: Node::Leaf(items), .. }) => iter.leaf = items.iter(),
-                Some(Child { node: Node::Inner(children), .. }) => iter.path.push(children.iter()),
+                Some(Child { node: SequenceNode::Leaf(items), .. }) => iter.leaf = items.iter(),
+                Some(Child { node: SequenceNode::Inner(children), .. }) => iter.path.push(children.iter()),
                 None => {
                     iter.path.pop();
                 }

@@ -19,13 +19,13 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use self::iter::{Iter, Visible};
-use self::node::{Child, Node, below};
-pub use self::numbers::Numbers;
-pub use self::order::{Movable, StoredOrder};
+pub use self::iter::{Iter, VisibleItems};
+use self::node::{Child, SequenceNode, child_index};
+pub use self::numbers::NumberMap;
+pub use self::order::{MovableItem, StoredOrder};
 
 /// An item of a [`Sequence`].
-pub trait Ordered: Clone {
+pub trait SequenceItem: Clone {
     /// Returns the item's order number, which is unique in its sequence.
     fn order(&self) -> u128;
 
@@ -39,13 +39,13 @@ pub struct Sequence<T> {
     root: Child<T>,
 }
 
-impl<T: Ordered> Default for Sequence<T> {
+impl<T: SequenceItem> Default for Sequence<T> {
     fn default() -> Sequence<T> {
-        Sequence { root: Child::new(Node::Leaf(Arc::default())) }
+        Sequence { root: Child::new(SequenceNode::Leaf(Arc::default())) }
     }
 }
 
-impl<T: Ordered> Sequence<T> {
+impl<T: SequenceItem> Sequence<T> {
     /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.root.len
@@ -66,10 +66,10 @@ impl<T: Ordered> Sequence<T> {
         let mut child = &self.root;
         loop {
             match &child.node {
-                Node::Leaf(items) => {
-                    return items.binary_search_by_key(&order, Ordered::order).ok().map(|at| &items[at]);
+                SequenceNode::Leaf(items) => {
+                    return items.binary_search_by_key(&order, SequenceItem::order).ok().map(|at| &items[at]);
                 }
-                Node::Inner(children) => child = children.get(below(children, order))?,
+                SequenceNode::Inner(children) => child = children.get(child_index(children, order))?,
             }
         }
     }
@@ -80,14 +80,14 @@ impl<T: Ordered> Sequence<T> {
         let mut child = &self.root;
         loop {
             match &child.node {
-                Node::Leaf(items) => {
+                SequenceNode::Leaf(items) => {
                     let passed = items.iter().take_while(|item| item.order() < order);
                     return passed.fold((before, visible), |(before, visible), item| {
                         (before + 1, visible + usize::from(item.is_visible()))
                     });
                 }
-                Node::Inner(children) => {
-                    let at = below(children, order);
+                SequenceNode::Inner(children) => {
+                    let at = child_index(children, order);
                     for passed in &children[..at] {
                         before += passed.len;
                         visible += passed.visible;
@@ -108,7 +108,7 @@ impl<T: Ordered> Sequence<T> {
 
     /// Returns the item at this position, hidden items not counted.
     pub fn nth_visible(&self, position: usize) -> Option<&T> {
-        self.select(position, |child| child.visible, Ordered::is_visible)
+        self.select(position, |child| child.visible, SequenceItem::is_visible)
     }
 
     /// Returns the last item that is not visible.
@@ -122,8 +122,8 @@ impl<T: Ordered> Sequence<T> {
         let mut child = &self.root;
         loop {
             match &child.node {
-                Node::Leaf(items) => return items.iter().filter(|item| is_one(item)).nth(skip),
-                Node::Inner(children) => {
+                SequenceNode::Leaf(items) => return items.iter().filter(|item| is_one(item)).nth(skip),
+                SequenceNode::Inner(children) => {
                     child = children.iter().find(|child| {
                         let here = skip < count(child);
                         if !here {
@@ -140,7 +140,7 @@ impl<T: Ordered> Sequence<T> {
     pub fn put(&mut self, item: T) {
         if let Some(right) = self.root.put(item) {
             let left = self.root.clone();
-            self.root = Child::new(Node::Inner(Arc::new(vec![left, right])));
+            self.root = Child::new(SequenceNode::Inner(Arc::new(vec![left, right])));
         }
     }
 
@@ -151,8 +151,8 @@ impl<T: Ordered> Sequence<T> {
         self.root.remove(order);
         loop {
             let only = match &self.root.node {
-                Node::Inner(children) if children.len() == 1 => children[0].clone(),
-                Node::Inner(children) if children.is_empty() => Sequence::default().root,
+                SequenceNode::Inner(children) if children.len() == 1 => children[0].clone(),
+                SequenceNode::Inner(children) if children.is_empty() => Sequence::default().root,
                 _ => return Some(item),
             };
             self.root = only;
@@ -176,14 +176,14 @@ impl<T: Ordered> Sequence<T> {
 
     /// Iterates over the visible items from this position on. Skips earlier items and stretches of
     /// hidden items without a walk.
-    pub fn visible_at(&self, position: usize) -> Visible<'_, T> {
+    pub fn visible_at(&self, position: usize) -> VisibleItems<'_, T> {
         let mut iter = Iter { path: Vec::new(), leaf: [].iter() };
-        iter.descend_to(&self.root, position, |child| child.visible, Ordered::is_visible);
-        Visible(iter)
+        iter.descend_to(&self.root, position, |child| child.visible, SequenceItem::is_visible);
+        VisibleItems(iter)
     }
 }
 
-impl<T: Ordered> FromIterator<T> for Sequence<T> {
+impl<T: SequenceItem> FromIterator<T> for Sequence<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Sequence<T> {
         let mut sequence = Sequence::default();
         for item in items {
@@ -193,7 +193,7 @@ impl<T: Ordered> FromIterator<T> for Sequence<T> {
     }
 }
 
-impl<'a, T: Ordered> IntoIterator for &'a Sequence<T> {
+impl<'a, T: SequenceItem> IntoIterator for &'a Sequence<T> {
     type Item = &'a T;
     type IntoIter = Iter<'a, T>;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Ordered;
+use super::SequenceItem;
 
 /// The greatest number of entries of a node. More make the tree shallower and each copy longer.
 pub(super) const WIDTH: usize = 32;
@@ -12,7 +12,7 @@ pub(super) const WIDTH: usize = 32;
 pub(super) const MERGED: usize = WIDTH * 3 / 4;
 
 #[derive(Debug, Clone)]
-pub(super) enum Node<T> {
+pub(super) enum SequenceNode<T> {
     Leaf(Arc<Vec<T>>),
     Inner(Arc<Vec<Child<T>>>),
 }
@@ -20,15 +20,15 @@ pub(super) enum Node<T> {
 /// A node, with the figures of the items below it.
 #[derive(Debug, Clone)]
 pub(super) struct Child<T> {
-    pub(super) node: Node<T>,
+    pub(super) node: SequenceNode<T>,
     pub(super) len: usize,
     pub(super) visible: usize,
     /// The greatest order number; 0 for an empty root.
     pub(super) last: u128,
 }
 
-impl<T: Ordered> Child<T> {
-    pub(super) fn new(node: Node<T>) -> Child<T> {
+impl<T: SequenceItem> Child<T> {
+    pub(super) fn new(node: SequenceNode<T>) -> Child<T> {
         let mut child = Child { node, len: 0, visible: 0, last: 0 };
         child.count();
         child
@@ -37,12 +37,12 @@ impl<T: Ordered> Child<T> {
     /// Brings the figures up to date with the node.
     pub(super) fn count(&mut self) {
         (self.len, self.visible, self.last) = match &self.node {
-            Node::Leaf(items) => (
+            SequenceNode::Leaf(items) => (
                 items.len(),
                 items.iter().filter(|item| item.is_visible()).count(),
-                items.last().map_or(0, Ordered::order),
+                items.last().map_or(0, SequenceItem::order),
             ),
-            Node::Inner(children) => (
+            SequenceNode::Inner(children) => (
                 children.iter().map(|child| child.len).sum(),
                 children.iter().map(|child| child.visible).sum(),
                 children.last().map_or(0, |child| child.last),
@@ -54,18 +54,18 @@ impl<T: Ordered> Child<T> {
     /// had to be split.
     pub(super) fn put(&mut self, item: T) -> Option<Child<T>> {
         let split = match &mut self.node {
-            Node::Leaf(items) => match items.binary_search_by_key(&item.order(), Ordered::order) {
+            SequenceNode::Leaf(items) => match items.binary_search_by_key(&item.order(), SequenceItem::order) {
                 Ok(at) => {
                     Arc::make_mut(items)[at] = item;
                     None
                 }
-                Err(at) => insert(items, at, item).map(Node::Leaf),
+                Err(at) => insert(items, at, item).map(SequenceNode::Leaf),
             },
-            Node::Inner(children) => {
+            SequenceNode::Inner(children) => {
                 // A number above all others: into the last child.
-                let at = below(children, item.order()).min(children.len() - 1);
+                let at = child_index(children, item.order()).min(children.len() - 1);
                 let split = Arc::make_mut(children)[at].put(item);
-                split.and_then(|split| insert(children, at + 1, split)).map(Node::Inner)
+                split.and_then(|split| insert(children, at + 1, split)).map(SequenceNode::Inner)
             }
         };
         self.count();
@@ -75,13 +75,13 @@ impl<T: Ordered> Child<T> {
     /// Removes an item that exists.
     pub(super) fn remove(&mut self, order: u128) {
         match &mut self.node {
-            Node::Leaf(items) => {
-                if let Ok(at) = items.binary_search_by_key(&order, Ordered::order) {
+            SequenceNode::Leaf(items) => {
+                if let Ok(at) = items.binary_search_by_key(&order, SequenceItem::order) {
                     Arc::make_mut(items).remove(at);
                 }
             }
-            Node::Inner(children) => {
-                let at = below(children, order);
+            SequenceNode::Inner(children) => {
+                let at = child_index(children, order);
                 let children = Arc::make_mut(children);
                 children[at].remove(order);
                 tidy(children, at);
@@ -92,16 +92,20 @@ impl<T: Ordered> Child<T> {
 
     pub(super) fn entries(&self) -> usize {
         match &self.node {
-            Node::Leaf(items) => items.len(),
-            Node::Inner(children) => children.len(),
+            SequenceNode::Leaf(items) => items.len(),
+            SequenceNode::Inner(children) => children.len(),
         }
     }
 
     /// Appends the right neighbour's entries.
     pub(super) fn absorb(&mut self, right: Child<T>) {
         match (&mut self.node, right.node) {
-            (Node::Leaf(items), Node::Leaf(more)) => Arc::make_mut(items).extend(Arc::unwrap_or_clone(more)),
-            (Node::Inner(children), Node::Inner(more)) => Arc::make_mut(children).extend(Arc::unwrap_or_clone(more)),
+            (SequenceNode::Leaf(items), SequenceNode::Leaf(more)) => {
+                Arc::make_mut(items).extend(Arc::unwrap_or_clone(more))
+            }
+            (SequenceNode::Inner(children), SequenceNode::Inner(more)) => {
+                Arc::make_mut(children).extend(Arc::unwrap_or_clone(more))
+            }
             _ => unreachable!("all leaves are equally deep"),
         }
         self.count();
@@ -110,7 +114,7 @@ impl<T: Ordered> Child<T> {
 
 /// Returns the index of the child that covers the number; the number of children if it is above
 /// all.
-pub(super) fn below<T>(children: &[Child<T>], order: u128) -> usize {
+pub(super) fn child_index<T>(children: &[Child<T>], order: u128) -> usize {
     children.partition_point(|child| child.last < order)
 }
 
@@ -148,7 +152,7 @@ pub(super) fn insert<E: Clone>(entries: &mut Arc<Vec<E>>, at: usize, entry: E) -
 
 /// Tidies up after a removal below the child at `at`: drops it if it is empty, or merges it with a
 /// neighbour if both are small.
-pub(super) fn tidy<T: Ordered>(children: &mut Vec<Child<T>>, at: usize) {
+pub(super) fn tidy<T: SequenceItem>(children: &mut Vec<Child<T>>, at: usize) {
     if children[at].len == 0 {
         children.remove(at);
         return;

@@ -1,19 +1,19 @@
 //! A map from numbers to numbers.
 
-use super::{Ordered, Sequence};
+use super::{Sequence, SequenceItem};
 
 /// A persistent map from numbers to numbers, based on a [`Sequence`]. A change of it copies less
 /// than a change of a hash trie.
 #[derive(Debug, Clone, Default)]
-pub struct Numbers(Sequence<Pair>);
+pub struct NumberMap(Sequence<NumberPair>);
 
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct NumberPair {
     key: u128,
     value: u128,
 }
 
-impl Ordered for Pair {
+impl SequenceItem for NumberPair {
     fn order(&self) -> u128 {
         self.key
     }
@@ -23,7 +23,7 @@ impl Ordered for Pair {
     }
 }
 
-impl Numbers {
+impl NumberMap {
     /// Returns the number stored for a key.
     pub fn get(&self, key: u128) -> Option<u128> {
         self.0.get(key).map(|pair| pair.value)
@@ -41,7 +41,7 @@ impl Numbers {
 
     /// Stores a number for a key, in place of an earlier one.
     pub fn insert(&mut self, key: u128, value: u128) {
-        self.0.put(Pair { key, value });
+        self.0.put(NumberPair { key, value });
     }
 
     /// Removes a key.
@@ -50,8 +50,8 @@ impl Numbers {
     }
 }
 
-impl FromIterator<(u128, u128)> for Numbers {
-    fn from_iter<I: IntoIterator<Item = (u128, u128)>>(pairs: I) -> Numbers {
-        Numbers(pairs.into_iter().map(|(key, value)| Pair { key, value }).collect())
+impl FromIterator<(u128, u128)> for NumberMap {
+    fn from_iter<I: IntoIterator<Item = (u128, u128)>>(pairs: I) -> NumberMap {
+        NumberMap(pairs.into_iter().map(|(key, value)| NumberPair { key, value }).collect())
     }
 }

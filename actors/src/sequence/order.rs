@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Ordered, Sequence};
+use super::{Sequence, SequenceItem};
 
 /// An item of a [`Sequence`] in a manual order.
-pub trait Movable: Ordered {
+pub trait MovableItem: SequenceItem {
     /// Returns a copy of the item with another order number.
     #[must_use]
     fn at(&self, order: u128) -> Self;
@@ -29,7 +29,7 @@ impl From<StoredOrder> for u128 {
     }
 }
 
-impl<T: Movable> Sequence<T> {
+impl<T: MovableItem> Sequence<T> {
     /// Returns the index of a position, hidden items counted. A position behind all items has the
     /// index of the end, behind hidden items too.
     pub fn index_at(&self, position: usize) -> usize {
@@ -43,7 +43,7 @@ impl<T: Movable> Sequence<T> {
             return order;
         }
         // Called for indexes below `len` only.
-        let order_at = |at| self.nth(at).map(Ordered::order).unwrap_or_default();
+        let order_at = |at| self.nth(at).map(SequenceItem::order).unwrap_or_default();
         let (from, orders) = spread(self.len(), order_at, index);
         let old: Vec<T> = self.iter().skip(from).take(orders.len()).cloned().collect();
         // A new number may be another item's old one: first all are removed, then all are inserted.
@@ -61,8 +61,8 @@ impl<T: Movable> Sequence<T> {
     }
 
     fn gap_at(&self, index: usize) -> Option<u128> {
-        let order_at = |index| self.nth(index).map(Ordered::order);
-        between(index.checked_sub(1).and_then(order_at), order_at(index))
+        let order_at = |index| self.nth(index).map(SequenceItem::order);
+        number_between(index.checked_sub(1).and_then(order_at), order_at(index))
     }
 }
 
@@ -79,7 +79,7 @@ const STRIDE: u128 = 1 << 96;
 const ROOMY: u128 = 1 << 110;
 
 /// Returns a number strictly between the neighbours; `None` if there is none.
-fn between(before: Option<u128>, after: Option<u128>) -> Option<u128> {
+fn number_between(before: Option<u128>, after: Option<u128>) -> Option<u128> {
     match (before, after) {
         (None, None) => Some(MIDDLE),
         (Some(before), None) => before.checked_add(STRIDE).or_else(|| halfway(before, u128::MAX)),
@@ -129,7 +129,7 @@ mod tests {
         for place in places {
             let place = place % (orders.len() + 1);
             let neighbours = |orders: &[u128]| {
-                between(place.checked_sub(1).map(|before| orders[before]), orders.get(place).copied())
+                number_between(place.checked_sub(1).map(|before| orders[before]), orders.get(place).copied())
             };
             let order = neighbours(&orders).unwrap_or_else(|| {
                 let (from, fresh) = spread(orders.len(), |index| orders[index], place);

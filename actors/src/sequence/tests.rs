@@ -10,7 +10,7 @@ use super::*;
 #[derive(Debug, Clone, PartialEq)]
 struct Thing(u128, bool);
 
-impl Ordered for Thing {
+impl SequenceItem for Thing {
     fn order(&self) -> u128 {
         self.0
     }
@@ -26,11 +26,11 @@ fn sound(child: &Child<Thing>, is_root: bool) -> usize {
     assert_eq!((child.len, child.visible, child.last), (recounted.len, recounted.visible, recounted.last));
     assert!(child.entries() <= WIDTH && (is_root || child.entries() > 0));
     match &child.node {
-        Node::Leaf(items) => {
+        SequenceNode::Leaf(items) => {
             assert!(items.is_sorted_by(|a, b| a.0 < b.0));
             0
         }
-        Node::Inner(children) => {
+        SequenceNode::Inner(children) => {
             assert!(!is_root || children.len() > 1, "a root with one child is one level too many");
             let depths: Vec<usize> = children.iter().map(|child| sound(child, false)).collect();
             assert!(depths.iter().all(|depth| *depth == depths[0]), "all leaves are equally deep");
@@ -133,7 +133,7 @@ thread_local! {
 #[derive(Debug, Clone)]
 struct Watched(u128, bool);
 
-impl Ordered for Watched {
+impl SequenceItem for Watched {
     fn order(&self) -> u128 {
         self.0
     }

@@ -93,7 +93,7 @@ impl EventId {
 
 /// An event in its stored form, beside the fields that the log searches by. Clones share the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Logged {
+pub struct StoredEvent {
     /// The event's place in the log.
     pub id: EventId,
     /// [`Event::container`].
@@ -106,20 +106,20 @@ pub struct Logged {
     pub value: Bytes,
 }
 
-impl Logged {
+impl StoredEvent {
     /// Encodes an event at its place.
-    pub fn of(id: EventId, event: &Event) -> Logged {
+    pub fn of(id: EventId, event: &Event) -> StoredEvent {
         let Event { container, revision, at_ms, .. } = *event;
-        Logged { id, container, revision, at_ms, value: encode_value(1, event) }
+        StoredEvent { id, container, revision, at_ms, value: encode_value(1, event) }
     }
 
     /// Reads a stored event.
     ///
     /// # Errors
     /// The value cannot be decoded.
-    pub fn read(id: EventId, value: Bytes) -> Result<Logged, DecodeError> {
+    pub fn read(id: EventId, value: Bytes) -> Result<StoredEvent, DecodeError> {
         let Event { container, revision, at_ms, .. } = decode_value(1, &value)?;
-        Ok(Logged { id, container, revision, at_ms, value })
+        Ok(StoredEvent { id, container, revision, at_ms, value })
     }
 
     /// Restores an event that was read and packed before. Decodes only the fields that are kept
@@ -127,9 +127,9 @@ impl Logged {
     ///
     /// # Errors
     /// The value cannot be decoded.
-    pub(super) fn unpacked(id: EventId, value: Bytes) -> Result<Logged, DecodeError> {
+    pub(super) fn unpacked(id: EventId, value: Bytes) -> Result<StoredEvent, DecodeError> {
         let Outline(container, revision, .., at_ms, _, _, _, _, _) = decode_value(1, &value)?;
-        Ok(Logged { id, container, revision, at_ms, value })
+        Ok(StoredEvent { id, container, revision, at_ms, value })
     }
 
     /// Decodes the event.
@@ -160,14 +160,14 @@ struct Outline(
 
 /// A period in epoch milliseconds: `from` inclusive, `to` exclusive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct EventPeriod {
     /// The begin, inclusive; `None` for no bound.
     pub from_ms: Option<u64>,
     /// The end, exclusive; `None` for no bound.
     pub to_ms: Option<u64>,
 }
 
-impl Times {
+impl EventPeriod {
     /// Reports whether a time is within the period.
     pub fn contain(&self, at_ms: u64) -> bool {
         self.touch(at_ms, at_ms)
@@ -181,16 +181,16 @@ impl Times {
 
 /// The starting point and direction of a read of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum LogDirection {
     /// Towards newer events, after this one; from the oldest if `None`.
     Forth(Option<EventId>),
     /// Towards older events, before this one; from the newest if `None`.
     Back(Option<EventId>),
 }
 
-/// Consecutive events, in the order of the [`Way`] on which they were read.
+/// Consecutive events, in the order of the [`LogDirection`] on which they were read.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Passage {
+pub struct LogPassage {
     /// The events within the period. There may be none even if more follow in the next passage.
     pub events: Vec<(EventId, Event)>,
     /// The number of events that were read for the passage.
@@ -202,27 +202,27 @@ pub struct Passage {
 
 /// The request of a follower that has seen a container at a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resumed {
+pub struct ResumeRequest {
     /// The container.
     pub container: Loid,
     /// The last revision seen.
     pub after: u64,
     /// The maximum number of events, and of bytes of their stored forms, per reply.
-    pub room: Room,
+    pub room: BatchRoom,
 }
 
 /// Room for a number of things and of bytes in total. The first thing fits whatever its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct BatchRoom {
     things: usize,
     bytes: usize,
     taken: bool,
 }
 
-impl Room {
+impl BatchRoom {
     /// Creates room for this number of things and of bytes.
-    pub const fn of(things: usize, bytes: usize) -> Room {
-        Room { things, bytes, taken: false }
+    pub const fn of(things: usize, bytes: usize) -> BatchRoom {
+        BatchRoom { things, bytes, taken: false }
     }
 
     /// Takes room for a thing of this size. Returns false if there is none; after that nothing fits
@@ -248,14 +248,14 @@ pub trait EventLog: Send + Sync {
     ///
     /// # Errors
     /// A row cannot be read or decoded.
-    fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError>;
+    fn events_of(&self, resumed: &ResumeRequest) -> Result<(Vec<Event>, bool), StoreError>;
 
     /// Returns the next passage. It reads at most some hundred events, and skips stretches of the
     /// log outside of the period.
     ///
     /// # Errors
     /// A row cannot be read or decoded.
-    fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError>;
+    fn events(&self, way: LogDirection, times: &EventPeriod) -> Result<LogPassage, StoreError>;
 }
 
 /// The encoding of a loid inside a stored row, as its key bytes.
@@ -305,12 +305,13 @@ mod tests {
 
     #[test]
     fn there_is_room_for_one_thing_however_large_and_for_nothing_after_what_did_not_fit() {
-        let taken = |mut room: Room, sizes: &[usize]| sizes.iter().map(|size| room.takes(*size)).collect::<Vec<_>>();
-        assert_eq!(taken(Room::of(3, 10), &[5, 5, 0, 0]), [true, true, true, false]);
-        assert_eq!(taken(Room::of(3, 10), &[5, 6, 1]), [true, false, false]);
-        assert_eq!(taken(Room::of(3, 10), &[11, 1]), [true, false]);
-        assert_eq!(taken(Room::of(0, 10), &[1]), [false]);
-        let mut room = Room::of(2, 10);
+        let taken =
+            |mut room: BatchRoom, sizes: &[usize]| sizes.iter().map(|size| room.takes(*size)).collect::<Vec<_>>();
+        assert_eq!(taken(BatchRoom::of(3, 10), &[5, 5, 0, 0]), [true, true, true, false]);
+        assert_eq!(taken(BatchRoom::of(3, 10), &[5, 6, 1]), [true, false, false]);
+        assert_eq!(taken(BatchRoom::of(3, 10), &[11, 1]), [true, false]);
+        assert_eq!(taken(BatchRoom::of(0, 10), &[1]), [false]);
+        let mut room = BatchRoom::of(2, 10);
         assert!(room.takes(1) && !room.is_used_up() && room.takes(1) && room.is_used_up());
     }
 
@@ -344,12 +345,12 @@ mod tests {
                 unseen: None,
                 status: Some(StatusStep { from: Some("Story/Draft".to_owned()), to: None }),
             };
-            let logged = Logged::of(id, &event);
-            assert_eq!(Logged::unpacked(id, logged.value.clone()), Ok(logged));
+            let logged = StoredEvent::of(id, &event);
+            assert_eq!(StoredEvent::unpacked(id, logged.value.clone()), Ok(logged));
         }
         let container = Bytes::copy_from_slice(&Loid::new(DatabaseId::FIRST, 9).to_key());
         let old = encode_value(1, &(container, 3_u64, "drawer.clear", vec!["7"], "ada", 9_u64));
-        assert_eq!(Logged::unpacked(id, old.clone()), Logged::read(id, old));
-        assert!(Logged::unpacked(id, Bytes::from_static(b"\x01nonsense")).is_err());
+        assert_eq!(StoredEvent::unpacked(id, old.clone()), StoredEvent::read(id, old));
+        assert!(StoredEvent::unpacked(id, Bytes::from_static(b"\x01nonsense")).is_err());
     }
 }

@@ -13,15 +13,15 @@ use imbl::OrdMap;
 use parking_lot::Mutex;
 
 use super::{
-    Backlog, ChangeSet, Epoch, Event, EventId, EventLog, Health, Look, Passage, Range, Refusal, Resumed, Seq, Store,
-    StoreError, Table, Times, View, Way, encode_value,
+    Backlog, ChangeSet, Epoch, Event, EventId, EventLog, EventPeriod, Health, KeyRange, LogDirection, LogPassage,
+    ReadLevel, ResumeRequest, RowReader, Seq, Store, StoreError, SubmitRefusal, Table, encode_value,
 };
-use crate::ends::Ends;
+use crate::ends::ExpiryClock;
 
-type Rows = OrdMap<(Table, Bytes), Bytes>;
+type MemoryRows = OrdMap<(Table, Bytes), Bytes>;
 
 /// The action of a test at a moment of its choice.
-type Step = Box<dyn FnOnce() + Send>;
+type TestAction = Box<dyn FnOnce() + Send>;
 
 /// A store in memory whose commits and failures tests control.
 #[derive(Default)]
@@ -38,13 +38,13 @@ pub struct MemoryStore {
     /// Whether [`Store::health`] reports a full disk.
     full: AtomicBool,
     /// The action right after the next read of a table.
-    after_read: Mutex<Option<(Table, Step)>>,
+    after_read: Mutex<Option<(Table, TestAction)>>,
 }
 
 #[derive(Default)]
 struct Inner {
-    committed: Rows,
-    latest: Rows,
+    committed: MemoryRows,
+    latest: MemoryRows,
     queue: VecDeque<(Seq, ChangeSet)>,
     submitted: Seq,
     committed_seq: Seq,
@@ -146,7 +146,7 @@ impl MemoryStore {
     pub async fn abandoned(&self, call: impl Future) {
         let (mut call, sets) = (pin!(call), self.pending() + 1);
         while self.pending() < sets {
-            goes_on(call.as_mut()).await;
+            poll_unanswered(call.as_mut()).await;
         }
     }
 
@@ -157,7 +157,7 @@ impl MemoryStore {
     /// If the call is answered before that.
     pub async fn behind<T>(&self, call: impl Future<Output = T>) -> T {
         let mut call = pin!(call);
-        comes_to_wait(call.as_mut()).await;
+        run_until_waiting(call.as_mut()).await;
         self.release();
         call.await
     }
@@ -202,21 +202,21 @@ impl MemoryStore {
 ///
 /// # Panics
 /// If the call is answered.
-pub async fn comes_to_wait(mut call: Pin<&mut impl Future>) {
+pub async fn run_until_waiting(mut call: Pin<&mut impl Future>) {
     // A call yields fewer times than that before it waits.
     for _ in 0..1000 {
-        goes_on(call.as_mut()).await;
+        poll_unanswered(call.as_mut()).await;
     }
 }
 
-async fn goes_on(mut call: Pin<&mut impl Future>) {
+async fn poll_unanswered(mut call: Pin<&mut impl Future>) {
     let answered = poll_fn(|context| Poll::Ready(call.as_mut().poll(context).is_ready())).await;
     assert!(!answered, "nothing is decided yet");
     // Another task or thread may do the work that the call waits for.
     tokio::task::yield_now().await;
 }
 
-fn apply(rows: &mut Rows, set: &ChangeSet) {
+fn apply(rows: &mut MemoryRows, set: &ChangeSet) {
     for change in &set.changes {
         let key = (change.table, change.key.clone());
         match &change.value {
@@ -230,11 +230,11 @@ fn apply(rows: &mut Rows, set: &ChangeSet) {
     }
 }
 
-impl Look for MemoryStore {
-    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+impl RowReader for MemoryStore {
+    fn get(&self, view: ReadLevel, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let value = {
             let inner = self.inner.lock();
-            let rows = if view == View::Latest { &inner.latest } else { &inner.committed };
+            let rows = if view == ReadLevel::Latest { &inner.latest } else { &inner.committed };
             rows.get(&(table, Bytes::copy_from_slice(key))).cloned()
         };
         self.has_read(table);
@@ -243,15 +243,15 @@ impl Look for MemoryStore {
 
     fn scan(
         &self,
-        view: View,
+        view: ReadLevel,
         table: Table,
-        range: &Range,
+        range: &KeyRange,
         limit: usize,
         backwards: bool,
     ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
         let rows = {
             let inner = self.inner.lock();
-            if view == View::Latest { inner.latest.clone() } else { inner.committed.clone() }
+            if view == ReadLevel::Latest { inner.latest.clone() } else { inner.committed.clone() }
         };
         let within = |(key, value): (&(Table, Bytes), &Bytes)| (key.1.clone(), value.clone());
         let from = (table, range.from.clone());
@@ -274,8 +274,8 @@ impl Look for MemoryStore {
 const PASSAGE: usize = 4;
 
 impl EventLog for MemoryStore {
-    fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError> {
-        let Resumed { container, after, mut room } = *resumed;
+    fn events_of(&self, resumed: &ResumeRequest) -> Result<(Vec<Event>, bool), StoreError> {
+        let ResumeRequest { container, after, mut room } = *resumed;
         let inner = self.inner.lock();
         let all = inner.events.iter().map(|(_, event)| event);
         let of: Vec<&Event> =
@@ -286,29 +286,29 @@ impl EventLog for MemoryStore {
         Ok((found, more))
     }
 
-    fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError> {
+    fn events(&self, way: LogDirection, times: &EventPeriod) -> Result<LogPassage, StoreError> {
         let inner = self.inner.lock();
         let at = |id: EventId| inner.events.partition_point(|(other, _)| *other < id);
         let stretch: Vec<&(EventId, Event)> = match way {
-            Way::Forth(after) => {
+            LogDirection::Forth(after) => {
                 let begin = after.map_or(0, |id| inner.events.partition_point(|(other, _)| *other <= id));
                 inner.events[begin..].iter().take(PASSAGE).collect()
             }
-            Way::Back(before) => {
+            LogDirection::Back(before) => {
                 inner.events[..before.map_or(inner.events.len(), at)].iter().rev().take(PASSAGE).collect()
             }
         };
         let next = stretch.last().filter(|_| stretch.len() == PASSAGE).map(|(id, _)| *id);
         let read = stretch.len();
         let events = stretch.into_iter().filter(|(_, event)| times.contain(event.at_ms)).cloned().collect();
-        Ok(Passage { events, read, next })
+        Ok(LogPassage { events, read, next })
     }
 }
 
 impl Store for MemoryStore {
-    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
+    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<SubmitRefusal>> {
         let mut inner = self.inner.lock();
-        let refuse = |why, set| Err(Box::new(Refusal { why, set }));
+        let refuse = |why, set| Err(Box::new(SubmitRefusal { why, set }));
         if inner.closed {
             return refuse(StoreError::Closed, set);
         }
@@ -364,7 +364,7 @@ impl Store for MemoryStore {
         !self.uncertain.load(Ordering::SeqCst)
     }
 
-    fn ends(&self) -> Option<Arc<Ends>> {
+    fn ends(&self) -> Option<Arc<ExpiryClock>> {
         None
     }
 

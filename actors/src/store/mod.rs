@@ -6,12 +6,12 @@
 //! [`StoreError::Unknown`], which reports that the outcome is unknown.
 //!
 //! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
-//! [`View::Committed`] only. Containers that compute further changes see [`View::Latest`], which
+//! [`ReadLevel::Committed`] only. Containers that compute further changes see [`ReadLevel::Latest`], which
 //! includes pending ones. So a drawer can take its next command without waiting for the disk, and a
 //! folder can keep names unique.
 //!
 //! **Epochs.** When a commit fails, everything pending was computed from a state that will never
-//! exist. So all of it is refused, [`View::Latest`] falls back to [`View::Committed`], and the
+//! exist. So all of it is refused, [`ReadLevel::Latest`] falls back to [`ReadLevel::Committed`], and the
 //! epoch rises by one. A change set carries the epoch in which its container was last loaded. If
 //! that has passed, it is refused with [`StoreError::Stale`].
 
@@ -29,11 +29,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::ends::Ends;
+use crate::ends::ExpiryClock;
 use crate::trace::Trace;
 
-pub use self::event::{Event, EventId, EventLog, Logged, Passage, Resumed, Room, StatusStep, Times, Way, loid_key};
-pub use self::row::{DecodeError, Key, Row, decode_value, encode_value, key_of};
+pub use self::event::{
+    BatchRoom, Event, EventId, EventLog, EventPeriod, LogDirection, LogPassage, ResumeRequest, StatusStep, StoredEvent,
+    loid_key,
+};
+pub use self::row::{DecodeError, Row, RowPlace, decode_value, encode_value, key_of};
 pub use self::segment::{Segment, SegmentHead};
 pub use self::table::Table;
 
@@ -45,7 +48,7 @@ pub type Epoch = u64;
 
 /// The state that a read of the store observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub enum ReadLevel {
     /// The state on disk.
     Committed,
     /// The committed state and all pending change sets.
@@ -54,7 +57,7 @@ pub enum View {
 
 /// One row with its new value, or its removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct RowChange {
     /// The row's table.
     pub table: Table,
     /// The row's key.
@@ -66,7 +69,7 @@ pub struct Change {
 /// An atomic step from one state of the repository to the next.
 pub struct ChangeSet {
     /// The rows and index entries that change; a later change of the same key wins.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RowChange>,
     /// One event for each changed container; they are added to the log ([`EventLog`]).
     pub events: Vec<Event>,
     /// The oldest epoch in which a container of the change set was loaded.
@@ -148,7 +151,7 @@ impl std::error::Error for StoreError {}
 
 /// A refused change set with the reason. Neither callback has been called.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct SubmitRefusal {
     /// The reason.
     pub why: StoreError,
     /// The submitted change set.
@@ -158,16 +161,16 @@ pub struct Refusal {
 /// The part of a table that a scan covers: `from` inclusive, `to` exclusive, or `None` for the
 /// table's end.
 #[derive(Debug, Clone)]
-pub struct Range {
+pub struct KeyRange {
     /// The first key.
     pub from: Bytes,
     /// The end, exclusive.
     pub to: Option<Bytes>,
 }
 
-impl Range {
+impl KeyRange {
     /// Returns the range of all keys that begin with `prefix`.
-    pub fn prefix(prefix: &[u8]) -> Range {
+    pub fn prefix(prefix: &[u8]) -> KeyRange {
         let mut to = prefix.to_vec();
         // The first key after the prefix: its last byte below 0xff is raised by one.
         while let Some(last) = to.pop() {
@@ -176,15 +179,15 @@ impl Range {
                 break;
             }
         }
-        Range { from: Bytes::copy_from_slice(prefix), to: (!to.is_empty()).then(|| to.into()) }
+        KeyRange { from: Bytes::copy_from_slice(prefix), to: (!to.is_empty()).then(|| to.into()) }
     }
 
     /// Returns the rest of this range after `key`.
     #[must_use]
-    pub fn after(&self, key: &[u8]) -> Range {
+    pub fn after(&self, key: &[u8]) -> KeyRange {
         let mut from = key.to_vec();
         from.push(0);
-        Range { from: from.into(), to: self.to.clone() }
+        KeyRange { from: from.into(), to: self.to.clone() }
     }
 }
 
@@ -217,24 +220,24 @@ pub struct Backlog {
 }
 
 /// Reads of rows, each consistent at one instant.
-pub trait Look: Send + Sync {
+pub trait RowReader: Send + Sync {
     /// Returns the row's value.
-    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
+    fn get(&self, view: ReadLevel, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError>;
 
     /// Returns at most `limit` rows of the range in the order of keys, from its end if `backwards`.
     fn scan(
         &self,
-        view: View,
+        view: ReadLevel,
         table: Table,
-        range: &Range,
+        range: &KeyRange,
         limit: usize,
         backwards: bool,
     ) -> Result<Vec<(Bytes, Bytes)>, StoreError>;
 }
 
 /// The store of the repository. See the module's head for the promise that an implementation gives.
-pub trait Store: Look + EventLog + 'static {
-    /// Accepts a change set into the queue for the disk and into [`View::Latest`], in one instant.
+pub trait Store: RowReader + EventLog + 'static {
+    /// Accepts a change set into the queue for the disk and into [`ReadLevel::Latest`], in one instant.
     ///
     /// Never blocks on the disk. An empty change set gets the number of the last one before it, and
     /// is answered when everything submitted before it has been decided: at once if nothing is
@@ -244,12 +247,12 @@ pub trait Store: Look + EventLog + 'static {
     /// [`StoreError::Stale`], [`StoreError::Overloaded`] (not for a set that
     /// [passes](ChangeSet::passes)) and [`StoreError::Closed`]; also [`StoreError::Full`] and
     /// [`StoreError::Failed`] while the disk is known not to work. Nothing has been accepted then.
-    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>>;
+    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<SubmitRefusal>>;
 
     /// Returns the present epoch.
     fn epoch(&self) -> Epoch;
 
-    /// Returns the last change set that is on disk; all sets up to it are in [`View::Committed`].
+    /// Returns the last change set that is on disk; all sets up to it are in [`ReadLevel::Committed`].
     fn committed(&self) -> Seq;
 
     /// Returns the last change set whose `on_commit` has been called, as has that of all sets
@@ -269,7 +272,7 @@ pub trait Store: Look + EventLog + 'static {
 
     /// Returns the clock by which stored data expires, with the store's knowledge of earlier times;
     /// `None` if the store has none.
-    fn ends(&self) -> Option<Arc<Ends>>;
+    fn ends(&self) -> Option<Arc<ExpiryClock>>;
 
     /// Returns the changes that wait for the disk.
     fn backlog(&self) -> Backlog {

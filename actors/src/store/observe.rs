@@ -6,10 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{
-    Backlog, ChangeSet, Epoch, Event, EventLog, Health, Look, Passage, Range, Refusal, Resumed, Seq, Store, StoreError,
-    Table, Times, View, Way,
+    Backlog, ChangeSet, Epoch, Event, EventLog, EventPeriod, Health, KeyRange, LogDirection, LogPassage, ReadLevel,
+    ResumeRequest, RowReader, Seq, Store, StoreError, SubmitRefusal, Table,
 };
-use crate::ends::Ends;
+use crate::ends::ExpiryClock;
 use crate::id::Loid;
 
 /// A receiver of reports of committed changes.
@@ -29,28 +29,28 @@ impl<A: Observer, B: Observer> Observer for (Arc<A>, Arc<B>) {
 }
 
 /// A store that reports which objects have changed.
-pub struct Observed<S: ?Sized> {
+pub struct ObservedStore<S: ?Sized> {
     observer: Arc<dyn Observer>,
     store: Arc<S>,
 }
 
-impl<S: Store + ?Sized> Observed<S> {
+impl<S: Store + ?Sized> ObservedStore<S> {
     /// Wraps a store whose commits are reported to `observer`.
-    pub fn new(store: Arc<S>, observer: Arc<dyn Observer>) -> Observed<S> {
-        Observed { observer, store }
+    pub fn new(store: Arc<S>, observer: Arc<dyn Observer>) -> ObservedStore<S> {
+        ObservedStore { observer, store }
     }
 }
 
-impl<S: Store + ?Sized> Look for Observed<S> {
-    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+impl<S: Store + ?Sized> RowReader for ObservedStore<S> {
+    fn get(&self, view: ReadLevel, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         self.store.get(view, table, key)
     }
 
     fn scan(
         &self,
-        view: View,
+        view: ReadLevel,
         table: Table,
-        range: &Range,
+        range: &KeyRange,
         limit: usize,
         backwards: bool,
     ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
@@ -58,18 +58,18 @@ impl<S: Store + ?Sized> Look for Observed<S> {
     }
 }
 
-impl<S: Store + ?Sized> EventLog for Observed<S> {
-    fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError> {
+impl<S: Store + ?Sized> EventLog for ObservedStore<S> {
+    fn events_of(&self, resumed: &ResumeRequest) -> Result<(Vec<Event>, bool), StoreError> {
         self.store.events_of(resumed)
     }
 
-    fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError> {
+    fn events(&self, way: LogDirection, times: &EventPeriod) -> Result<LogPassage, StoreError> {
         self.store.events(way, times)
     }
 }
 
-impl<S: Store + ?Sized> Store for Observed<S> {
-    fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<Refusal>> {
+impl<S: Store + ?Sized> Store for ObservedStore<S> {
+    fn submit(&self, mut set: ChangeSet) -> Result<Seq, Box<SubmitRefusal>> {
         // Each change of an object writes its record, so the record tables show all changes.
         let changed: Vec<Loid> = set
             .changes
@@ -108,7 +108,7 @@ impl<S: Store + ?Sized> Store for Observed<S> {
         self.store.is_certain()
     }
 
-    fn ends(&self) -> Option<Arc<Ends>> {
+    fn ends(&self) -> Option<Arc<ExpiryClock>> {
         self.store.ends()
     }
 

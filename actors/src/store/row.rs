@@ -14,7 +14,7 @@ use super::Table;
 
 /// The place of a row: its table and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct RowPlace {
     /// The table.
     pub table: Table,
     /// The key in the table.
@@ -45,11 +45,11 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     const FORMAT: u8 = 1;
 
     /// Returns the row's place.
-    fn place(&self) -> Key;
+    fn place(&self) -> RowPlace;
 
     /// Adds the index entries that follow from the row: place and value. Nothing else may write an
     /// index.
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         let _ = entries;
     }
 

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use lz4_flex::block;
 use serde::{Deserialize, Serialize};
 
-use super::event::{EventId, Logged, Times};
-use super::row::{DecodeError, Key, decode_value, encode_value, encode_within, key_of};
-use super::{Range, Seq, Table};
+use super::event::{EventId, EventPeriod, StoredEvent};
+use super::row::{DecodeError, RowPlace, decode_value, encode_value, encode_within, key_of};
+use super::{KeyRange, Seq, Table};
 use crate::id::Loid;
 
 const FORMAT: u8 = 1;
@@ -50,24 +50,24 @@ impl SegmentHead {
     }
 
     /// Reports whether any of the events may lie within the period.
-    pub fn touches(&self, times: &Times) -> bool {
+    pub fn touches(&self, times: &EventPeriod) -> bool {
         times.touch(self.from_ms, self.to_ms)
     }
 }
 
 /// A compressed row of events: at least one, in the order of their places.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Segment(Vec<Logged>);
+pub struct Segment(Vec<StoredEvent>);
 
 impl Segment {
     /// Creates a segment of these events; `None` if there are none, or if they are not in order.
-    pub fn of(events: Vec<Logged>) -> Option<Segment> {
+    pub fn of(events: Vec<StoredEvent>) -> Option<Segment> {
         let in_order = events.windows(2).all(|pair| pair[0].id < pair[1].id);
         (in_order && !events.is_empty()).then_some(Segment(events))
     }
 
     /// Returns the events, oldest first.
-    pub fn events(&self) -> &[Logged] {
+    pub fn events(&self) -> &[StoredEvent] {
         &self.0
     }
 
@@ -78,7 +78,7 @@ impl Segment {
 
     /// Returns the index entries that follow from the segment: its head, and one for each container
     /// with events in it.
-    pub fn index(&self) -> Vec<(Key, Bytes)> {
+    pub fn index(&self) -> Vec<(RowPlace, Bytes)> {
         let (key, times) = (self.key(), self.0.iter().map(|event| event.at_ms));
         let head = SegmentHead {
             last: self.0[self.0.len() - 1].id,
@@ -90,9 +90,9 @@ impl Segment {
         let of: BTreeMap<Loid, u64> =
             self.0.iter().filter_map(|event| Some((event.container?, event.revision))).collect();
         let entry = |(container, last): (Loid, u64)| {
-            (Key { table: Table::SegmentsOf, key: place_in(container, last) }, key.clone())
+            (RowPlace { table: Table::SegmentsOf, key: place_in(container, last) }, key.clone())
         };
-        let head = (Key { table: Table::SegmentTimes, key: key.clone() }, encode_value(1, &head));
+        let head = (RowPlace { table: Table::SegmentTimes, key: key.clone() }, encode_value(1, &head));
         std::iter::once(head).chain(of.into_iter().map(entry)).collect()
     }
 
@@ -118,7 +118,7 @@ impl Segment {
     }
 
     /// Returns the events.
-    pub fn into_events(self) -> Vec<Logged> {
+    pub fn into_events(self) -> Vec<StoredEvent> {
         self.0
     }
 
@@ -143,7 +143,7 @@ impl Segment {
             .into_iter()
             .map(|(step, ordinal, value)| {
                 seq = seq.checked_add(step).ok_or_else(|| odd("a number is too large".to_owned()))?;
-                Logged::unpacked(EventId { seq, ordinal }, value)
+                StoredEvent::unpacked(EventId { seq, ordinal }, value)
             })
             .collect::<Result<_, _>>()?;
         Segment::of(events).ok_or_else(|| odd("it has no events, or not in order".to_owned()))
@@ -151,9 +151,9 @@ impl Segment {
 
     /// Returns the range in [`Table::SegmentsOf`] that names the segments with a container's events
     /// after a revision, oldest first.
-    pub fn range_of(container: Loid, after: u64) -> Option<Range> {
+    pub fn range_of(container: Loid, after: u64) -> Option<KeyRange> {
         let next = after.checked_add(1)?;
-        Some(Range { from: place_in(container, next), ..Range::prefix(&container.to_key()) })
+        Some(KeyRange { from: place_in(container, next), ..KeyRange::prefix(&container.to_key()) })
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::id::DatabaseId;
 
-    fn logged(seq: Seq, container: Option<u64>, revision: u64, at_ms: u64) -> Logged {
+    fn logged(seq: Seq, container: Option<u64>, revision: u64, at_ms: u64) -> StoredEvent {
         let event = Event {
             container: container.map(|number| Loid::new(DatabaseId::FIRST, number)),
             revision,
@@ -181,7 +181,7 @@ mod tests {
             unseen: None,
             status: None,
         };
-        Logged::of(EventId { seq, ordinal: (seq % 3) as u32 }, &event)
+        StoredEvent::of(EventId { seq, ordinal: (seq % 3) as u32 }, &event)
     }
 
     fn segment() -> Segment {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn many_alike_take_little_room() {
-        let events: Vec<Logged> =
+        let events: Vec<StoredEvent> =
             (1..=4_096).map(|n| logged(n, Some(n % 50), n / 50, 1_700_000_000_000 + 7 * n)).collect();
         let plain: usize = events.iter().map(|event| event.value.len()).sum();
         let stored = Segment::of(events).expect("in order").encode().len();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::fields::{ItemFields, describe};
-use super::rows::{Attached, Line, TopicItem};
+use super::rows::{TopicAttachment, TopicItem, TopicLineupLine};
 use super::state::{ItemAddress, TopicState, name_of};
 use super::{ITEM_TYPE, SUBITEM_TYPE, Topic};
-use crate::command::{Command, Context, Fault};
+use crate::command::{Command, CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::Loid;
@@ -18,7 +18,7 @@ use crate::store::loid_key;
 
 /// The item or subitem that a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ItemDone {
+pub struct TopicItemResult {
     /// The item.
     #[serde(with = "loid_key")]
     pub item: Loid,
@@ -26,21 +26,21 @@ pub struct ItemDone {
 
 /// The divider that a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DividerDone {
+pub struct TopicDividerResult {
     /// The divider.
     pub divider: u64,
 }
 
 /// The address of an item, or of a subitem within its item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Which {
+pub struct TopicItemPath {
     /// The item.
     pub item: ItemAddress,
     /// The subitem of it; `None` for the item itself.
     pub subitem: Option<ItemAddress>,
 }
 
-impl Which {
+impl TopicItemPath {
     fn find(self, topic: &TopicState) -> Result<Arc<TopicItem>> {
         match self.subitem {
             None => topic.item(self.item),
@@ -51,7 +51,7 @@ impl Which {
 }
 
 /// Returns the item below which a line is placed; `None` for the topic itself.
-fn below(topic: &TopicState, item: Option<ItemAddress>) -> Result<Option<Loid>> {
+fn parent_item(topic: &TopicState, item: Option<ItemAddress>) -> Result<Option<Loid>> {
     item.map(|item| topic.item(item).map(|item| item.loid())).transpose()
 }
 
@@ -59,15 +59,15 @@ fn below(topic: &TopicState, item: Option<ItemAddress>) -> Result<Option<Loid>> 
 fn place(topic: &TopicState, under: Option<Loid>, position: Option<i64>, context: &Context<'_>) -> Result<usize> {
     match topic.lineup_under(under) {
         Some(lineup) => lineup.place(position, &mut context.reads()?),
-        None => super::Lineup::default().place(position, &mut context.reads()?),
+        None => super::TopicLineup::default().place(position, &mut context.reads()?),
     }
 }
 
 /// Refuses objects that an item of a topic cannot hold: missing ones, ones that the caller may not
 /// read, and the topic itself.
-pub(super) fn check_attachment(topic: Loid, object: Loid, context: &Context<'_>) -> Result<(), Fault> {
+pub(super) fn check_attachment(topic: Loid, object: Loid, context: &Context<'_>) -> Result<(), CommandFault> {
     if object == topic {
-        return Err(attached_to_its_own(topic).into());
+        return Err(self_attachment_error(topic).into());
     }
     if context.is_alive(object)? && context.reads()?.may_read(object)? {
         return Ok(());
@@ -76,7 +76,7 @@ pub(super) fn check_attachment(topic: Loid, object: Loid, context: &Context<'_>)
 }
 
 /// Returns the error for a topic that would be attached to its own item.
-pub(super) fn attached_to_its_own(topic: Loid) -> Error {
+pub(super) fn self_attachment_error(topic: Loid) -> Error {
     let message = format!("The topic `{topic}` can't be attached to an item of its own.");
     Error::new(Code::InvalidForContainer, message).with_source(topic)
 }
@@ -101,7 +101,7 @@ pub(super) fn new_item(state: &TopicState, under: Option<Loid>, context: &mut Co
 
 /// Adds an item to the topic, or a subitem to one of its items.
 #[derive(Debug, Clone)]
-pub struct AddItem {
+pub struct AddTopicItem {
     /// The item that gets a subitem; `None` adds an item to the topic.
     pub under: Option<ItemAddress>,
     /// The fields of the new item.
@@ -112,14 +112,14 @@ pub struct AddItem {
     pub position: Option<i64>,
 }
 
-impl Command for AddItem {
+impl Command for AddTopicItem {
     type Family = Topic;
-    type Reply = ItemDone;
+    type Reply = TopicItemResult;
     const NAME: &'static str = "topic.item.add";
 
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicItemResult, CommandFault> {
         let loid = topic.object().record.loid;
-        let under = below(topic, self.under)?;
+        let under = parent_item(topic, self.under)?;
         check_room(loid, topic.lines() + 1)?;
         let place = place(topic, under, self.position, context)?;
         let mut item = new_item(topic, under, context)?;
@@ -129,9 +129,9 @@ impl Command for AddItem {
         describe(&mut item, &self.fields, context)?;
         if let Some(object) = self.attachment {
             check_attachment(loid, object, context)?;
-            item.attachment = Some(Attached { object, hidden: false });
+            item.attachment = Some(TopicAttachment { object, hidden: false });
         }
-        let done = ItemDone { item: item.loid() };
+        let done = TopicItemResult { item: item.loid() };
         topic.insert_item(item, under, place, context);
         concern(loid, self.attachment, context);
         Ok(done)
@@ -147,23 +147,23 @@ fn concern(topic: Loid, object: Option<Loid>, context: &mut Context<'_>) {
 
 /// Changes an item or subitem: its given fields, its attachment, its place.
 #[derive(Debug, Clone)]
-pub struct UpdateItem {
+pub struct UpdateTopicItem {
     /// The item.
-    pub which: Which,
+    pub which: TopicItemPath,
     /// The fields to change.
     pub fields: ItemFields,
     /// The new attachment; `Some(None)` removes it.
     pub attachment: Option<Option<Loid>>,
-    /// The new position as in [`AddItem`]; `None` keeps the present one.
+    /// The new position as in [`AddTopicItem`]; `None` keeps the present one.
     pub position: Option<i64>,
 }
 
-impl Command for UpdateItem {
+impl Command for UpdateTopicItem {
     type Family = Topic;
-    type Reply = ItemDone;
+    type Reply = TopicItemResult;
     const NAME: &'static str = "topic.item.update";
 
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicItemResult, CommandFault> {
         let old = self.which.find(topic)?;
         let mut item = TopicItem::clone(&old);
         let described = describe(&mut item, &self.fields, context)?;
@@ -174,7 +174,7 @@ impl Command for UpdateItem {
             None => None,
             Some(_) => {
                 let place = place(topic, old.under(), self.position, context)?;
-                Some(place).filter(|place| !topic.stands_at(&Line::Member(old.clone()), *place))
+                Some(place).filter(|place| !topic.stands_at(&TopicLineupLine::Member(old.clone()), *place))
             }
         };
         match &item.record.status {
@@ -184,86 +184,86 @@ impl Command for UpdateItem {
             _ if described || place.is_some() || item != *old => topic.change_item(&old, item, place, context),
             _ => {}
         }
-        Ok(ItemDone { item: old.loid() })
+        Ok(TopicItemResult { item: old.loid() })
     }
 }
 
 /// Attaches an object to an item in place of the present one; `None` removes that.
-fn hang(item: &mut TopicItem, object: Option<Loid>, context: &mut Context<'_>) -> Result<(), Fault> {
+fn hang(item: &mut TopicItem, object: Option<Loid>, context: &mut Context<'_>) -> Result<(), CommandFault> {
     if item.attachment.map(|there| there.object) == object {
         return Ok(());
     }
     if let Some(object) = object {
         check_attachment(item.topic, object, context)?;
     }
-    item.attachment = object.map(|object| Attached { object, hidden: false });
+    item.attachment = object.map(|object| TopicAttachment { object, hidden: false });
     concern(item.topic, object, context);
     Ok(())
 }
 
 /// Attaches an object to an item or subitem, in place of the present one.
 #[derive(Debug, Clone, Copy)]
-pub struct Attach {
+pub struct AttachToItem {
     /// The item.
-    pub which: Which,
+    pub which: TopicItemPath,
     /// The object.
     pub object: Loid,
 }
 
-impl Command for Attach {
+impl Command for AttachToItem {
     type Family = Topic;
-    type Reply = ItemDone;
+    type Reply = TopicItemResult;
     const NAME: &'static str = "topic.item.attach";
 
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicItemResult, CommandFault> {
         let old = self.which.find(topic)?;
         let mut item = TopicItem::clone(&old);
         hang(&mut item, Some(self.object), context)?;
         if item != *old {
             topic.change_item(&old, item, None, context);
         }
-        Ok(ItemDone { item: old.loid() })
+        Ok(TopicItemResult { item: old.loid() })
     }
 }
 
 /// Removes a subitem, or an item with its subitems and dividers, permanently.
 #[derive(Debug, Clone, Copy)]
-pub struct RemoveItem {
+pub struct RemoveTopicItem {
     /// The item.
-    pub which: Which,
+    pub which: TopicItemPath,
 }
 
-impl Command for RemoveItem {
+impl Command for RemoveTopicItem {
     type Family = Topic;
-    type Reply = ItemDone;
+    type Reply = TopicItemResult;
     const NAME: &'static str = "topic.item.remove";
 
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<ItemDone, Fault> {
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicItemResult, CommandFault> {
         let item = self.which.find(topic)?;
         context.alters(topic.lines_of(item.loid()))?;
         context.concerns(item.topic, item.loid());
-        topic.take(&[Line::Member(item.clone())], context)?;
-        Ok(ItemDone { item: item.loid() })
+        topic.take(&[TopicLineupLine::Member(item.clone())], context)?;
+        Ok(TopicItemResult { item: item.loid() })
     }
 }
 
 /// Adds a divider to the topic, or to one of its items.
 #[derive(Debug, Clone)]
-pub struct AddDivider {
+pub struct AddTopicDivider {
     /// The item that gets the divider; `None` for the topic.
     pub under: Option<ItemAddress>,
     /// The title and position of the divider.
     pub divider: NewDivider,
 }
 
-impl Command for AddDivider {
+impl Command for AddTopicDivider {
     type Family = Topic;
-    type Reply = DividerDone;
+    type Reply = TopicDividerResult;
     const NAME: &'static str = "topic.divider.add";
 
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicDividerResult, CommandFault> {
         self.divider.check()?;
-        let under = below(topic, self.under)?;
+        let under = parent_item(topic, self.under)?;
         check_room(topic.object().record.loid, topic.lines() + 1)?;
         if let Some(lineup) = topic.lineup_under(under) {
             lineup.check_room_for_divider()?;
@@ -272,13 +272,13 @@ impl Command for AddDivider {
         let divider = context.next_number()?;
         let title = self.divider.title.clone().unwrap_or_else(|| "".into());
         topic.insert_divider(divider, under, title, place, context);
-        Ok(DividerDone { divider })
+        Ok(TopicDividerResult { divider })
     }
 }
 
 /// Changes a divider's title or place.
 #[derive(Debug, Clone)]
-pub struct UpdateDivider {
+pub struct UpdateTopicDivider {
     /// The item that has the divider; `None` for the topic.
     pub under: Option<ItemAddress>,
     /// The id of the divider.
@@ -287,43 +287,43 @@ pub struct UpdateDivider {
     pub divider: NewDivider,
 }
 
-impl Command for UpdateDivider {
+impl Command for UpdateTopicDivider {
     type Family = Topic;
-    type Reply = DividerDone;
+    type Reply = TopicDividerResult;
     const NAME: &'static str = "topic.divider.update";
 
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicDividerResult, CommandFault> {
         self.divider.check()?;
-        let under = below(topic, self.under)?;
+        let under = parent_item(topic, self.under)?;
         let old = topic.divider(under, self.id)?.clone();
         let place = match self.divider.position {
             None => None,
             position => Some(place(topic, under, position, context)?),
         };
         topic.change_divider(&old, &self.divider, place, context);
-        Ok(DividerDone { divider: self.id })
+        Ok(TopicDividerResult { divider: self.id })
     }
 }
 
 /// Removes a divider.
 #[derive(Debug, Clone, Copy)]
-pub struct RemoveDivider {
+pub struct RemoveTopicDivider {
     /// The item that has the divider; `None` for the topic.
     pub under: Option<ItemAddress>,
     /// The id of the divider.
     pub id: u64,
 }
 
-impl Command for RemoveDivider {
+impl Command for RemoveTopicDivider {
     type Family = Topic;
-    type Reply = DividerDone;
+    type Reply = TopicDividerResult;
     const NAME: &'static str = "topic.divider.remove";
 
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
-        let under = below(topic, self.under)?;
-        let line = Line::Divider(topic.divider(under, self.id)?.clone());
+    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicDividerResult, CommandFault> {
+        let under = parent_item(topic, self.under)?;
+        let line = TopicLineupLine::Divider(topic.divider(under, self.id)?.clone());
         context.concerns(topic.object().record.loid, name_of(&line));
         topic.take(&[line], context)?;
-        Ok(DividerDone { divider: self.id })
+        Ok(TopicDividerResult { divider: self.id })
     }
 }

@@ -1,10 +1,10 @@
 //! The fields of a topic item that callers give, and their validation.
 
-use super::rows::{MAX_ASSIGNEES, TopicItem, Word};
+use super::rows::{MAX_ASSIGNEES, TextOrNumber, TopicItem};
 use crate::amend::check_work_folder;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error, Result};
-use crate::object::{IssueDate, MAX_DESCRIPTION_BYTES, MAX_WORD_BYTES, Text, check_name, check_texts};
+use crate::object::{IssueDate, MAX_DESCRIPTION_BYTES, MAX_WORD_BYTES, SharedText, check_name, check_texts};
 use crate::part::set_attributes;
 
 /// The fields of an item or subitem as a caller gives them (docs/api/topics.md, "Items"). A field
@@ -12,44 +12,48 @@ use crate::part::set_attributes;
 #[derive(Debug, Clone, Default)]
 pub struct ItemFields {
     /// The name. Names need not be unique, and may have characters that file names may not.
-    pub name: Option<Text>,
+    pub name: Option<SharedText>,
     /// The value for [`TopicItem::content_type`].
-    pub content_type: Option<Text>,
+    pub content_type: Option<SharedText>,
     /// The value for [`TopicItem::comment`].
-    pub comment: Option<Text>,
+    pub comment: Option<SharedText>,
     /// The value for [`TopicItem::occupation`].
-    pub occupation: Option<Text>,
+    pub occupation: Option<SharedText>,
     /// The value for [`TopicItem::priority`].
-    pub priority: Option<Word>,
+    pub priority: Option<TextOrNumber>,
     /// The value for [`TopicItem::custom_priority`].
-    pub custom_priority: Option<Word>,
+    pub custom_priority: Option<TextOrNumber>,
     /// The value for [`TopicItem::product`].
-    pub product: Option<Text>,
+    pub product: Option<SharedText>,
     /// The value for [`TopicItem::edition`].
-    pub edition: Option<Text>,
+    pub edition: Option<SharedText>,
     /// The value for [`TopicItem::assignees`].
-    pub assignees: Option<Vec<Text>>,
+    pub assignees: Option<Vec<SharedText>>,
     /// The due time in epoch seconds; `Some(None)` removes it.
     pub due: Option<Option<u64>>,
     /// The name of the workflow status.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
     /// The issue date; a new item without one takes that of its parent.
     pub issue_date: Option<IssueDate>,
     /// The path of the work folder; a new item without one takes that of its parent.
-    pub work_folder: Option<Text>,
+    pub work_folder: Option<SharedText>,
     /// The attributes, as XML.
-    pub attributes: Option<Text>,
+    pub attributes: Option<SharedText>,
     /// The system attributes, as XML with the root `props`.
-    pub system_attributes: Option<Text>,
+    pub system_attributes: Option<SharedText>,
 }
 
 /// The last second of the year 9999, the latest that calendars can represent.
 const LAST_DUE: u64 = 253_402_300_799;
 
 /// Sets the given fields. Returns whether the attributes changed, which are a separate row.
-pub(super) fn describe(item: &mut TopicItem, fields: &ItemFields, context: &mut Context<'_>) -> Result<bool, Fault> {
-    let word = |word: &'_ Option<Word>| match word {
-        Some(Word::Text(text)) => Some(text.clone()),
+pub(super) fn describe(
+    item: &mut TopicItem,
+    fields: &ItemFields,
+    context: &mut Context<'_>,
+) -> Result<bool, CommandFault> {
+    let word = |word: &'_ Option<TextOrNumber>| match word {
+        Some(TextOrNumber::Text(text)) => Some(text.clone()),
         _ => None,
     };
     let (priority, custom_priority) = (word(&fields.priority), word(&fields.custom_priority));
@@ -104,7 +108,7 @@ fn set<T: Clone>(field: &mut T, said: &Option<T>) {
     }
 }
 
-fn check_assignees(assignees: &[Text]) -> Result<()> {
+fn check_assignees(assignees: &[SharedText]) -> Result<()> {
     if assignees.len() > MAX_ASSIGNEES {
         let message = format!("`assignees` has {} entries; at most {MAX_ASSIGNEES} are allowed.", assignees.len());
         return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_ASSIGNEES));

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::commands::{check_attachment, new_item};
 use super::fields::{ItemFields, describe};
-use super::rows::{Attached, TopicHead};
+use super::rows::{TopicAttachment, TopicHead};
 use super::state::TopicState;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::Loid;
 use crate::lineup::check_room;
-use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
+use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, SharedText, check_texts};
 
 /// The greatest number of items, subitems and dividers of a new topic: all are created in one step.
 pub const MAX_NEW_LINES: usize = 1000;
@@ -20,50 +20,53 @@ pub const MAX_NEW_LINES: usize = 1000;
 #[derive(Debug, Clone, Default)]
 pub struct NewTopic {
     /// The title; `None` takes that of `begins_with`.
-    pub title: Option<Text>,
+    pub title: Option<SharedText>,
     /// The description; `None` takes that of `begins_with`.
-    pub description: Option<Text>,
+    pub description: Option<SharedText>,
     /// The title and description of the template, or empty. An existing topic keeps its own, unless
     /// it is replaced.
-    pub begins_with: (Text, Text),
+    pub begins_with: (SharedText, SharedText),
     /// The initial lines, first to last.
-    pub lines: Vec<NewLine>,
+    pub lines: Vec<NewTopicLine>,
 }
 
 /// An initial line of a topic.
 #[derive(Debug, Clone)]
-pub enum NewLine {
+pub enum NewTopicLine {
     /// A divider with this title.
-    Divider(Text),
+    Divider(SharedText),
     /// An item or subitem.
-    Item(Box<NewItem>),
+    Item(Box<NewTopicItem>),
 }
 
 /// An initial item of a topic.
 #[derive(Debug, Clone, Default)]
-pub struct NewItem {
+pub struct NewTopicItem {
     /// The fields of the item.
     pub fields: ItemFields,
     /// The object to attach.
     pub attachment: Option<Loid>,
     /// The lines below the item; none for a subitem.
-    pub lines: Vec<NewLine>,
+    pub lines: Vec<NewTopicLine>,
 }
 
-impl NewLine {
+impl NewTopicLine {
     /// Returns the number of lines, with those below them.
-    pub fn count(lines: &[NewLine]) -> usize {
-        lines.iter().map(|line| if let NewLine::Item(item) = line { 1 + NewLine::count(&item.lines) } else { 1 }).sum()
+    pub fn count(lines: &[NewTopicLine]) -> usize {
+        lines
+            .iter()
+            .map(|line| if let NewTopicLine::Item(item) = line { 1 + NewTopicLine::count(&item.lines) } else { 1 })
+            .sum()
     }
 }
 
 impl NewTopic {
     /// Writes head and lines of a new topic. Returns the bytes of memory that it takes.
-    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         let (title, description) = self.head_of_new();
         let head = TopicHead { loid: object.record.loid, title, description };
         self.check()?;
-        context.alters(NewLine::count(&self.lines))?;
+        context.alters(NewTopicLine::count(&self.lines))?;
         context.put(None, &head);
         // The items get the revision that the topic begins with.
         let mut object = object;
@@ -80,10 +83,10 @@ impl NewTopic {
         topic: &mut TopicState,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         self.check()?;
         let cleared = if mode == CreateMode::Replace { topic.lines() } else { 0 };
-        context.alters(cleared + NewLine::count(&self.lines))?;
+        context.alters(cleared + NewTopicLine::count(&self.lines))?;
         let mut head = topic.head().clone();
         if mode == CreateMode::Replace {
             topic.clear(context)?;
@@ -92,20 +95,20 @@ impl NewTopic {
             describe_head(&mut head, self.title.as_ref(), self.description.as_ref());
         }
         topic.set_head(head, context);
-        check_room(topic.object().record.loid, topic.lines() + NewLine::count(&self.lines))?;
+        check_room(topic.object().record.loid, topic.lines() + NewTopicLine::count(&self.lines))?;
         fill(topic, None, &self.lines, context)
     }
 
     /// Returns title and description of a new or replaced topic.
-    fn head_of_new(&self) -> (Text, Text) {
+    fn head_of_new(&self) -> (SharedText, SharedText) {
         let (title, description) = &self.begins_with;
-        let said = |said: &Option<Text>, begins: &Text| said.as_ref().unwrap_or(begins).clone();
+        let said = |said: &Option<SharedText>, begins: &SharedText| said.as_ref().unwrap_or(begins).clone();
         (said(&self.title, title), said(&self.description, description))
     }
 
     fn check(&self) -> Result<()> {
         check_head(self.title.as_deref(), self.description.as_deref())?;
-        let lines = NewLine::count(&self.lines);
+        let lines = NewTopicLine::count(&self.lines);
         if lines > MAX_NEW_LINES {
             let message =
                 format!("A topic can't begin with {lines} items and dividers, but with {MAX_NEW_LINES} at most.");
@@ -124,7 +127,7 @@ pub(super) fn check_head(title: Option<&str>, description: Option<&str>) -> Resu
 }
 
 /// Sets the given texts of a head.
-pub(super) fn describe_head(head: &mut TopicHead, title: Option<&Text>, description: Option<&Text>) {
+pub(super) fn describe_head(head: &mut TopicHead, title: Option<&SharedText>, description: Option<&SharedText>) {
     for (field, said) in [(&mut head.title, title), (&mut head.description, description)] {
         if let Some(said) = said {
             field.clone_from(said);
@@ -136,25 +139,25 @@ pub(super) fn describe_head(head: &mut TopicHead, title: Option<&Text>, descript
 fn fill(
     topic: &mut TopicState,
     under: Option<Loid>,
-    lines: &[NewLine],
+    lines: &[NewTopicLine],
     context: &mut Context<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), CommandFault> {
     let loid = topic.object().record.loid;
     for line in lines {
         context.check_size()?;
         match line {
-            NewLine::Divider(title) => {
+            NewTopicLine::Divider(title) => {
                 if let Some(lineup) = topic.lineup_under(under) {
                     lineup.check_room_for_divider()?;
                 }
                 topic.insert_divider(context.next_number()?, under, title.clone(), usize::MAX, context);
             }
-            NewLine::Item(new) => {
+            NewTopicLine::Item(new) => {
                 let mut item = new_item(topic, under, context)?;
                 describe(&mut item, &new.fields, context)?;
                 if let Some(object) = new.attachment {
                     check_attachment(loid, object, context)?;
-                    item.attachment = Some(Attached { object, hidden: false });
+                    item.attachment = Some(TopicAttachment { object, hidden: false });
                 }
                 let made = item.loid();
                 topic.insert_item(item, under, usize::MAX, context);

@@ -15,19 +15,23 @@ mod state;
 mod update;
 
 pub use self::commands::{
-    AddDivider, AddItem, Attach, DividerDone, ItemDone, RemoveDivider, RemoveItem, UpdateDivider, UpdateItem, Which,
+    AddTopicDivider, AddTopicItem, AttachToItem, RemoveTopicDivider, RemoveTopicItem, TopicDividerResult,
+    TopicItemPath, TopicItemResult, UpdateTopicDivider, UpdateTopicItem,
 };
 pub use self::fields::ItemFields;
-pub use self::make::{MAX_NEW_LINES, NewItem, NewLine, NewTopic};
-pub use self::moves::{MAX_MOVED_BYTES, MoveItems};
-pub use self::rows::{Attached, DIVIDER, Divider, HEAD, ITEM, Line, Lineup, MAX_ASSIGNEES, TopicHead, TopicItem, Word};
+pub use self::make::{MAX_NEW_LINES, NewTopic, NewTopicItem, NewTopicLine};
+pub use self::moves::{MAX_MOVED_BYTES, MoveTopicItems};
+pub use self::rows::{
+    DIVIDER, HEAD, ITEM, MAX_ASSIGNEES, TextOrNumber, TopicAttachment, TopicDivider, TopicHead, TopicItem, TopicLineup,
+    TopicLineupLine,
+};
 pub use self::state::{ItemAddress, TopicState};
 pub use self::update::UpdateTopic;
-use crate::command::{Command, Context, Fault};
-use crate::family::{Family, Fate};
+use crate::command::{Command, CommandFault, Context};
+use crate::family::{Family, MemberFate};
 use crate::id::Loid;
 use crate::object::{CreateMode, FamilyKind, Object, Record};
-use crate::part::{PartKind, Parts};
+use crate::part::{PartKind, PartReader};
 use crate::proof::Proof;
 use crate::store::StoreError;
 
@@ -48,13 +52,13 @@ impl Family for Topic {
     const PARTS: &'static [PartKind] = &[HEAD, ITEM, DIVIDER];
     const HAS_CONTENT: bool = false;
     const PART_EVENTS: &'static [&'static str] =
-        &[RemoveItem::NAME, AddDivider::NAME, UpdateDivider::NAME, RemoveDivider::NAME];
+        &[RemoveTopicItem::NAME, AddTopicDivider::NAME, UpdateTopicDivider::NAME, RemoveTopicDivider::NAME];
 
-    fn load(object: Object, parts: &Parts<'_>) -> Result<TopicState, StoreError> {
+    fn load(object: Object, parts: &PartReader<'_>) -> Result<TopicState, StoreError> {
         Ok(TopicState::new(object, parts.head(HEAD)?, parts.all(ITEM)?, parts.all(DIVIDER)?))
     }
 
-    fn make(new: &NewTopic, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    fn make(new: &NewTopic, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         new.make(object, context)
     }
 
@@ -63,16 +67,21 @@ impl Family for Topic {
         topic: &mut TopicState,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         new.write_over(topic, mode, context)
     }
 
-    fn member(topic: &mut TopicState, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn member(
+        topic: &mut TopicState,
+        member: Loid,
+        becomes: MemberFate,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
         topic.member(member, becomes, context);
         Ok(())
     }
 
-    fn dissolve(topic: &mut TopicState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn dissolve(topic: &mut TopicState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         topic.dissolve(context)
     }
 

@@ -4,17 +4,17 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::Topic;
-use super::commands::{ItemDone, attached_to_its_own};
-use super::state::{ItemAddress, Uprooted};
-use crate::command::{Context, Fault};
+use super::commands::{TopicItemResult, self_attachment_error};
+use super::state::{ItemAddress, UprootedItem};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::family::State;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::lineup::{Moved, Revised, check_room};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::lineup::{ContainerRevision, LineMoveResult, check_room};
 use crate::object::{FamilyKind, Record};
-use crate::readable::{Readable, Reads};
-use crate::store::{Table, View};
+use crate::readable::{ReadCheck, ReadRights};
+use crate::store::{ReadLevel, Table};
 
 /// The greatest size in bytes of the items of one move, with all lines below them. Each of their
 /// rows is rewritten, and other changes wait for the disk during that.
@@ -23,7 +23,7 @@ pub const MAX_MOVED_BYTES: usize = 16 << 20;
 /// Moves items and subitems into a topic, all or none, from the topics that they are in at that
 /// time. Items take their subitems and dividers along; a subitem becomes an item.
 #[derive(Debug, Clone)]
-pub struct MoveItems {
+pub struct MoveTopicItems {
     /// The items, in their new order.
     pub items: Vec<ItemAddress>,
     /// The topic that receives the items.
@@ -32,25 +32,25 @@ pub struct MoveItems {
     /// and `None` are the end.
     pub position: Option<i64>,
     /// The topics that the caller may change, of those that contain the items; `None` for all.
-    pub changeable: Option<Arc<dyn Readable>>,
+    pub changeable: Option<Arc<dyn ReadRights>>,
 }
 
-impl MoveItems {
+impl MoveTopicItems {
     /// Returns the topics that contain the items, in the order of the items. A command that holds
     /// the turn of one may rely on it: no other command takes an item out of it.
     ///
     /// # Errors
     /// `ObjectNotFound`, also for an item of a topic that the caller may not read;
     /// `PermissionDenied` for one of a topic that they may not change; store errors.
-    fn topics(&self, context: &Context<'_>) -> Result<Vec<Loid>, Fault> {
-        let view = View::Latest;
+    fn topics(&self, context: &Context<'_>) -> Result<Vec<Loid>, CommandFault> {
+        let view = ReadLevel::Latest;
         #[cfg(feature = "planted-bugs")]
         let view = crate::planted::view_of_a_move(view);
-        let look = |table: Table, key: &[u8]| -> Result<Option<Loid>, Fault> {
+        let look = |table: Table, key: &[u8]| -> Result<Option<Loid>, CommandFault> {
             Ok(context.look().get(view, table, key)?.and_then(|found| Loid::from_key(&found)))
         };
         let (mut reads, mut known) = (context.reads()?, BTreeSet::from([self.target]));
-        let mut changeable = Reads::over(self.changeable.as_deref(), context.look())?;
+        let mut changeable = ReadCheck::over(self.changeable.as_deref(), context.look())?;
         let mut topics = Vec::with_capacity(self.items.len());
         for address in &self.items {
             let not_found = || Error::not_found(address);
@@ -77,11 +77,11 @@ impl MoveItems {
     }
 }
 
-impl Joint for MoveItems {
-    type Reply = Moved<ItemDone>;
+impl JointCommand for MoveTopicItems {
+    type Reply = LineMoveResult<TopicItemResult>;
     const NAME: &'static str = "topic.item.move";
 
-    fn about(&self, _: &Moved<ItemDone>) -> Option<Loid> {
+    fn about(&self, _: &LineMoveResult<TopicItemResult>) -> Option<Loid> {
         Some(self.target)
     }
 
@@ -89,7 +89,11 @@ impl Joint for MoveItems {
         vec![self.target]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved<ItemDone>, Fault> {
+    fn apply(
+        &self,
+        turns: &mut ContainerTurns,
+        context: &mut Context<'_>,
+    ) -> Result<LineMoveResult<TopicItemResult>, CommandFault> {
         context.expects(&turns.get::<Topic>(self.target)?.object().record);
         // Looked up in each round, so that an item is found even if it moved elsewhere before the
         // turn of its topic was taken.
@@ -112,8 +116,8 @@ impl Joint for MoveItems {
         let mut subitems_first: Vec<usize> = (0..sources.len()).collect();
         subitems_first.sort_by_key(|at| sources[*at].1.under().is_none());
         let revisions = topics.iter().copied().chain([self.target]).collect::<BTreeSet<_>>().into_iter();
-        let revised = |topic| Ok(Revised::from(topic, turns.get::<Topic>(topic)?.object().record.revision));
-        let revisions = revisions.map(revised).collect::<Result<_, Fault>>()?;
+        let revised = |topic| Ok(ContainerRevision::from(topic, turns.get::<Topic>(topic)?.object().record.revision));
+        let revisions = revisions.map(revised).collect::<Result<_, CommandFault>>()?;
         let mut uprooted: Vec<_> = sources.iter().map(|_| None).collect();
         for at in subitems_first {
             let (topic, item) = &sources[at];
@@ -125,9 +129,9 @@ impl Joint for MoveItems {
         // Items of the target itself are exempt: their attachments may be older than this rule.
         let mut come = uprooted.iter().flatten().zip(&sources).filter(|(_, (topic, _))| *topic != self.target);
         if come.any(|(uprooted, _)| uprooted.holds(self.target)) {
-            return Err(attached_to_its_own(self.target).into());
+            return Err(self_attachment_error(self.target).into());
         }
-        let bytes: usize = uprooted.iter().flatten().map(Uprooted::bytes).sum();
+        let bytes: usize = uprooted.iter().flatten().map(UprootedItem::bytes).sum();
         if bytes > MAX_MOVED_BYTES {
             let message = format!(
                 "What is to be moved takes {bytes} bytes with all that stands below; at most {MAX_MOVED_BYTES} are moved at once."
@@ -141,8 +145,8 @@ impl Joint for MoveItems {
             check_room(self.target, target.lines() + uprooted.lines())?;
             target.plant(&uprooted, place, context);
             place = place.saturating_add(1);
-            lines.push(ItemDone { item: uprooted.loid() });
+            lines.push(TopicItemResult { item: uprooted.loid() });
         }
-        Ok(Moved { lines, revisions })
+        Ok(LineMoveResult { lines, revisions })
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::rows::{DIVIDER, Divider, HEAD, ITEM, TopicHead, TopicItem};
+use super::rows::{DIVIDER, HEAD, ITEM, TopicDivider, TopicHead, TopicItem};
 use crate::object::Record;
-use crate::proof::{Head, Proof};
+use crate::proof::{HeadState, Proof};
 use crate::store::StoreError;
 
 /// Checks a topic's rows. The topic has a head. Subitems and dividers stand below existing items.
@@ -31,7 +31,7 @@ pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreE
         }
         Ok(())
     })?;
-    proof.each::<Divider>(topic, DIVIDER, |proof, place, divider| {
+    proof.each::<TopicDivider>(topic, DIVIDER, |proof, place, divider| {
         lines += 1;
         below.extend(divider.under().map(|under| (place.to_owned(), under)));
         if !places.insert((divider.under(), u128::from(divider.order))) {
@@ -44,7 +44,7 @@ pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreE
             proof.fault(format!("{place}: it stands below {under}, which is no item of the topic"));
         }
     }
-    if head == Head::Missing && lines > 0 {
+    if head == HeadState::Missing && lines > 0 {
         proof.fault(format!("the topic {topic} has items but no head"));
     }
     Ok(())

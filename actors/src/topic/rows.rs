@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Context;
 use crate::id::Loid;
-use crate::lineup::{self, Member};
-use crate::object::{FolderKey, Record, Text, hold};
+use crate::lineup::{self, LineupEntry};
+use crate::object::{FolderKey, Record, SharedText, hold};
 use crate::part::PartKind;
-use crate::sequence::{Movable, Ordered, StoredOrder};
-use crate::store::{Key, Row, Table, loid_key};
+use crate::sequence::{MovableItem, SequenceItem, StoredOrder};
+use crate::store::{Row, RowPlace, Table, loid_key};
 
 /// The kind of [`TopicHead`].
 pub const HEAD: PartKind = PartKind::of::<TopicHead>(7);
@@ -22,17 +22,17 @@ pub const ITEM: PartKind = PartKind::of::<TopicItem>(8);
 /// The number of the kind of a topic's dividers.
 const DIVIDER_NUMBER: u8 = 9;
 
-/// The kind of [`Divider`].
-pub const DIVIDER: PartKind = Divider::PART;
+/// The kind of [`TopicDivider`].
+pub const DIVIDER: PartKind = TopicDivider::PART;
 
 /// A divider of a topic, or of one of its items.
-pub type Divider = lineup::Divider<DIVIDER_NUMBER>;
+pub type TopicDivider = lineup::Divider<DIVIDER_NUMBER>;
 
 /// The lineup of a topic, or of one of its items.
-pub type Lineup = lineup::Lineup<Arc<TopicItem>, DIVIDER_NUMBER>;
+pub type TopicLineup = lineup::Lineup<Arc<TopicItem>, DIVIDER_NUMBER>;
 
-/// A line of a [`Lineup`].
-pub type Line = lineup::Line<Arc<TopicItem>, DIVIDER_NUMBER>;
+/// A line of a [`TopicLineup`].
+pub type TopicLineupLine = lineup::Line<Arc<TopicItem>, DIVIDER_NUMBER>;
 
 // An item is one row, which is rewritten at each of its changes, so its size has limits. Those of
 // its texts are in `object::text`.
@@ -47,35 +47,35 @@ pub struct TopicHead {
     #[serde(with = "loid_key")]
     pub loid: Loid,
     /// The title, which may be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// The description, which may be empty.
-    pub description: Text,
+    pub description: SharedText,
 }
 
 impl Row for TopicHead {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         HEAD.place(self.loid, &[])
     }
 }
 
 /// A word that clients send as a text or as a number, and receive in the same form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Word {
+pub enum TextOrNumber {
     /// A text, which may be empty.
-    Text(Text),
+    Text(SharedText),
     /// A whole number.
     Number(i64),
 }
 
-impl Default for Word {
-    fn default() -> Word {
-        Word::Text("".into())
+impl Default for TextOrNumber {
+    fn default() -> TextOrNumber {
+        TextOrNumber::Text("".into())
     }
 }
 
 /// The object that is attached to an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct TopicAttachment {
     /// The object.
     #[serde(with = "loid_key")]
     pub object: Loid,
@@ -97,31 +97,31 @@ pub struct TopicItem {
     pub(super) under: Option<FolderKey>,
     pub(super) order: StoredOrder,
     /// The kind of content that is planned; may be empty, as all texts here.
-    pub content_type: Text,
+    pub content_type: SharedText,
     /// A free text.
-    pub comment: Text,
+    pub comment: SharedText,
     /// The task of the assignees.
-    pub occupation: Text,
+    pub occupation: SharedText,
     /// The urgency.
-    pub priority: Word,
+    pub priority: TextOrNumber,
     /// The urgency, in the newsroom's own words.
-    pub custom_priority: Word,
+    pub custom_priority: TextOrNumber,
     /// The product that the item is for.
-    pub product: Text,
+    pub product: SharedText,
     /// The edition that the item is for.
-    pub edition: Text,
+    pub edition: SharedText,
     /// The names of the assignees, as they were given.
-    pub assignees: Vec<Text>,
+    pub assignees: Vec<SharedText>,
     /// The due time, in epoch seconds.
     pub due: Option<u64>,
     /// The object that was created for the item.
-    pub attachment: Option<Attached>,
+    pub attachment: Option<TopicAttachment>,
 }
 
 impl TopicItem {
     /// Creates an item of a topic, or a subitem of the item `under`, with empty fields.
     pub fn new(topic: Loid, under: Option<Loid>, record: Record) -> TopicItem {
-        let none = Text::from("");
+        let none = SharedText::from("");
         TopicItem {
             topic,
             record: Record { folder: Some(FolderKey(topic)), ..record },
@@ -130,8 +130,8 @@ impl TopicItem {
             content_type: none.clone(),
             comment: none.clone(),
             occupation: none.clone(),
-            priority: Word::default(),
-            custom_priority: Word::default(),
+            priority: TextOrNumber::default(),
+            custom_priority: TextOrNumber::default(),
             product: none.clone(),
             edition: none,
             assignees: Vec::new(),
@@ -163,7 +163,7 @@ impl TopicItem {
         // A record with its index entries, and the other fields without their texts.
         const ITSELF: usize = 1280;
         const EACH: usize = 32;
-        let word = |word: &Word| if let Word::Text(text) = word { text.len() } else { 0 };
+        let word = |word: &TextOrNumber| if let TextOrNumber::Text(text) = word { text.len() } else { 0 };
         let texts = [&self.content_type, &self.comment, &self.occupation, &self.product, &self.edition];
         ITSELF
             + self.record.text_bytes()
@@ -175,16 +175,16 @@ impl TopicItem {
 }
 
 impl Row for TopicItem {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         ITEM.place(self.topic, &self.loid().to_key())
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         let (item, topic) = (self.loid().to_key(), self.topic.to_key());
-        let part_of = Key { table: Table::PartOf, key: Bytes::copy_from_slice(&item) };
+        let part_of = RowPlace { table: Table::PartOf, key: Bytes::copy_from_slice(&item) };
         entries.push((part_of, Bytes::copy_from_slice(&topic)));
         let uuid = Bytes::copy_from_slice(self.record.uuid.0.as_bytes());
-        entries.push((Key { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&item)));
+        entries.push((RowPlace { table: Table::Uuids, key: uuid }, Bytes::copy_from_slice(&item)));
         if let Some(attached) = &self.attachment {
             hold(attached.object, &self.place(), entries);
         }
@@ -196,7 +196,7 @@ impl Row for TopicItem {
     }
 }
 
-impl Ordered for Arc<TopicItem> {
+impl SequenceItem for Arc<TopicItem> {
     fn order(&self) -> u128 {
         self.order.into()
     }
@@ -207,13 +207,13 @@ impl Ordered for Arc<TopicItem> {
     }
 }
 
-impl Movable for Arc<TopicItem> {
+impl MovableItem for Arc<TopicItem> {
     fn at(&self, order: u128) -> Arc<TopicItem> {
         Arc::new(TopicItem { order: order.into(), ..TopicItem::clone(self) })
     }
 }
 
-impl Member for Arc<TopicItem> {
+impl LineupEntry for Arc<TopicItem> {
     fn id(&self) -> u128 {
         id_of(self.loid())
     }

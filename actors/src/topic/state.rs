@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use imbl::{OrdMap, OrdSet};
 
-use super::rows::{Attached, Divider, Line, Lineup, TopicHead, TopicItem, id_of};
+use super::rows::{TopicAttachment, TopicDivider, TopicHead, TopicItem, TopicLineup, TopicLineupLine, id_of};
 use super::{ITEM_TYPE, SUBITEM_TYPE};
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error, Result};
-use crate::family::{Fate, State};
+use crate::family::{MemberFate, State};
 use crate::id::{Loid, ObjectUuid};
 use crate::lineup::NewDivider;
-use crate::object::{FolderKey, Object, Text};
+use crate::object::{FolderKey, Object, SharedText};
 use crate::part;
-use crate::sequence::{Movable, Numbers};
-use crate::store::{Key, Row};
+use crate::sequence::{MovableItem, NumberMap};
+use crate::store::{Row, RowPlace};
 
 /// An address of an item or subitem in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +40,12 @@ pub struct TopicState {
     object: Object,
     head: Arc<TopicHead>,
     /// The items, and the dividers between them.
-    own: Lineup,
+    own: TopicLineup,
     /// The number of an item → its subitems and the dividers between them. Has no empty lineups.
-    below: OrdMap<u64, Lineup>,
+    below: OrdMap<u64, TopicLineup>,
     /// The id of a line → the number of the item in whose lineup it stands; [`OWN`] for the topic's
     /// own.
-    under: Numbers,
+    under: NumberMap,
     by_uuid: OrdMap<ObjectUuid, Loid>,
     /// Attached objects, each with its item.
     attached: OrdSet<(Loid, Loid)>,
@@ -71,48 +71,48 @@ impl State for TopicState {
 }
 
 /// Returns the approximate bytes of a line.
-fn bytes_of(line: &Line) -> usize {
+fn bytes_of(line: &TopicLineupLine) -> usize {
     // The other fields of a divider, and its index entries.
     const DIVIDER: usize = 384;
     match line {
-        Line::Member(item) => item.bytes(),
-        Line::Divider(divider) => DIVIDER + divider.title.len(),
+        TopicLineupLine::Member(item) => item.bytes(),
+        TopicLineupLine::Divider(divider) => DIVIDER + divider.title.len(),
     }
 }
 
 /// Returns the item in whose lineup a line stands.
-fn under(line: &Line) -> Option<Loid> {
+fn parent_of(line: &TopicLineupLine) -> Option<Loid> {
     match line {
-        Line::Member(item) => item.under(),
-        Line::Divider(divider) => divider.under(),
+        TopicLineupLine::Member(item) => item.under(),
+        TopicLineupLine::Divider(divider) => divider.under(),
     }
 }
 
 /// Returns a copy of the line for the lineup of an item of that topic, or of the topic itself.
-fn moved_under(line: &Line, topic: Loid, under: Option<Loid>) -> Line {
+fn moved_under(line: &TopicLineupLine, topic: Loid, under: Option<Loid>) -> TopicLineupLine {
     let under = under.map(FolderKey);
     match line {
-        Line::Member(item) => {
+        TopicLineupLine::Member(item) => {
             let mut item = TopicItem::clone(item);
             (item.topic, item.under, item.record.folder) = (topic, under, Some(FolderKey(topic)));
             if under.is_none() && &*item.record.type_name == SUBITEM_TYPE {
                 item.record.type_name = ITEM_TYPE.into();
             }
-            Line::Member(Arc::new(item))
+            TopicLineupLine::Member(Arc::new(item))
         }
-        Line::Divider(divider) => {
-            Line::Divider(Arc::new(Divider { container: topic, under, ..Divider::clone(divider) }))
+        TopicLineupLine::Divider(divider) => {
+            TopicLineupLine::Divider(Arc::new(TopicDivider { container: topic, under, ..TopicDivider::clone(divider) }))
         }
     }
 }
 
 /// An item that was taken from its place to be put into another, with all lines below it.
-pub(super) struct Uprooted {
+pub(super) struct UprootedItem {
     item: Arc<TopicItem>,
-    below: Vec<Line>,
+    below: Vec<TopicLineupLine>,
 }
 
-impl Uprooted {
+impl UprootedItem {
     /// Returns the item's loid.
     pub fn loid(&self) -> Loid {
         self.item.loid()
@@ -120,7 +120,7 @@ impl Uprooted {
 
     /// Reports whether an object is attached to the item or to one of its subitems, hidden or not.
     pub fn holds(&self, object: Loid) -> bool {
-        let mut items = self.below.iter().filter_map(Line::member).chain([&self.item]);
+        let mut items = self.below.iter().filter_map(TopicLineupLine::member).chain([&self.item]);
         items.any(|item| item.attachment.is_some_and(|attached| attached.object == object))
     }
 
@@ -137,20 +137,20 @@ impl Uprooted {
 
 impl TopicState {
     /// Creates a topic with these items, subitems and dividers, in any order.
-    pub fn new(object: Object, head: TopicHead, items: Vec<TopicItem>, dividers: Vec<Divider>) -> TopicState {
+    pub fn new(object: Object, head: TopicHead, items: Vec<TopicItem>, dividers: Vec<TopicDivider>) -> TopicState {
         let mut state = TopicState {
             object,
             head: Arc::new(head),
-            own: Lineup::default(),
+            own: TopicLineup::default(),
             below: OrdMap::default(),
-            under: Numbers::default(),
+            under: NumberMap::default(),
             by_uuid: OrdMap::default(),
             attached: OrdSet::default(),
             bytes: 0,
         };
-        let items = items.into_iter().map(|item| Line::Member(Arc::new(item)));
-        for line in items.chain(dividers.into_iter().map(|divider| Line::Divider(Arc::new(divider)))) {
-            let under = under(&line);
+        let items = items.into_iter().map(|item| TopicLineupLine::Member(Arc::new(item)));
+        for line in items.chain(dividers.into_iter().map(|divider| TopicLineupLine::Divider(Arc::new(divider)))) {
+            let under = parent_of(&line);
             state.note(&line);
             state.change_lineup(under, |lineup| lineup.keep(line));
         }
@@ -163,12 +163,12 @@ impl TopicState {
     }
 
     /// Returns the items, and the dividers between them.
-    pub fn lineup(&self) -> &Lineup {
+    pub fn lineup(&self) -> &TopicLineup {
         &self.own
     }
 
     /// Returns the subitems of an item and the dividers between them; `None` if it has none.
-    pub fn below(&self, item: Loid) -> Option<&Lineup> {
+    pub fn below(&self, item: Loid) -> Option<&TopicLineup> {
         self.below.get(&item.number)
     }
 
@@ -227,17 +227,17 @@ impl TopicState {
     ///
     /// # Errors
     /// `ObjectNotFound` if there is none.
-    pub fn divider(&self, under: Option<Loid>, id: u64) -> Result<&Arc<Divider>> {
+    pub fn divider(&self, under: Option<Loid>, id: u64) -> Result<&Arc<TopicDivider>> {
         let found = self.find(id.into()).and_then(|(_, line)| line.divider());
         found.filter(|divider| divider.under() == under).ok_or_else(|| self.not_held("divider", id))
     }
 
     /// Returns the line with this id, and its position in its lineup.
-    pub fn find(&self, id: u128) -> Option<(usize, &Line)> {
+    pub fn find(&self, id: u128) -> Option<(usize, &TopicLineupLine)> {
         self.lineup_of(id)?.find(id)
     }
 
-    fn lineup_of(&self, id: u128) -> Option<&Lineup> {
+    fn lineup_of(&self, id: u128) -> Option<&TopicLineup> {
         match self.under.get(id)? {
             OWN => Some(&self.own),
             item => self.below.get(&u64::try_from(item).ok()?),
@@ -251,7 +251,7 @@ impl TopicState {
     }
 
     /// Returns the lineup of an item, or of the topic itself.
-    pub(super) fn lineup_under(&self, item: Option<Loid>) -> Option<&Lineup> {
+    pub(super) fn lineup_under(&self, item: Option<Loid>) -> Option<&TopicLineup> {
         item.map_or(Some(&self.own), |item| self.below(item))
     }
 
@@ -268,9 +268,9 @@ impl TopicState {
         item
     }
 
-    fn note(&mut self, line: &Line) {
+    fn note(&mut self, line: &TopicLineupLine) {
         self.bytes += bytes_of(line);
-        self.under.insert(line.id(), under(line).map_or(OWN, id_of));
+        self.under.insert(line.id(), parent_of(line).map_or(OWN, id_of));
         if let Some(item) = line.member() {
             self.by_uuid.insert(item.record.uuid, item.loid());
             if let Some(attached) = &item.attachment {
@@ -279,7 +279,7 @@ impl TopicState {
         }
     }
 
-    fn forget(&mut self, line: &Line) {
+    fn forget(&mut self, line: &TopicLineupLine) {
         self.bytes -= bytes_of(line);
         self.under.remove(line.id());
         if let Some(item) = line.member() {
@@ -290,7 +290,7 @@ impl TopicState {
         }
     }
 
-    fn change_lineup<T>(&mut self, under: Option<Loid>, change: impl FnOnce(&mut Lineup) -> T) -> T {
+    fn change_lineup<T>(&mut self, under: Option<Loid>, change: impl FnOnce(&mut TopicLineup) -> T) -> T {
         let Some(item) = under else { return change(&mut self.own) };
         let lineup = self.below.entry(item.number).or_default();
         let changed = change(lineup);
@@ -306,7 +306,7 @@ impl TopicState {
         &mut self,
         under: Option<Loid>,
         place: usize,
-        make: impl FnOnce(u128) -> Line,
+        make: impl FnOnce(u128) -> TopicLineupLine,
         context: &mut Context<'_>,
     ) {
         let line = self.change_lineup(under, |lineup| lineup.insert(place, make, context));
@@ -324,7 +324,7 @@ impl TopicState {
     ) {
         (item.topic, item.under, item.record.revision) = (self.head.loid, under.map(FolderKey), self.next_revision());
         context.note_new_status(self.head.loid, &item.record);
-        self.insert(under, place, |order| Line::Member(Arc::new(item).at(order)), context);
+        self.insert(under, place, |order| TopicLineupLine::Member(Arc::new(item).at(order)), context);
     }
 
     /// Inserts a divider with this id.
@@ -332,12 +332,12 @@ impl TopicState {
         &mut self,
         id: u64,
         under: Option<Loid>,
-        title: Text,
+        title: SharedText,
         place: usize,
         context: &mut Context<'_>,
     ) {
-        let new = Divider::new(self.head.loid, under, id, title);
-        self.insert(under, place, |order| Line::Divider(Arc::new(new.at(order))), context);
+        let new = TopicDivider::new(self.head.loid, under, id, title);
+        self.insert(under, place, |order| TopicLineupLine::Divider(Arc::new(new.at(order))), context);
     }
 
     /// Replaces an item with its new state, at its place or at another place of its lineup.
@@ -355,14 +355,19 @@ impl TopicState {
             // The change of the status is a separate event, after that of the rest.
             new.record.revision += 1;
         }
-        self.change(&Line::Member(old.clone()), Line::Member(Arc::new(new)), place, context);
+        self.change(&TopicLineupLine::Member(old.clone()), TopicLineupLine::Member(Arc::new(new)), place, context);
     }
 
     /// Sets the workflow status of an item or subitem. Setting the present status changes nothing.
     ///
     /// # Errors
     /// `ObjectNotFound` if the topic has no such item.
-    pub(crate) fn set_status(&mut self, item: Loid, status: &Text, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(crate) fn set_status(
+        &mut self,
+        item: Loid,
+        status: &SharedText,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
         let old = self.get(ItemAddress::Loid(item))?.clone();
         if old.record.status.as_ref() != Some(status) {
             self.change_status(&old, status.clone(), context);
@@ -371,47 +376,48 @@ impl TopicState {
     }
 
     /// Changes only the workflow status of an item.
-    pub(super) fn change_status(&mut self, old: &Arc<TopicItem>, status: Text, context: &mut Context<'_>) {
+    pub(super) fn change_status(&mut self, old: &Arc<TopicItem>, status: SharedText, context: &mut Context<'_>) {
         let mut new = self.stamped(TopicItem::clone(old), context);
         new.record.status = Some(status);
         context.note_status(self.head.loid, &old.record, &new.record);
         let begun = context.rows_noted();
-        self.change(&Line::Member(old.clone()), Line::Member(Arc::new(new)), None, context);
+        self.change(&TopicLineupLine::Member(old.clone()), TopicLineupLine::Member(Arc::new(new)), None, context);
         context.changes_only_status(self.head.loid, begun);
     }
 
     /// Changes the given fields of a divider.
     pub(super) fn change_divider(
         &mut self,
-        old: &Arc<Divider>,
+        old: &Arc<TopicDivider>,
         said: &NewDivider,
         place: Option<usize>,
         context: &mut Context<'_>,
     ) {
-        let new = Divider { title: said.title.as_ref().unwrap_or(&old.title).clone(), ..Divider::clone(old) };
-        let old = Line::Divider(old.clone());
+        let new = TopicDivider { title: said.title.as_ref().unwrap_or(&old.title).clone(), ..TopicDivider::clone(old) };
+        let old = TopicLineupLine::Divider(old.clone());
         let place = place.filter(|place| !self.stands_at(&old, *place));
         if place.is_some() || old.divider().is_some_and(|old| **old != new) {
             context.concerns(self.head.loid, name_of(&old));
-            self.change(&old, Line::Divider(Arc::new(new)), place, context);
+            self.change(&old, TopicLineupLine::Divider(Arc::new(new)), place, context);
         }
     }
 
     /// Reports whether a line already stands where a move to that place of its lineup would put it.
-    pub(super) fn stands_at(&self, line: &Line, place: usize) -> bool {
+    pub(super) fn stands_at(&self, line: &TopicLineupLine, place: usize) -> bool {
         self.lineup_of(line.id()).is_some_and(|lineup| lineup.stands_at(line.id(), place))
     }
 
-    fn change(&mut self, old: &Line, new: Line, place: Option<usize>, context: &mut Context<'_>) {
+    fn change(&mut self, old: &TopicLineupLine, new: TopicLineupLine, place: Option<usize>, context: &mut Context<'_>) {
         // The keys that the line is found by, and its lineup, stay the same.
         self.bytes = self.bytes - bytes_of(old) + bytes_of(&new);
-        let attached = |line: &Line| line.member().and_then(|item| Some((item.attachment?.object, item.loid())));
+        let attached =
+            |line: &TopicLineupLine| line.member().and_then(|item| Some((item.attachment?.object, item.loid())));
         let (before, after) = (attached(old), attached(&new));
         if before != after {
             before.map(|before| self.attached.remove(&before));
             after.map(|after| self.attached.insert(after));
         }
-        self.change_lineup(under(old), |lineup| match place {
+        self.change_lineup(parent_of(old), |lineup| match place {
             None => lineup.replace(old, new, context),
             Some(place) => lineup.shift(old, &new, place, context),
         });
@@ -421,7 +427,7 @@ impl TopicState {
     ///
     /// # Errors
     /// Store errors.
-    pub(super) fn take(&mut self, lines: &[Line], context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn take(&mut self, lines: &[TopicLineupLine], context: &mut Context<'_>) -> Result<(), CommandFault> {
         let mut gone = Vec::new();
         for line in lines {
             if let Some(item) = line.member() {
@@ -429,45 +435,45 @@ impl TopicState {
             }
             gone.push(line.clone());
         }
-        let items: Vec<Loid> = gone.iter().filter_map(Line::member).map(|item| item.loid()).collect();
+        let items: Vec<Loid> = gone.iter().filter_map(TopicLineupLine::member).map(|item| item.loid()).collect();
         part::erase_plain(&items, context)?;
         for line in &gone {
             self.forget(line);
-            self.change_lineup(under(line), |lineup| lineup.take(line, context));
+            self.change_lineup(parent_of(line), |lineup| lineup.take(line, context));
         }
         Ok(())
     }
 
     /// Returns the number of lines of an item, itself included.
     pub(super) fn lines_of(&self, item: Loid) -> usize {
-        1 + self.below(item).map_or(0, Lineup::len)
+        1 + self.below(item).map_or(0, TopicLineup::len)
     }
 
-    fn all_below(&self, item: Loid) -> Vec<Line> {
-        self.below(item).into_iter().flat_map(Lineup::lines).cloned().collect()
+    fn all_below(&self, item: Loid) -> Vec<TopicLineupLine> {
+        self.below(item).into_iter().flat_map(TopicLineup::lines).cloned().collect()
     }
 
     /// Takes an item out, with all lines below it. Its rows stay as they are until
     /// [`TopicState::plant`] rewrites them.
-    pub(super) fn uproot(&mut self, item: &Arc<TopicItem>) -> Uprooted {
+    pub(super) fn uproot(&mut self, item: &Arc<TopicItem>) -> UprootedItem {
         let below = self.all_below(item.loid());
-        for line in below.iter().chain([&Line::Member(item.clone())]) {
+        for line in below.iter().chain([&TopicLineupLine::Member(item.clone())]) {
             self.forget(line);
-            self.change_lineup(under(line), |lineup| lineup.let_go(line));
+            self.change_lineup(parent_of(line), |lineup| lineup.let_go(line));
         }
-        Uprooted { item: item.clone(), below }
+        UprootedItem { item: item.clone(), below }
     }
 
     /// Inserts an uprooted item in front of a place among this topic's items, with all lines below
     /// it.
-    pub(super) fn plant(&mut self, uprooted: &Uprooted, place: usize, context: &mut Context<'_>) {
+    pub(super) fn plant(&mut self, uprooted: &UprootedItem, place: usize, context: &mut Context<'_>) {
         let (topic, item) = (self.head.loid, uprooted.item.loid());
-        let lines = [(Line::Member(uprooted.item.clone()), None, place)];
+        let lines = [(TopicLineupLine::Member(uprooted.item.clone()), None, place)];
         let below = uprooted.below.iter().map(|line| (line.clone(), Some(item), usize::MAX));
         for (old, under, place) in lines.into_iter().chain(below) {
             let mut new = moved_under(&old, topic, under);
-            if let Line::Member(item) = &new {
-                new = Line::Member(Arc::new(self.stamped(TopicItem::clone(item), context)));
+            if let TopicLineupLine::Member(item) = &new {
+                new = TopicLineupLine::Member(Arc::new(self.stamped(TopicItem::clone(item), context)));
             }
             let kept = self.change_lineup(under, |lineup| lineup.insert_moved(&old, &new, place, context));
             self.note(&kept);
@@ -484,22 +490,22 @@ impl TopicState {
     }
 
     /// Applies the fate of an object to the items that it is attached to.
-    pub(super) fn member(&mut self, member: Loid, becomes: Fate, context: &mut Context<'_>) {
+    pub(super) fn member(&mut self, member: Loid, becomes: MemberFate, context: &mut Context<'_>) {
         let from = (member, Loid { number: 0, ..member });
         let holders: Vec<Loid> =
             self.attached.range(from..).take_while(|(object, _)| *object == member).map(|(_, item)| *item).collect();
         for holder in holders {
             let Some(old) = self.find(id_of(holder)).and_then(|(_, line)| line.member()).cloned() else { continue };
             let attachment = match becomes {
-                Fate::Hidden => Some(Attached { object: member, hidden: true }),
-                Fate::Shown => Some(Attached { object: member, hidden: false }),
-                Fate::Gone => None,
+                MemberFate::Hidden => Some(TopicAttachment { object: member, hidden: true }),
+                MemberFate::Shown => Some(TopicAttachment { object: member, hidden: false }),
+                MemberFate::Gone => None,
             };
             if old.attachment != attachment {
                 let mut new = TopicItem { attachment, ..TopicItem::clone(&old) };
                 // No caller has changed the item, but readers see a different one.
                 new.record.revision = self.next_revision();
-                self.change(&Line::Member(old), Line::Member(Arc::new(new)), None, context);
+                self.change(&TopicLineupLine::Member(old), TopicLineupLine::Member(Arc::new(new)), None, context);
             }
         }
     }
@@ -508,7 +514,7 @@ impl TopicState {
     ///
     /// # Errors
     /// Store errors.
-    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
+    pub(super) fn dissolve(&mut self, context: &mut Context<'_>) -> Result<(), CommandFault> {
         self.clear(context)?;
         context.remove(&*self.head);
         Ok(())
@@ -518,27 +524,27 @@ impl TopicState {
     ///
     /// # Errors
     /// Store errors.
-    pub(super) fn clear(&mut self, context: &mut Context<'_>) -> Result<(), Fault> {
-        let lines: Vec<Line> = self.own.lines().cloned().collect();
+    pub(super) fn clear(&mut self, context: &mut Context<'_>) -> Result<(), CommandFault> {
+        let lines: Vec<TopicLineupLine> = self.own.lines().cloned().collect();
         self.take(&lines, context)
     }
 
     /// Returns the places of the rows that this state should have among the parts, for tests and
     /// checks.
-    pub fn rows(&self) -> Vec<Key> {
-        let lines = self.own.lines().chain(self.below.values().flat_map(Lineup::lines));
+    pub fn rows(&self) -> Vec<RowPlace> {
+        let lines = self.own.lines().chain(self.below.values().flat_map(TopicLineup::lines));
         let places = lines.map(|line| match line {
-            Line::Member(item) => item.place(),
-            Line::Divider(divider) => divider.place(),
+            TopicLineupLine::Member(item) => item.place(),
+            TopicLineupLine::Divider(divider) => divider.place(),
         });
         std::iter::once(self.head.place()).chain(places).collect()
     }
 }
 
 /// Returns the name of a line in events.
-pub(super) fn name_of(line: &Line) -> String {
+pub(super) fn name_of(line: &TopicLineupLine) -> String {
     match line {
-        Line::Member(item) => item.loid().to_string(),
-        Line::Divider(divider) => divider.id.to_string(),
+        TopicLineupLine::Member(item) => item.loid().to_string(),
+        TopicLineupLine::Divider(divider) => divider.id.to_string(),
     }
 }

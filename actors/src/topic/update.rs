@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::Topic;
 use super::make::{check_head, describe_head};
 use crate::checkout::check_lock;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::family::State;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::lifecycle::Rename;
-use crate::object::{CreateMode, Text};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::lifecycle::RenameObject;
+use crate::object::{CreateMode, SharedText};
 
 /// Changes the given fields of a topic: its title and description, its name, its attributes.
 #[derive(Debug, Clone)]
@@ -18,18 +18,18 @@ pub struct UpdateTopic {
     /// The topic.
     pub topic: Loid,
     /// The new title.
-    pub title: Option<Text>,
+    pub title: Option<SharedText>,
     /// The new description.
-    pub description: Option<Text>,
+    pub description: Option<SharedText>,
     /// The new name.
     pub name: Option<String>,
     /// The new attributes, as XML.
-    pub attributes: Option<Text>,
+    pub attributes: Option<SharedText>,
     /// The new workflow status.
-    pub status: Option<Text>,
+    pub status: Option<SharedText>,
 }
 
-impl Joint for UpdateTopic {
+impl JointCommand for UpdateTopic {
     type Reply = ();
     const NAME: &'static str = "topic.update";
 
@@ -41,7 +41,7 @@ impl Joint for UpdateTopic {
         vec![self.topic]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let topic = turns.get::<Topic>(self.topic)?;
         context.expects(&topic.object().record);
         check_lock(&topic.object().record, context)?;
@@ -50,7 +50,8 @@ impl Joint for UpdateTopic {
         describe_head(&mut head, self.title.as_ref(), self.description.as_ref());
         topic.set_head(head, context);
         if let Some(name) = &self.name {
-            Rename { object: self.topic, name: name.clone(), mode: CreateMode::Exception }.apply(turns, context)?;
+            RenameObject { object: self.topic, name: name.clone(), mode: CreateMode::Exception }
+                .apply(turns, context)?;
         }
         let object = turns.any(self.topic)?;
         if let Some(attributes) = &self.attributes

@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use super::TopicPlan;
 use super::state::PlanState;
-use crate::command::{Command, Context, Fault};
+use crate::command::{Command, CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::Loid;
-use crate::joint::{Joint, Turns};
-use crate::lineup::{Moved, NewDivider, Revised, check_room};
-use crate::object::{FamilyKind, Holders, Record};
-use crate::readable::{Readable, Reads};
-use crate::store::{View, loid_key};
+use crate::joint::{ContainerTurns, JointCommand};
+use crate::lineup::{ContainerRevision, LineMoveResult, NewDivider, check_room};
+use crate::object::{FamilyKind, HolderCursor, Record};
+use crate::readable::{ReadCheck, ReadRights};
+use crate::store::{ReadLevel, loid_key};
 
 /// The topic that a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedDone {
+pub struct PlannedTopicResult {
     /// The topic.
     #[serde(with = "loid_key")]
     pub topic: Loid,
@@ -27,14 +27,14 @@ pub struct PlannedDone {
 
 /// The divider that a command was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DividerDone {
+pub struct PlanDividerResult {
     /// The divider.
     pub divider: u64,
 }
 
 /// Refuses objects that a plan cannot hold: missing ones, ones that the caller may not read, and
 /// those that are no topic.
-pub(super) fn check_topic(topic: Loid, reads: &mut Reads<'_>, context: &Context<'_>) -> Result<(), Fault> {
+pub(super) fn check_topic(topic: Loid, reads: &mut ReadCheck<'_>, context: &Context<'_>) -> Result<(), CommandFault> {
     if !context.is_alive(topic)? || !reads.may_read(topic)? {
         return Err(Error::not_found(topic).into());
     }
@@ -47,14 +47,14 @@ pub(super) fn check_topic(topic: Loid, reads: &mut Reads<'_>, context: &Context<
 }
 
 /// Checks that the plan holds the topic and that the caller may read it.
-fn held(plan: &PlanState, topic: Loid, context: &Context<'_>) -> Result<()> {
+fn check_holds_topic(plan: &PlanState, topic: Loid, context: &Context<'_>) -> Result<()> {
     if plan.topic(topic).is_some() && context.reads()?.may_read(topic)? { Ok(()) } else { Err(plan.not_held(topic)) }
 }
 
 /// Adds a topic to a plan. A topic that the plan holds already stays in place, or moves to the
 /// position if one is given.
 #[derive(Debug, Clone, Copy)]
-pub struct AddTopic {
+pub struct AddPlanTopic {
     /// The topic.
     pub topic: Loid,
     /// The position from 0 among dividers and the topics that the caller sees; −1 and `None` are
@@ -62,17 +62,17 @@ pub struct AddTopic {
     pub position: Option<i64>,
 }
 
-impl Command for AddTopic {
+impl Command for AddPlanTopic {
     type Family = TopicPlan;
-    type Reply = PlannedDone;
+    type Reply = PlannedTopicResult;
     const NAME: &'static str = "topicplan.topic.add";
 
-    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedDone, Fault> {
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedTopicResult, CommandFault> {
         let mut reads = context.reads()?;
         check_topic(self.topic, &mut reads, context)?;
         let there = plan.topic(self.topic).is_some();
         if there && self.position.is_none() {
-            return Ok(PlannedDone { topic: self.topic });
+            return Ok(PlannedTopicResult { topic: self.topic });
         }
         let place = plan.lineup().place(self.position, &mut reads)?;
         let changed = if there {
@@ -85,27 +85,27 @@ impl Command for AddTopic {
         if changed {
             context.concerns(plan.object().record.loid, self.topic);
         }
-        Ok(PlannedDone { topic: self.topic })
+        Ok(PlannedTopicResult { topic: self.topic })
     }
 }
 
 /// Removes a topic from a plan; the topic itself is not changed.
 #[derive(Debug, Clone, Copy)]
-pub struct RemoveTopic {
+pub struct RemovePlanTopic {
     /// The topic.
     pub topic: Loid,
 }
 
-impl Command for RemoveTopic {
+impl Command for RemovePlanTopic {
     type Family = TopicPlan;
-    type Reply = PlannedDone;
+    type Reply = PlannedTopicResult;
     const NAME: &'static str = "topicplan.topic.remove";
 
-    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedDone, Fault> {
-        held(plan, self.topic, context)?;
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedTopicResult, CommandFault> {
+        check_holds_topic(plan, self.topic, context)?;
         plan.take_topic(self.topic, context);
         context.concerns(plan.object().record.loid, self.topic);
-        Ok(PlannedDone { topic: self.topic })
+        Ok(PlannedTopicResult { topic: self.topic })
     }
 }
 
@@ -118,7 +118,7 @@ pub const MAX_MOVED_PLACES: usize = 5000;
 
 /// Moves topics into a plan, all or none. They leave all live plans that hold them at that time.
 #[derive(Debug, Clone)]
-pub struct MoveTopics {
+pub struct MovePlanTopics {
     /// The topics in their new order, at most [`MAX_MOVED_TOPICS`].
     pub topics: Vec<Loid>,
     /// The plan that receives the topics.
@@ -127,24 +127,24 @@ pub struct MoveTopics {
     /// and `None` are the end.
     pub position: Option<i64>,
     /// The plans that the caller may change, of those that the topics leave; `None` for all.
-    pub changeable: Option<Arc<dyn Readable>>,
+    pub changeable: Option<Arc<dyn ReadRights>>,
 }
 
-impl MoveTopics {
+impl MovePlanTopics {
     /// Returns the target, and the live plans that hold any of these topics, each with its topics
     /// among these. Plans in the recycle bin keep their topics.
     ///
     /// `PermissionDenied` if the caller may not change one of the plans, which the error does not
     /// name; `TooLarge` if the topics stand in more than [`MAX_MOVED_PLACES`]; store errors.
-    fn plans(&self, topics: &[Loid], context: &Context<'_>) -> Result<BTreeMap<Loid, Vec<Loid>>, Fault> {
+    fn plans(&self, topics: &[Loid], context: &Context<'_>) -> Result<BTreeMap<Loid, Vec<Loid>>, CommandFault> {
         let (mut plans, mut others) = (BTreeMap::from([(self.target, Vec::new())]), HashSet::new());
         let mut room = MAX_MOVED_PLACES;
-        let mut changeable = Reads::over(self.changeable.as_deref(), context.look())?;
-        let view = View::Latest;
+        let mut changeable = ReadCheck::over(self.changeable.as_deref(), context.look())?;
+        let view = ReadLevel::Latest;
         #[cfg(feature = "planted-bugs")]
         let view = crate::planted::view_of_a_move(view);
         for topic in topics {
-            let mut holders = Holders::of(*topic);
+            let mut holders = HolderCursor::of(*topic);
             loop {
                 let some = holders.some(context.look(), view)?;
                 if some.is_empty() {
@@ -181,14 +181,14 @@ impl MoveTopics {
     }
 }
 
-impl Joint for MoveTopics {
-    type Reply = Moved<PlannedDone>;
+impl JointCommand for MovePlanTopics {
+    type Reply = LineMoveResult<PlannedTopicResult>;
     const NAME: &'static str = "topicplan.topic.move";
     /// True, since the command must find every plan that holds the topics, including one that a
     /// concurrent move or addition puts them into.
     const ALONE: bool = true;
 
-    fn about(&self, _: &Moved<PlannedDone>) -> Option<Loid> {
+    fn about(&self, _: &LineMoveResult<PlannedTopicResult>) -> Option<Loid> {
         Some(self.target)
     }
 
@@ -196,7 +196,11 @@ impl Joint for MoveTopics {
         vec![self.target]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<Moved<PlannedDone>, Fault> {
+    fn apply(
+        &self,
+        turns: &mut ContainerTurns,
+        context: &mut Context<'_>,
+    ) -> Result<LineMoveResult<PlannedTopicResult>, CommandFault> {
         context.expects(&turns.get::<TopicPlan>(self.target)?.object().record);
         let mut named = HashSet::new();
         let topics: Vec<Loid> = self.topics.iter().copied().filter(|topic| named.insert(*topic)).collect();
@@ -213,7 +217,7 @@ impl Joint for MoveTopics {
         let mut revisions = Vec::with_capacity(plans.len());
         for (loid, held) in plans {
             let plan = turns.get::<TopicPlan>(loid)?;
-            revisions.push(Revised::from(loid, plan.object().record.revision));
+            revisions.push(ContainerRevision::from(loid, plan.object().record.revision));
             for topic in held {
                 if plan.take_topic(topic, context) && loid != self.target {
                     context.concerns(loid, topic);
@@ -228,23 +232,23 @@ impl Joint for MoveTopics {
             context.concerns(self.target, topic);
             place = place.saturating_add(1);
         }
-        Ok(Moved { lines: topics.into_iter().map(|topic| PlannedDone { topic }).collect(), revisions })
+        Ok(LineMoveResult { lines: topics.into_iter().map(|topic| PlannedTopicResult { topic }).collect(), revisions })
     }
 }
 
 /// Adds a divider to a plan.
 #[derive(Debug, Clone)]
-pub struct AddDivider {
+pub struct AddPlanDivider {
     /// The title and position of the divider.
     pub divider: NewDivider,
 }
 
-impl Command for AddDivider {
+impl Command for AddPlanDivider {
     type Family = TopicPlan;
-    type Reply = DividerDone;
+    type Reply = PlanDividerResult;
     const NAME: &'static str = "topicplan.divider.add";
 
-    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlanDividerResult, CommandFault> {
         self.divider.check()?;
         check_room(plan.object().record.loid, plan.lineup().len() + 1)?;
         plan.lineup().check_room_for_divider()?;
@@ -252,25 +256,25 @@ impl Command for AddDivider {
         let divider = context.next_number()?;
         plan.insert_divider(divider, self.divider.title.clone().unwrap_or_default(), place, context);
         context.concerns(plan.object().record.loid, divider);
-        Ok(DividerDone { divider })
+        Ok(PlanDividerResult { divider })
     }
 }
 
 /// Changes a divider's title or place.
 #[derive(Debug, Clone)]
-pub struct UpdateDivider {
+pub struct UpdatePlanDivider {
     /// The id of the divider.
     pub id: u64,
     /// The new title and position.
     pub divider: NewDivider,
 }
 
-impl Command for UpdateDivider {
+impl Command for UpdatePlanDivider {
     type Family = TopicPlan;
-    type Reply = DividerDone;
+    type Reply = PlanDividerResult;
     const NAME: &'static str = "topicplan.divider.update";
 
-    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlanDividerResult, CommandFault> {
         self.divider.check()?;
         let old = plan.divider(self.id)?.clone();
         let place = match self.divider.position {
@@ -279,26 +283,26 @@ impl Command for UpdateDivider {
         };
         plan.change_divider(&old, &self.divider, place, context);
         context.concerns(plan.object().record.loid, self.id);
-        Ok(DividerDone { divider: self.id })
+        Ok(PlanDividerResult { divider: self.id })
     }
 }
 
 /// Removes a divider.
 #[derive(Debug, Clone, Copy)]
-pub struct RemoveDivider {
+pub struct RemovePlanDivider {
     /// The id of the divider.
     pub id: u64,
 }
 
-impl Command for RemoveDivider {
+impl Command for RemovePlanDivider {
     type Family = TopicPlan;
-    type Reply = DividerDone;
+    type Reply = PlanDividerResult;
     const NAME: &'static str = "topicplan.divider.remove";
 
-    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<DividerDone, Fault> {
+    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlanDividerResult, CommandFault> {
         let divider = plan.divider(self.id)?.clone();
         plan.take_divider(&divider, context);
         context.concerns(plan.object().record.loid, self.id);
-        Ok(DividerDone { divider: self.id })
+        Ok(PlanDividerResult { divider: self.id })
     }
 }

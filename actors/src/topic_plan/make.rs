@@ -3,11 +3,11 @@
 use super::commands::check_topic;
 use super::rows::PlanHead;
 use super::state::PlanState;
-use crate::command::{Context, Fault};
+use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::Loid;
-use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, Text, check_texts};
+use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, SharedText, check_texts};
 
 /// The greatest number of topics and dividers of a new plan: all are inserted in one step.
 pub const MAX_NEW_LINES: usize = 1000;
@@ -16,28 +16,28 @@ pub const MAX_NEW_LINES: usize = 1000;
 #[derive(Debug, Clone, Default)]
 pub struct NewPlan {
     /// The title; `None` takes that of `begins_with`.
-    pub title: Option<Text>,
+    pub title: Option<SharedText>,
     /// The description; `None` takes that of `begins_with`.
-    pub description: Option<Text>,
+    pub description: Option<SharedText>,
     /// The title and description of the template, or empty. An existing plan keeps its own, unless
     /// it is replaced.
-    pub begins_with: (Text, Text),
+    pub begins_with: (SharedText, SharedText),
     /// The initial lines, first to last; a topic that is repeated is added once.
-    pub lines: Vec<NewLine>,
+    pub lines: Vec<NewPlanLine>,
 }
 
 /// An initial line of a plan.
 #[derive(Debug, Clone)]
-pub enum NewLine {
+pub enum NewPlanLine {
     /// A divider with this title.
-    Divider(Text),
+    Divider(SharedText),
     /// An existing topic.
     Topic(Loid),
 }
 
 impl NewPlan {
     /// Writes head and lines of a new plan. Returns the bytes of memory that it takes.
-    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    pub(super) fn make(&self, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         self.check()?;
         let (title, description) = self.head_over(&self.begins_with);
         let head = PlanHead { loid: object.record.loid, title, description };
@@ -53,7 +53,7 @@ impl NewPlan {
         plan: &mut PlanState,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         self.check()?;
         let there = plan.head().clone();
         let (title, description) = if mode == CreateMode::Replace {
@@ -67,8 +67,8 @@ impl NewPlan {
     }
 
     /// Returns the given title and description, each with a default.
-    fn head_over(&self, (title, description): &(Text, Text)) -> (Text, Text) {
-        let said = |said: &Option<Text>, other: &Text| said.as_ref().unwrap_or(other).clone();
+    fn head_over(&self, (title, description): &(SharedText, SharedText)) -> (SharedText, SharedText) {
+        let said = |said: &Option<SharedText>, other: &SharedText| said.as_ref().unwrap_or(other).clone();
         (said(&self.title, title), said(&self.description, description))
     }
 
@@ -86,20 +86,20 @@ impl NewPlan {
         Ok(())
     }
 
-    fn fill(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn fill(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         crate::lineup::check_room(plan.object().record.loid, plan.lineup().len() + self.lines.len())?;
         let mut reads = context.reads()?;
         for line in &self.lines {
             match line {
-                NewLine::Divider(title) => {
+                NewPlanLine::Divider(title) => {
                     plan.lineup().check_room_for_divider()?;
                     plan.insert_divider(context.next_number()?, title.clone(), usize::MAX, context);
                 }
-                NewLine::Topic(topic) if plan.topic(*topic).is_none() => {
+                NewPlanLine::Topic(topic) if plan.topic(*topic).is_none() => {
                     check_topic(*topic, &mut reads, context)?;
                     plan.insert_topic(*topic, usize::MAX, context);
                 }
-                NewLine::Topic(_) => {}
+                NewPlanLine::Topic(_) => {}
             }
         }
         Ok(())

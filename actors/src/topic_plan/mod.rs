@@ -10,17 +10,17 @@ mod rows;
 mod state;
 
 pub use self::commands::{
-    AddDivider, AddTopic, DividerDone, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MoveTopics, PlannedDone, RemoveDivider,
-    RemoveTopic, UpdateDivider,
+    AddPlanDivider, AddPlanTopic, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MovePlanTopics, PlanDividerResult,
+    PlannedTopicResult, RemovePlanDivider, RemovePlanTopic, UpdatePlanDivider,
 };
-pub use self::make::{MAX_NEW_LINES, NewLine, NewPlan};
-pub use self::rows::{DIVIDER, Divider, HEAD, Line, Lineup, PlanHead, PlannedTopic, TOPIC};
+pub use self::make::{MAX_NEW_LINES, NewPlan, NewPlanLine};
+pub use self::rows::{DIVIDER, HEAD, PlanDivider, PlanHead, PlanLineup, PlanLineupLine, PlannedTopic, TOPIC};
 pub use self::state::PlanState;
-use crate::command::{Command, Context, Fault};
-use crate::family::{Family, Fate};
+use crate::command::{Command, CommandFault, Context};
+use crate::family::{Family, MemberFate};
 use crate::id::Loid;
 use crate::object::{CreateMode, FamilyKind, Object, Record};
-use crate::part::{PartKind, Parts};
+use crate::part::{PartKind, PartReader};
 use crate::proof::Proof;
 use crate::store::StoreError;
 
@@ -34,13 +34,14 @@ impl Family for TopicPlan {
     const KIND: FamilyKind = FamilyKind::TopicPlan;
     const PARTS: &'static [PartKind] = &[HEAD, TOPIC, DIVIDER];
     const HAS_CONTENT: bool = false;
-    const PART_EVENTS: &'static [&'static str] = &[AddDivider::NAME, UpdateDivider::NAME, RemoveDivider::NAME];
+    const PART_EVENTS: &'static [&'static str] =
+        &[AddPlanDivider::NAME, UpdatePlanDivider::NAME, RemovePlanDivider::NAME];
 
-    fn load(object: Object, parts: &Parts<'_>) -> Result<PlanState, StoreError> {
+    fn load(object: Object, parts: &PartReader<'_>) -> Result<PlanState, StoreError> {
         Ok(PlanState::new(object, parts.head(HEAD)?, parts.all(TOPIC)?, parts.all(DIVIDER)?))
     }
 
-    fn make(new: &NewPlan, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    fn make(new: &NewPlan, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         new.make(object, context)
     }
 
@@ -49,16 +50,21 @@ impl Family for TopicPlan {
         plan: &mut PlanState,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         new.write_over(plan, mode, context)
     }
 
-    fn member(plan: &mut PlanState, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn member(
+        plan: &mut PlanState,
+        member: Loid,
+        becomes: MemberFate,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
         plan.member(member, becomes, context);
         Ok(())
     }
 
-    fn dissolve(plan: &mut PlanState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn dissolve(plan: &mut PlanState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         plan.dissolve(context);
         Ok(())
     }

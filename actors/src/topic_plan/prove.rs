@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::rows::{DIVIDER, Divider, HEAD, PlanHead, PlannedTopic, TOPIC};
+use super::rows::{DIVIDER, HEAD, PlanDivider, PlanHead, PlannedTopic, TOPIC};
 use crate::object::Record;
-use crate::proof::{Head, Proof};
+use crate::proof::{HeadState, Proof};
 use crate::store::StoreError;
 
 /// Checks a plan's rows. The plan has a head. Every topic exists, and is hidden if it lies in the
@@ -20,14 +20,14 @@ pub(super) fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreE
         }
         proof.member(place, planned.topic, planned.hidden)
     })?;
-    proof.each::<Divider>(plan, DIVIDER, |proof, place, divider| {
+    proof.each::<PlanDivider>(plan, DIVIDER, |proof, place, divider| {
         lines += 1;
         if !places.insert(u128::from(divider.order)) {
             proof.fault(format!("{place}: it stands where another line does"));
         }
         Ok(())
     })?;
-    if head == Head::Missing && lines > 0 {
+    if head == HeadState::Missing && lines > 0 {
         proof.fault(format!("the plan {plan} has topics but no head"));
     }
     Ok(())

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::Context;
 use crate::id::Loid;
-use crate::lineup::{self, Member};
-use crate::object::{Text, hold};
+use crate::lineup::{self, LineupEntry};
+use crate::object::{SharedText, hold};
 use crate::part::PartKind;
-use crate::sequence::{Movable, Ordered, StoredOrder};
-use crate::store::{Key, Row, loid_key};
+use crate::sequence::{MovableItem, SequenceItem, StoredOrder};
+use crate::store::{Row, RowPlace, loid_key};
 
 /// The kind of [`PlanHead`].
 pub const HEAD: PartKind = PartKind::of::<PlanHead>(10);
@@ -20,17 +20,17 @@ pub const TOPIC: PartKind = PartKind::of::<PlannedTopic>(11);
 /// The number of the kind of a plan's dividers.
 const DIVIDER_NUMBER: u8 = 12;
 
-/// The kind of [`Divider`].
-pub const DIVIDER: PartKind = Divider::PART;
+/// The kind of [`PlanDivider`].
+pub const DIVIDER: PartKind = PlanDivider::PART;
 
 /// A divider of a plan.
-pub type Divider = lineup::Divider<DIVIDER_NUMBER>;
+pub type PlanDivider = lineup::Divider<DIVIDER_NUMBER>;
 
 /// The lineup of a plan.
-pub type Lineup = lineup::Lineup<PlannedTopic, DIVIDER_NUMBER>;
+pub type PlanLineup = lineup::Lineup<PlannedTopic, DIVIDER_NUMBER>;
 
-/// A line of a [`Lineup`].
-pub type Line = lineup::Line<PlannedTopic, DIVIDER_NUMBER>;
+/// A line of a [`PlanLineup`].
+pub type PlanLineupLine = lineup::Line<PlannedTopic, DIVIDER_NUMBER>;
 
 /// The title and description of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,13 +39,13 @@ pub struct PlanHead {
     #[serde(with = "loid_key")]
     pub loid: Loid,
     /// The title, which may be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// The description, which may be empty.
-    pub description: Text,
+    pub description: SharedText,
 }
 
 impl Row for PlanHead {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         HEAD.place(self.loid, &[])
     }
 }
@@ -72,11 +72,11 @@ impl PlannedTopic {
 }
 
 impl Row for PlannedTopic {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         TOPIC.place(self.plan, &self.topic.to_key())
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         hold(self.topic, &self.place(), entries);
     }
 
@@ -85,7 +85,7 @@ impl Row for PlannedTopic {
     }
 }
 
-impl Ordered for PlannedTopic {
+impl SequenceItem for PlannedTopic {
     fn order(&self) -> u128 {
         self.order.into()
     }
@@ -95,13 +95,13 @@ impl Ordered for PlannedTopic {
     }
 }
 
-impl Movable for PlannedTopic {
+impl MovableItem for PlannedTopic {
     fn at(&self, order: u128) -> PlannedTopic {
         PlannedTopic { order: order.into(), ..*self }
     }
 }
 
-impl Member for PlannedTopic {
+impl LineupEntry for PlannedTopic {
     fn id(&self) -> u128 {
         id_of(self.topic)
     }

@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use super::rows::{Divider, Line, Lineup, PlanHead, PlannedTopic, id_of};
+use super::rows::{PlanDivider, PlanHead, PlanLineup, PlanLineupLine, PlannedTopic, id_of};
 use crate::command::Context;
 use crate::error::{Code, Error, Result};
-use crate::family::{Fate, State};
+use crate::family::{MemberFate, State};
 use crate::id::Loid;
 use crate::lineup::NewDivider;
-use crate::object::{Object, Text};
-use crate::sequence::Movable;
-use crate::store::{Key, Row};
+use crate::object::{Object, SharedText};
+use crate::sequence::MovableItem;
+use crate::store::{Row, RowPlace};
 
 /// The state of a plan. A clone shares everything.
 #[derive(Debug, Clone)]
 pub struct PlanState {
     object: Object,
     head: Arc<PlanHead>,
-    lineup: Lineup,
+    lineup: PlanLineup,
     /// The bytes of all titles of dividers.
     titles: usize,
 }
@@ -41,12 +41,12 @@ impl State for PlanState {
 
 impl PlanState {
     /// Creates a plan with these topics and dividers, in any order.
-    pub fn new(object: Object, head: PlanHead, topics: Vec<PlannedTopic>, dividers: Vec<Divider>) -> PlanState {
-        let mut state = PlanState { object, head: Arc::new(head), lineup: Lineup::default(), titles: 0 };
-        topics.into_iter().for_each(|topic| state.lineup.keep(Line::Member(topic)));
+    pub fn new(object: Object, head: PlanHead, topics: Vec<PlannedTopic>, dividers: Vec<PlanDivider>) -> PlanState {
+        let mut state = PlanState { object, head: Arc::new(head), lineup: PlanLineup::default(), titles: 0 };
+        topics.into_iter().for_each(|topic| state.lineup.keep(PlanLineupLine::Member(topic)));
         for divider in dividers {
             state.titles += divider.title.len();
-            state.lineup.keep(Line::Divider(Arc::new(divider)));
+            state.lineup.keep(PlanLineupLine::Divider(Arc::new(divider)));
         }
         state
     }
@@ -57,7 +57,7 @@ impl PlanState {
     }
 
     /// Returns the topics, and the dividers between them.
-    pub fn lineup(&self) -> &Lineup {
+    pub fn lineup(&self) -> &PlanLineup {
         &self.lineup
     }
 
@@ -77,7 +77,7 @@ impl PlanState {
     ///
     /// # Errors
     /// `ObjectNotFound` if there is none.
-    pub fn divider(&self, id: u64) -> Result<&Arc<Divider>> {
+    pub fn divider(&self, id: u64) -> Result<&Arc<PlanDivider>> {
         let found = self.lineup.find(id.into()).and_then(|(_, line)| line.divider());
         found.ok_or_else(|| {
             let plan = self.head.loid;
@@ -88,7 +88,7 @@ impl PlanState {
     /// Inserts a topic, which the plan does not hold yet, in front of a place.
     pub(super) fn insert_topic(&mut self, topic: Loid, place: usize, context: &mut Context<'_>) {
         let new = PlannedTopic::new(self.head.loid, topic);
-        self.lineup.insert(place, |order| Line::Member(new.at(order)), context);
+        self.lineup.insert(place, |order| PlanLineupLine::Member(new.at(order)), context);
     }
 
     /// Moves a topic of the plan to a place among the others. Returns whether that changed
@@ -110,23 +110,23 @@ impl PlanState {
     }
 
     /// Inserts a divider with this id.
-    pub(super) fn insert_divider(&mut self, id: u64, title: Text, place: usize, context: &mut Context<'_>) {
+    pub(super) fn insert_divider(&mut self, id: u64, title: SharedText, place: usize, context: &mut Context<'_>) {
         self.titles += title.len();
-        let new = Divider::new(self.head.loid, None, id, title);
-        self.lineup.insert(place, |order| Line::Divider(Arc::new(new.at(order))), context);
+        let new = PlanDivider::new(self.head.loid, None, id, title);
+        self.lineup.insert(place, |order| PlanLineupLine::Divider(Arc::new(new.at(order))), context);
     }
 
     /// Changes the given fields of a divider.
     pub(super) fn change_divider(
         &mut self,
-        old: &Arc<Divider>,
+        old: &Arc<PlanDivider>,
         said: &NewDivider,
         place: Option<usize>,
         context: &mut Context<'_>,
     ) {
-        let new = Divider { title: said.title.as_ref().unwrap_or(&old.title).clone(), ..Divider::clone(old) };
+        let new = PlanDivider { title: said.title.as_ref().unwrap_or(&old.title).clone(), ..PlanDivider::clone(old) };
         self.titles = self.titles - old.title.len() + new.title.len();
-        let (old, new) = (Line::Divider(old.clone()), Line::Divider(Arc::new(new)));
+        let (old, new) = (PlanLineupLine::Divider(old.clone()), PlanLineupLine::Divider(Arc::new(new)));
         match place.filter(|place| !self.lineup.stands_at(old.id(), *place)) {
             Some(place) => self.lineup.shift(&old, &new, place, context),
             None if old.divider() == new.divider() => {}
@@ -135,9 +135,9 @@ impl PlanState {
     }
 
     /// Removes a divider.
-    pub(super) fn take_divider(&mut self, divider: &Arc<Divider>, context: &mut Context<'_>) {
+    pub(super) fn take_divider(&mut self, divider: &Arc<PlanDivider>, context: &mut Context<'_>) {
         self.titles -= divider.title.len();
-        self.lineup.take(&Line::Divider(divider.clone()), context);
+        self.lineup.take(&PlanLineupLine::Divider(divider.clone()), context);
     }
 
     /// Sets the head.
@@ -149,25 +149,25 @@ impl PlanState {
     }
 
     /// Applies the fate of a topic to its entry.
-    pub(super) fn member(&mut self, topic: Loid, becomes: Fate, context: &mut Context<'_>) {
+    pub(super) fn member(&mut self, topic: Loid, becomes: MemberFate, context: &mut Context<'_>) {
         let hidden = match becomes {
-            Fate::Gone => {
+            MemberFate::Gone => {
                 self.take_topic(topic, context);
                 return;
             }
-            Fate::Hidden => true,
-            Fate::Shown => false,
+            MemberFate::Hidden => true,
+            MemberFate::Shown => false,
         };
         let found = self.lineup.find(id_of(topic)).and_then(|(_, line)| line.member()).copied();
         if let Some(old) = found.filter(|old| old.hidden != hidden) {
             let new = PlannedTopic { hidden, ..old };
-            self.lineup.replace(&Line::Member(old), Line::Member(new), context);
+            self.lineup.replace(&PlanLineupLine::Member(old), PlanLineupLine::Member(new), context);
         }
     }
 
     /// Removes all lines.
     pub(super) fn clear(&mut self, context: &mut Context<'_>) {
-        let lines: Vec<Line> = self.lineup.lines().cloned().collect();
+        let lines: Vec<PlanLineupLine> = self.lineup.lines().cloned().collect();
         lines.iter().for_each(|line| self.lineup.take(line, context));
         self.titles = 0;
     }
@@ -180,10 +180,10 @@ impl PlanState {
 
     /// Returns the places of the rows that this state should have among the parts, for tests and
     /// checks.
-    pub fn rows(&self) -> Vec<Key> {
+    pub fn rows(&self) -> Vec<RowPlace> {
         let places = self.lineup.lines().map(|line| match line {
-            Line::Member(topic) => topic.place(),
-            Line::Divider(divider) => divider.place(),
+            PlanLineupLine::Member(topic) => topic.place(),
+            PlanLineupLine::Divider(divider) => divider.place(),
         });
         std::iter::once(self.head.place()).chain(places).collect()
     }

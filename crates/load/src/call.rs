@@ -35,10 +35,10 @@ impl Call {
 
     /// Creates a call with a form: JSON as its part `options`, and files. No file may contain
     /// [`BOUNDARY`].
-    pub fn form(method: Method, path: String, options: &serde_json::Value, files: &[File<'_>]) -> Call {
+    pub fn form(method: Method, path: String, options: &serde_json::Value, files: &[FormFile<'_>]) -> Call {
         let head = format!("--{BOUNDARY}\r\ncontent-disposition: form-data; name=");
         let mut body = format!("{head}\"options\"\r\ncontent-type: application/json\r\n\r\n{options}\r\n");
-        for File { part, name, media_type, text } in files {
+        for FormFile { part, name, media_type, text } in files {
             body += &format!("{head}\"{part}\"; filename=\"{name}\"\r\ncontent-type: {media_type}\r\n\r\n{text}\r\n");
         }
         body += &format!("--{BOUNDARY}--\r\n");
@@ -52,7 +52,7 @@ const FORM: &str = "multipart/form-data; boundary=stet-load";
 
 /// A file in a form.
 #[derive(Debug, Clone, Copy)]
-pub struct File<'f> {
+pub struct FormFile<'f> {
     /// The name of the part.
     pub part: &'f str,
     /// The name of the file; without quotation marks.
@@ -65,7 +65,7 @@ pub struct File<'f> {
 
 /// The answer to a call.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct CallAnswer {
     /// The HTTP status.
     pub status: u16,
     /// The `ETag`, as in the header.
@@ -74,7 +74,7 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-impl Answer {
+impl CallAnswer {
     /// Reports whether the status is one of success.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
@@ -116,11 +116,11 @@ impl Answer {
 
     fn failure(&self) -> Option<ErrorBody> {
         #[derive(Deserialize)]
-        struct Envelope {
+        struct ErrorEnvelope {
             result: ErrorBody,
         }
         // In an envelope, or bare as from older calls and proxies.
-        let enveloped = serde_json::from_slice::<Envelope>(&self.body).map(|envelope| envelope.result);
+        let enveloped = serde_json::from_slice::<ErrorEnvelope>(&self.body).map(|envelope| envelope.result);
         enveloped.or_else(|_| serde_json::from_slice(&self.body)).ok()
     }
 }

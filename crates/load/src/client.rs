@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-pub use super::call::{Answer, Call, File};
+pub use super::call::{Call, CallAnswer, FormFile};
 use super::tls;
 
 /// The number of connections that one thread opens at a time before the load begins. A listener's
@@ -26,7 +26,7 @@ use super::tls;
 pub const CONNECTING: usize = 32;
 
 /// The address of a server.
-pub struct Target {
+pub struct ServerTarget {
     addresses: Vec<SocketAddr>,
     authority: String,
     base_path: String,
@@ -34,12 +34,16 @@ pub struct Target {
     patience: Duration,
 }
 
-impl Target {
+impl ServerTarget {
     /// Parses a base address and resolves the host.
     ///
     /// # Errors
     /// A sentence that names the address.
-    pub async fn find(url: &str, ca: Option<&std::path::Path>, patience: Duration) -> Result<Arc<Target>, String> {
+    pub async fn find(
+        url: &str,
+        ca: Option<&std::path::Path>,
+        patience: Duration,
+    ) -> Result<Arc<ServerTarget>, String> {
         let wrong = |why: &str| format!("`url` is `{url}`, which {why}");
         let uri: Uri = url.parse().map_err(|_| wrong("is no address like http://127.0.0.1:8080"))?;
         let secure = match uri.scheme_str() {
@@ -62,7 +66,7 @@ impl Target {
             None
         };
         let base_path = uri.path().trim_end_matches('/').to_owned();
-        Ok(Arc::new(Target { addresses, authority: authority.to_string(), base_path, tls, patience }))
+        Ok(Arc::new(ServerTarget { addresses, authority: authority.to_string(), base_path, tls, patience }))
     }
 
     /// Returns the timeout of every wait.
@@ -77,10 +81,16 @@ impl Target {
 
     /// Returns the same server without the base path, for resources outside it. Waits take at most
     /// `patience`.
-    pub fn root(&self, patience: Duration) -> Arc<Target> {
-        let Target { addresses, authority, tls, .. } = self;
+    pub fn root(&self, patience: Duration) -> Arc<ServerTarget> {
+        let ServerTarget { addresses, authority, tls, .. } = self;
         let (addresses, authority, tls) = (addresses.clone(), authority.clone(), tls.clone());
-        Arc::new(Target { addresses, authority, base_path: String::new(), tls, patience: patience.min(self.patience) })
+        Arc::new(ServerTarget {
+            addresses,
+            authority,
+            base_path: String::new(),
+            tls,
+            patience: patience.min(self.patience),
+        })
     }
 
     /// Reports whether the server is on this machine.
@@ -116,10 +126,15 @@ impl Target {
     /// caller decides how long to wait for events.
     ///
     /// # Errors
-    /// The answer of a server that refuses, or [`Trouble`].
-    pub async fn stream(&self, token: &str, path: &str, last: Option<u64>) -> Result<Stream, Result<Answer, Trouble>> {
+    /// The answer of a server that refuses, or [`CallTrouble`].
+    pub async fn stream(
+        &self,
+        token: &str,
+        path: &str,
+        last: Option<u64>,
+    ) -> Result<AnswerStream, Result<CallAnswer, CallTrouble>> {
         let opened = async {
-            let mut sender = open(self).await.map_err(|why| Err(Trouble::Unreachable(why)))?;
+            let mut sender = open(self).await.map_err(|why| Err(CallTrouble::Unreachable(why)))?;
             let mut request = Request::get(self.uri(path, Some(token)))
                 .header(HOST, &self.authority)
                 .header(ACCEPT, "text/event-stream");
@@ -127,14 +142,14 @@ impl Target {
                 request = request.header("last-event-id", last);
             }
             let request = request.body(Full::default()).expect(WELL_FORMED);
-            let lost = |error: hyper::Error| Err(Trouble::Lost(error.to_string()));
+            let lost = |error: hyper::Error| Err(CallTrouble::Lost(error.to_string()));
             let response = sender.send_request(request).await.map_err(lost)?;
             if response.status().is_success() {
-                return Ok(Stream { _sender: sender, body: response.into_body() });
+                return Ok(AnswerStream { _sender: sender, body: response.into_body() });
             }
             Err(Ok(answer(response).await.map_err(lost)?))
         };
-        timeout(self.patience, opened).await.unwrap_or(Err(Err(Trouble::TimedOut)))
+        timeout(self.patience, opened).await.unwrap_or(Err(Err(CallTrouble::TimedOut)))
     }
 }
 
@@ -144,13 +159,13 @@ pub trait Socket: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket for S {}
 
 /// An answer that does not end.
-pub struct Stream {
+pub struct AnswerStream {
     /// The sender keeps the connection open.
     _sender: SendRequest<Full<Bytes>>,
     body: Incoming,
 }
 
-impl Stream {
+impl AnswerStream {
     /// Returns the body.
     pub fn body(&mut self) -> &mut Incoming {
         &mut self.body
@@ -161,7 +176,7 @@ const WELL_FORMED: &str = "paths are made of encoded parts, the token is encoded
 
 /// The reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum CallTrouble {
     /// No connection could be opened: nothing was sent.
     Unreachable(String),
     /// No answer came in time; the call may have been carried out.
@@ -170,45 +185,45 @@ pub enum Trouble {
     Lost(String),
 }
 
-impl Trouble {
+impl CallTrouble {
     /// Returns the name under which it is counted.
     pub fn kind(&self) -> &'static str {
         match self {
-            Trouble::Unreachable(_) => "no connection",
-            Trouble::TimedOut => "timeout",
-            Trouble::Lost(_) => "connection lost",
+            CallTrouble::Unreachable(_) => "no connection",
+            CallTrouble::TimedOut => "timeout",
+            CallTrouble::Lost(_) => "connection lost",
         }
     }
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for CallTrouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Trouble::Unreachable(why) => write!(f, "no connection: {why}"),
-            Trouble::TimedOut => f.write_str("no answer came in time"),
-            Trouble::Lost(why) => write!(f, "the connection was lost: {why}"),
+            CallTrouble::Unreachable(why) => write!(f, "no connection: {why}"),
+            CallTrouble::TimedOut => f.write_str("no answer came in time"),
+            CallTrouble::Lost(why) => write!(f, "the connection was lost: {why}"),
         }
     }
 }
 
 /// A connection that is opened when needed.
 pub struct Connection {
-    target: Arc<Target>,
+    target: Arc<ServerTarget>,
     token: Option<Arc<str>>,
     sender: Option<SendRequest<Full<Bytes>>>,
 }
 
 impl Connection {
     /// Creates a connection that sends this token with each call.
-    pub fn new(target: Arc<Target>, token: Option<Arc<str>>) -> Connection {
+    pub fn new(target: Arc<ServerTarget>, token: Option<Arc<str>>) -> Connection {
         Connection { target, token, sender: None }
     }
 
     /// Opens the connection, unless it is open.
     ///
     /// # Errors
-    /// [`Trouble::Unreachable`].
-    pub async fn connect(&mut self) -> Result<(), Trouble> {
+    /// [`CallTrouble::Unreachable`].
+    pub async fn connect(&mut self) -> Result<(), CallTrouble> {
         if let Some(sender) = &mut self.sender
             && !sender.is_closed()
             && sender.ready().await.is_ok()
@@ -217,15 +232,16 @@ impl Connection {
         }
         self.sender = None;
         let made = timeout(self.target.patience, open(&self.target)).await;
-        self.sender = Some(made.unwrap_or_else(|_| Err("it took too long".to_owned())).map_err(Trouble::Unreachable)?);
+        self.sender =
+            Some(made.unwrap_or_else(|_| Err("it took too long".to_owned())).map_err(CallTrouble::Unreachable)?);
         Ok(())
     }
 
     /// Sends a call and reads the whole answer.
     ///
     /// # Errors
-    /// Any [`Trouble`]; the next call opens a new connection.
-    pub async fn send(&mut self, call: &Call) -> Result<Answer, Trouble> {
+    /// Any [`CallTrouble`]; the next call opens a new connection.
+    pub async fn send(&mut self, call: &Call) -> Result<CallAnswer, CallTrouble> {
         loop {
             let kept = self.sender.is_some();
             self.connect().await?;
@@ -237,11 +253,11 @@ impl Connection {
                 Ok(Err(error)) if error.is_canceled() && kept => self.sender = None,
                 Ok(Err(error)) => {
                     self.sender = None;
-                    return Err(Trouble::Lost(error.to_string()));
+                    return Err(CallTrouble::Lost(error.to_string()));
                 }
                 Err(_) => {
                     self.sender = None;
-                    return Err(Trouble::TimedOut);
+                    return Err(CallTrouble::TimedOut);
                 }
             }
         }
@@ -251,14 +267,14 @@ impl Connection {
     ///
     /// # Errors
     /// Those of [`Connection::send`].
-    pub async fn send_as(&mut self, call: &Call, token: Option<Arc<str>>) -> Result<Answer, Trouble> {
+    pub async fn send_as(&mut self, call: &Call, token: Option<Arc<str>>) -> Result<CallAnswer, CallTrouble> {
         let own = std::mem::replace(&mut self.token, token);
         let answered = self.send(call).await;
         self.token = own;
         answered
     }
 
-    async fn exchange(&mut self, call: &Call) -> Result<Answer, hyper::Error> {
+    async fn exchange(&mut self, call: &Call) -> Result<CallAnswer, hyper::Error> {
         let mut request = Request::builder()
             .method(&call.method)
             .uri(self.target.uri(&call.path, self.token.as_deref()))
@@ -277,14 +293,14 @@ impl Connection {
 }
 
 /// Reads the whole answer.
-async fn answer(response: Response<Incoming>) -> Result<Answer, hyper::Error> {
+async fn answer(response: Response<Incoming>) -> Result<CallAnswer, hyper::Error> {
     let status = response.status().as_u16();
     let etag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
     let body = response.into_body().collect().await?.to_bytes();
-    Ok(Answer { status, etag, body })
+    Ok(CallAnswer { status, etag, body })
 }
 
-async fn open(target: &Target) -> Result<SendRequest<Full<Bytes>>, String> {
+async fn open(target: &ServerTarget) -> Result<SendRequest<Full<Bytes>>, String> {
     handshake(TokioIo::new(target.socket().await?)).await
 }
 

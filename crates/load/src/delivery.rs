@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::followers::Followed;
+use super::followers::FollowerOutcome;
 use super::followers::board::BoardSummary;
 use super::measure::{histogram, micros};
 
@@ -30,14 +30,14 @@ pub struct Delivery {
     /// The delay of each event's last delivery since the change was answered.
     pub last_since_answered: Histogram<u64>,
     /// The last deliveries over time.
-    pub course: Vec<Moment>,
+    pub course: Vec<DeliveryPeriod>,
     /// The outcome for the followers, and the load of their threads.
-    pub followed: Followed,
+    pub followed: FollowerOutcome,
 }
 
 /// A period of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moment {
+pub struct DeliveryPeriod {
     /// The middle of the period, in seconds since the followers began.
     pub at_s: f64,
     /// The median delay of the period's events in microseconds, from the request to the last
@@ -51,7 +51,7 @@ pub struct Moment {
 
 impl Delivery {
     /// Creates the figures from a summary.
-    pub fn of(summary: BoardSummary, followed: Followed) -> Delivery {
+    pub fn of(summary: BoardSummary, followed: FollowerOutcome) -> Delivery {
         let (mut sent, mut answered) = (histogram(3), histogram(3));
         for (times, last) in &summary.last {
             sent.saturating_record(micros(last.saturating_sub(times.sent)));
@@ -84,7 +84,7 @@ impl Delivery {
 }
 
 /// Returns the course over time of pairs of a sending time and a delay.
-fn course(waits: &[(Duration, Duration)]) -> Vec<Moment> {
+fn course(waits: &[(Duration, Duration)]) -> Vec<DeliveryPeriod> {
     let begin = waits.iter().map(|(sent, _)| *sent).min().unwrap_or_default();
     let end = waits.iter().map(|(sent, _)| *sent).max().unwrap_or_default();
     let each = ((end - begin) / MOMENTS).max(SHORTEST);
@@ -100,7 +100,7 @@ fn course(waits: &[(Duration, Duration)]) -> Vec<Moment> {
     let moment = |(place, stretch): (usize, &Histogram<u32>)| {
         let at = |share| (!stretch.is_empty()).then(|| stretch.value_at_quantile(share));
         let at_s = (begin + each.mul_f64(place as f64 + 0.5)).as_secs_f64();
-        Moment { at_s, p50_us: at(0.5), p99_us: at(0.99), max_us: at(1.0) }
+        DeliveryPeriod { at_s, p50_us: at(0.5), p99_us: at(0.99), max_us: at(1.0) }
     };
     stretches.iter().enumerate().map(moment).collect()
 }

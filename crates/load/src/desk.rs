@@ -9,7 +9,7 @@ use hyper::Method;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::client::{Answer, Call, Connection, File, Target};
+use super::client::{Call, CallAnswer, Connection, FormFile, ServerTarget};
 
 /// The number of messages that one call reads: the size of a mailbox.
 const MOST_MESSAGES: usize = 1000;
@@ -21,13 +21,13 @@ pub const ODD: &str = "a reply has another shape than the interface says";
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Encodes a text for a path segment or a query value.
-pub fn encoded(text: &str) -> String {
+pub fn encode_segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
 /// The session that prepares a load, reads its results and cleans up.
 pub struct Desk {
-    target: Arc<Target>,
+    target: Arc<ServerTarget>,
     connection: Connection,
     token: Arc<str>,
     /// The login call.
@@ -45,7 +45,7 @@ impl Desk {
     /// # Errors
     /// A sentence for the operator, without the password.
     pub async fn log_in(
-        target: Arc<Target>,
+        target: Arc<ServerTarget>,
         user: &str,
         password: &str,
         connection: &str,
@@ -62,7 +62,7 @@ impl Desk {
         }
         let reply = result(&answer).map_err(|why| format!("`{user}` can't log in: {why}"))?;
         let token = reply["token"]["value"].as_str().ok_or("the login gave no token: is this the base address?")?;
-        let token: Arc<str> = encoded(token).into();
+        let token: Arc<str> = encode_segment(token).into();
         // A clock set before 1970 reads as 1970. The process id distinguishes runs of one
         // millisecond.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
@@ -77,7 +77,7 @@ impl Desk {
     }
 
     /// Returns the server and the encoded token of the session, for connections of another kind.
-    pub fn pass(&self) -> (Arc<Target>, Arc<str>) {
+    pub fn pass(&self) -> (Arc<ServerTarget>, Arc<str>) {
         (self.target.clone(), self.token.clone())
     }
 
@@ -90,7 +90,7 @@ impl Desk {
     ///
     /// # Errors
     /// A sentence with the server's error.
-    pub async fn raw(&mut self, call: &Call) -> Result<Answer, String> {
+    pub async fn raw(&mut self, call: &Call) -> Result<CallAnswer, String> {
         let answer = self.connection.send(call).await.map_err(|trouble| trouble.to_string())?;
         if answer.is_success() { Ok(answer) } else { Err(answer.message()) }
     }
@@ -108,7 +108,7 @@ impl Desk {
     ///
     /// # Errors
     /// A sentence with the server's error.
-    pub async fn call(&mut self, call: &Call) -> Result<(Value, Answer), String> {
+    pub async fn call(&mut self, call: &Call) -> Result<(Value, CallAnswer), String> {
         send(&mut self.connection, call).await
     }
 
@@ -172,7 +172,7 @@ impl Desk {
                 message["id"].as_str().filter(|_| is_own).map(str::to_owned)
             };
             for id in self.messages(side, own).await? {
-                let removed = Call::new(Method::DELETE, format!("/v3/message/{}", encoded(&id)));
+                let removed = Call::new(Method::DELETE, format!("/v3/message/{}", encode_segment(&id)));
                 let answer = self.connection.send(&removed).await.map_err(|trouble| trouble.to_string())?;
                 // Another client may have deleted it.
                 if !answer.is_success() && answer.status != 404 {
@@ -207,7 +207,7 @@ impl Desk {
                 let mut made = Vec::new();
                 for number in (maker..count).step_by(AT_ONCE) {
                     let (reply, _) = send(&mut connection, &story(folder, number)).await?;
-                    made.push((number, id(&reply, "story")?));
+                    made.push((number, created_id(&reply, "story")?));
                 }
                 Ok::<_, String>(made)
             }
@@ -232,7 +232,7 @@ impl Desk {
 
     async fn remove_folder(&mut self) -> Result<(), String> {
         let Some(folder) = self.folder_id.take() else { return Ok(()) };
-        let path = |what: &str| format!("/v3/object/{}/{what}", encoded(&folder));
+        let path = |what: &str| format!("/v3/object/{}/{what}", encode_segment(&folder));
         let left = |why: String| format!("{} is left behind: {why}", self.folder);
         send(&mut self.connection, &Call::new(Method::DELETE, path("discard"))).await.map_err(left)?;
         let bin = |why: String| format!("{} is left in the recycle bin: {why}", self.folder);
@@ -251,7 +251,7 @@ impl Desk {
 ///
 /// # Errors
 /// A sentence if there is none.
-pub fn id(reply: &Value, what: &str) -> Result<String, String> {
+pub fn created_id(reply: &Value, what: &str) -> Result<String, String> {
     let id = reply["info"]["id"].as_str().or_else(|| reply["id"].as_str());
     Ok(id.ok_or_else(|| format!("a new {what} has no `id` in the reply"))?.to_owned())
 }
@@ -259,7 +259,7 @@ pub fn id(reply: &Value, what: &str) -> Result<String, String> {
 /// Returns the call that creates an object with a text.
 pub fn object(folder: &str, name: &str, kind: &str, text: &str) -> Call {
     let options = json!({ "name": name, "type": kind, "folderPath": folder });
-    let content = File { part: "content", name: "story.xml", media_type: "text/xml", text };
+    let content = FormFile { part: "content", name: "story.xml", media_type: "text/xml", text };
     Call::form(Method::POST, "/v3/object/create".to_owned(), &options, &[content])
 }
 
@@ -267,13 +267,13 @@ fn story(folder: &str, number: usize) -> Call {
     object(folder, &format!("story-{number}.xml"), "Story", &format!("<story>{number}</story>"))
 }
 
-async fn send(connection: &mut Connection, call: &Call) -> Result<(Value, Answer), String> {
+async fn send(connection: &mut Connection, call: &Call) -> Result<(Value, CallAnswer), String> {
     let answer = connection.send(call).await.map_err(|trouble| trouble.to_string())?;
     Ok((result(&answer)?, answer))
 }
 
 /// Returns the `result` of a success.
-fn result(answer: &Answer) -> Result<Value, String> {
+fn result(answer: &CallAnswer) -> Result<Value, String> {
     if !answer.is_success() {
         return Err(answer.message());
     }

@@ -11,23 +11,25 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tokio::task::LocalSet;
 
-use super::client::{CONNECTING, Connection, Trouble};
-use super::measure::{Codes, Kind, Punctuality, Recorder, Series, Slice, micros};
-use super::pace::{Alarm, Pace, Turn};
-use super::progress::Progress;
+use super::client::{CONNECTING, CallTrouble, Connection};
+use super::measure::{
+    KindMeasurements, MeasurementSeries, MeasurementSlice, OutcomeCodes, Punctuality, Recorder, micros,
+};
+use super::pace::{Alarm, OperationStart, Pace};
+use super::progress::ProgressLine;
 use super::saturation::{Meter, ThreadLoad};
 use super::scenario::Scenario;
 
 /// The outcome of a load.
-pub struct Driven<N> {
+pub struct DriveResult<N> {
     /// The figures by kind of operation.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<KindMeasurements>,
     /// The punctuality of an open loop.
     pub punctuality: Punctuality,
     /// The course over time.
-    pub series: Series,
+    pub series: MeasurementSeries,
     /// The number of answers of each code.
-    pub codes: Codes,
+    pub codes: OutcomeCodes,
     /// The notes of all clients, in no order.
     pub notes: Vec<N>,
     /// The load of each thread.
@@ -41,7 +43,7 @@ pub struct Driven<N> {
 }
 
 /// The state that the threads share.
-struct Shared<S> {
+struct DriveState<S> {
     scenario: Arc<S>,
     pace: Pace,
     stop: watch::Receiver<bool>,
@@ -65,12 +67,12 @@ pub async fn drive<S: Scenario>(
     pace: Pace,
     threads: usize,
     connections: Vec<Connection>,
-    mut progress: Progress,
+    mut progress: ProgressLine,
     interrupt: impl Future<Output = ()>,
-) -> Result<Driven<S::Notes>, String> {
+) -> Result<DriveResult<S::Notes>, String> {
     let (stop, stopped) = watch::channel(false);
     let (go, gone) = watch::channel(None);
-    let shared = Arc::new(Shared { scenario: scenario.clone(), pace, stop: stopped, go: gone });
+    let shared = Arc::new(DriveState { scenario: scenario.clone(), pace, stop: stopped, go: gone });
     let recorders: Vec<_> = (0..threads).map(|_| Arc::new(Mutex::new(Recorder::new(S::KINDS.len())))).collect();
     let (report, mut reports) = mpsc::unbounded_channel();
     let mut shares: Vec<Vec<(usize, Connection)>> = (0..threads).map(|_| Vec::new()).collect();
@@ -103,13 +105,13 @@ pub async fn drive<S: Scenario>(
     let tick = shared.pace.length.unwrap_or_default().div_f64(50.0);
     let mut ticks = tokio::time::interval(tick.clamp(Duration::from_millis(200), Duration::from_secs(1)));
     ticks.tick().await;
-    let (mut series, mut codes, mut interrupted) = (Series::default(), Codes::default(), false);
+    let (mut series, mut codes, mut interrupted) = (MeasurementSeries::default(), OutcomeCodes::default(), false);
     let (mut notes, mut loads) = (Vec::new(), Vec::new());
     let mut interrupt = pin!(interrupt);
     // On a separate thread, since it may take long; the next run waits for it.
     let mut tidying = tokio::task::spawn_blocking(|| ());
-    let mut look = |series: &mut Series, progress: &mut Progress| {
-        let mut slice = Slice::default();
+    let mut look = |series: &mut MeasurementSeries, progress: &mut ProgressLine| {
+        let mut slice = MeasurementSlice::default();
         recorders.iter().for_each(|recorder| slice.add(recorder.lock().take_slice()));
         progress.note(start.elapsed(), &slice, || scenario.aside());
         codes.add(std::mem::take(&mut slice.codes));
@@ -147,19 +149,19 @@ pub async fn drive<S: Scenario>(
     look(&mut series, &mut progress);
     series.finish();
     progress.end();
-    let mut kinds = vec![Kind::default(); S::KINDS.len()];
+    let mut kinds = vec![KindMeasurements::default(); S::KINDS.len()];
     let mut punctuality = Punctuality::default();
     for recorder in &recorders {
         let recorder = recorder.lock();
         kinds.iter_mut().zip(&recorder.kinds).for_each(|(total, more)| total.add(more));
         punctuality.add(&recorder.punctuality);
     }
-    Ok(Driven { kinds, punctuality, series, codes, notes, threads: loads, begun, elapsed, interrupted })
+    Ok(DriveResult { kinds, punctuality, series, codes, notes, threads: loads, begun, elapsed, interrupted })
 }
 
 /// Runs one thread from begin to end.
 fn generate<S: Scenario>(
-    shared: &Arc<Shared<S>>,
+    shared: &Arc<DriveState<S>>,
     recorder: &Arc<Mutex<Recorder>>,
     mut clients: Vec<(usize, Connection)>,
     report: &mpsc::UnboundedSender<ThreadReport<S::Notes>>,
@@ -183,7 +185,8 @@ fn generate<S: Scenario>(
         let work: Vec<_> = clients
             .into_iter()
             .map(|(number, connection)| {
-                let client = Client { shared: shared.clone(), recorder: recorder.clone(), number, connection, start };
+                let client =
+                    DriveClient { shared: shared.clone(), recorder: recorder.clone(), number, connection, start };
                 tokio::task::spawn_local(client.work(alarm.clone()))
             })
             .collect();
@@ -204,15 +207,15 @@ fn generate<S: Scenario>(
     }))
 }
 
-struct Client<S> {
-    shared: Arc<Shared<S>>,
+struct DriveClient<S> {
+    shared: Arc<DriveState<S>>,
     recorder: Arc<Mutex<Recorder>>,
     number: usize,
     connection: Connection,
     start: Instant,
 }
 
-impl<S: Scenario> Client<S> {
+impl<S: Scenario> DriveClient<S> {
     /// Carries out one operation after the other until the end. Returns the client's notes.
     async fn work(mut self, alarm: Alarm) -> S::Notes {
         let scenario = self.shared.scenario.clone();
@@ -223,9 +226,9 @@ impl<S: Scenario> Client<S> {
         while !*stop.borrow_and_update() {
             let now = self.start.elapsed();
             let counted_from = match self.shared.pace.turn(self.number, done, now) {
-                Turn::End => break,
-                Turn::Now => Instant::now(),
-                Turn::At(time) => {
+                OperationStart::End => break,
+                OperationStart::Now => Instant::now(),
+                OperationStart::At(time) => {
                     let time = self.start + time;
                     let free = Instant::now() <= time;
                     if free {
@@ -252,8 +255,8 @@ impl<S: Scenario> Client<S> {
             let answered = scenario.carry_out(&mut self.connection, &operation).await;
             let took = counted_from.elapsed();
             let outcome = scenario.note(&mut notes, &operation, &answered);
-            let counts = matches!(answered, Ok(_) | Err(Trouble::TimedOut));
-            let refused_to_connect = matches!(answered, Err(Trouble::Unreachable(_)));
+            let counts = matches!(answered, Ok(_) | Err(CallTrouble::TimedOut));
+            let refused_to_connect = matches!(answered, Err(CallTrouble::Unreachable(_)));
             self.recorder.lock().record(S::kind(&operation), took, outcome, counts);
             done += 1;
             if refused_to_connect && !self.shared.pace.open {

@@ -29,7 +29,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Formats a number with the phrase that follows it: `one` for 1, otherwise `many`.
-pub fn counted(count: u64, one: &str, many: &str) -> String {
+pub fn format_count(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", number(count), if count == 1 { one } else { many })
 }
 
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn one_of_a_thing_is_not_called_many() {
-        let drawers = [0, 1, 2, 1234].map(|count| counted(count, "drawer is", "drawers are"));
+        let drawers = [0, 1, 2, 1234].map(|count| format_count(count, "drawer is", "drawers are"));
         assert_eq!(drawers, ["0 drawers are", "1 drawer is", "2 drawers are", "1,234 drawers are"]);
     }
 }

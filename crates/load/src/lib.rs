@@ -39,18 +39,18 @@ mod signals;
 mod tls;
 mod topic;
 
-use self::client::Target;
+use self::client::ServerTarget;
 use self::desk::Desk;
 use self::drive::drive;
 use self::flags::{Arguments, DrawerArgs, LiveblogArgs, NewsroomArgs, TopicArgs};
 pub use self::hostile::black_picture;
 use self::judge::Judge;
-use self::options::Settings;
+use self::options::LoadSettings;
 use self::pace::{Pace, Ramp};
-use self::progress::Progress;
-use self::report::{Report, files, json, text};
-use self::scenario::{Finding, Scenario};
-use self::server::Inquiry;
+use self::progress::ProgressLine;
+use self::report::{LoadReport, files, json, text};
+use self::scenario::{Scenario, VerificationFinding};
+use self::server::ServerInquiry;
 use self::signals::{Signals, interruptible};
 
 /// The environment variable with the password.
@@ -110,9 +110,9 @@ impl LoadArgs {
 }
 
 /// Runs a scenario with its options.
-fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&Settings) -> Result<S, String>) -> Result<(), LoadError> {
+fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&LoadSettings) -> Result<S, String>) -> Result<(), LoadError> {
     let usage = LoadError::Usage;
-    let settings = Settings::of(args).map_err(usage)?;
+    let settings = LoadSettings::of(args).map_err(usage)?;
     let scenario = make(&settings).map_err(usage)?;
     let compare = settings.compare.as_deref();
     let judge = Judge::new(&settings.fail_if, compare, S::NAME, S::KINDS, json::FORMAT).map_err(usage)?;
@@ -128,13 +128,13 @@ fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&Settings) -> Result<S,
 /// Runs the whole load of one scenario.
 async fn load<S: Scenario>(
     scenario: S,
-    settings: &Settings,
+    settings: &LoadSettings,
     password: &str,
     judge: &Judge,
     signals: Signals,
 ) -> Result<(), LoadError> {
     let failed = LoadError::Failed;
-    let target = Target::find(&settings.url, settings.ca.as_deref(), settings.patience()).await;
+    let target = ServerTarget::find(&settings.url, settings.ca.as_deref(), settings.patience()).await;
     let target = target.map_err(LoadError::Usage)?;
     let (user, connection) = (&settings.user, &settings.connection);
     let logged_in = Desk::log_in(target.clone(), user, password, connection, &settings.folder).await;
@@ -162,15 +162,17 @@ async fn load<S: Scenario>(
 
 /// Returns the outcome of a load whose report is written. Violations of what the server
 /// acknowledged come before failed conditions.
-fn verdict(report: &Report) -> Result<(), LoadError> {
+fn verdict(report: &LoadReport) -> Result<(), LoadError> {
     let problems = &report.verdict.problems;
     match report.verdict.finding {
-        Finding::Verified => {}
-        Finding::Violated => {
+        VerificationFinding::Verified => {}
+        VerificationFinding::Violated => {
             let first = problems.first().map_or("", String::as_str);
             return Err(LoadError::Faults(format!("the server does not hold what it acknowledged: {first}")));
         }
-        Finding::Unknown => return Err(LoadError::Failed(format!("it could not be verified: {}", problems.join(" ")))),
+        VerificationFinding::Unknown => {
+            return Err(LoadError::Failed(format!("it could not be verified: {}", problems.join(" "))));
+        }
     }
     let met = report.judged.iter().filter(|judged| judged.holds);
     let met: Vec<_> = met.map(|judged| format!("`{}` ({})", judged.condition, judged.value)).collect();
@@ -180,13 +182,13 @@ fn verdict(report: &Report) -> Result<(), LoadError> {
 /// Prepares, drives and verifies a load.
 async fn work<S: Scenario>(
     mut scenario: S,
-    settings: &Settings,
+    settings: &LoadSettings,
     desk: &mut Desk,
-    target: &Arc<Target>,
+    target: &Arc<ServerTarget>,
     judge: &Judge,
     signals: &Signals,
-) -> Result<Report, String> {
-    let mut progress = Progress::new(settings.quiet);
+) -> Result<LoadReport, String> {
+    let mut progress = ProgressLine::new(settings.quiet);
     progress.say(&format!("preparing in {}", desk.folder));
     tokio::select! {
         prepared = scenario.prepare(desk) => prepared?,
@@ -205,8 +207,8 @@ async fn work<S: Scenario>(
     };
     let connections = (0..settings.clients()).map(|_| desk.connection()).collect();
     let scenario = Arc::new(scenario);
-    let (threads, quiet) = (settings.threads(), Progress::new(settings.quiet));
-    let inquiry = Inquiry::begin(target).await;
+    let (threads, quiet) = (settings.threads(), ProgressLine::new(settings.quiet));
+    let inquiry = ServerInquiry::begin(target).await;
     signals.waited_for(true);
     let driven = drive(scenario.clone(), pace.clone(), threads, connections, progress, signals.clone().heard()).await;
     signals.waited_for(false);
@@ -216,12 +218,12 @@ async fn work<S: Scenario>(
     progress.say("verifying");
     let notes = std::mem::take(&mut driven.notes);
     let verdict = scenario.verify(desk, notes).await;
-    Ok(Report::new(&*scenario, settings, &pace, driven, (server, target.is_near()), verdict, judge))
+    Ok(LoadReport::new(&*scenario, settings, &pace, driven, (server, target.is_near()), verdict, judge))
 }
 
 /// Returns the password: from the given file, the environment, the terminal, or the first line of
 /// standard input. Never from an argument, which every process of the machine could see.
-fn password(settings: &Settings) -> Result<String, LoadError> {
+fn password(settings: &LoadSettings) -> Result<String, LoadError> {
     let usage = LoadError::Usage;
     let mut line = String::new();
     if let Some(file) = &settings.password_file {

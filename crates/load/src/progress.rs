@@ -4,22 +4,22 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use super::figures::{duration_us, number};
-use super::measure::Slice;
+use super::measure::MeasurementSlice;
 
 /// The progress line of a load, on standard error. Standard output is for the final table.
-pub struct Progress {
+pub struct ProgressLine {
     quiet: bool,
     terminal: bool,
-    since: Slice,
+    since: MeasurementSlice,
     last: Duration,
     open_line: bool,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Creates a progress line, which prints nothing if `quiet`.
-    pub fn new(quiet: bool) -> Progress {
+    pub fn new(quiet: bool) -> ProgressLine {
         let terminal = std::io::stderr().is_terminal();
-        Progress { quiet, terminal, since: Slice::default(), last: Duration::ZERO, open_line: false }
+        ProgressLine { quiet, terminal, since: MeasurementSlice::default(), last: Duration::ZERO, open_line: false }
     }
 
     /// Prints another message.
@@ -32,7 +32,7 @@ impl Progress {
     }
 
     /// Adds measurements, and prints the line with `aside` at its end when it is due.
-    pub fn note(&mut self, elapsed: Duration, slice: &Slice, aside: impl FnOnce() -> String) {
+    pub fn note(&mut self, elapsed: Duration, slice: &MeasurementSlice, aside: impl FnOnce() -> String) {
         self.since.add(slice.clone());
         let each = Duration::from_secs(if self.terminal { 1 } else { 5 });
         if self.quiet || elapsed < self.last + each {
@@ -56,7 +56,7 @@ impl Progress {
     }
 }
 
-fn line(elapsed: Duration, length: Duration, slice: &Slice, aside: &str) -> String {
+fn line(elapsed: Duration, length: Duration, slice: &MeasurementSlice, aside: &str) -> String {
     let rate = slice.counts.succeeded as f64 / length.as_secs_f64().max(1e-3);
     let at = |share| duration_us(slice.latency.value_at_quantile(share));
     let mut line =
@@ -80,16 +80,16 @@ fn line(elapsed: Duration, length: Duration, slice: &Slice, aside: &str) -> Stri
 mod tests {
     use super::*;
     use crate::measure::Recorder;
-    use crate::scenario::Outcome;
+    use crate::scenario::OperationOutcome;
 
     #[test]
     fn a_line_has_the_rate_the_latencies_and_the_errors_by_code() {
         let mut recorder = Recorder::new(1);
         for n in 0..2000u64 {
             let outcome = match n % 100 {
-                0 => Outcome::Failed("timeout".into()),
-                1 => Outcome::Overloaded("CMS.Overloaded".into()),
-                _ => Outcome::Succeeded,
+                0 => OperationOutcome::Failed("timeout".into()),
+                1 => OperationOutcome::Overloaded("CMS.Overloaded".into()),
+                _ => OperationOutcome::Succeeded,
             };
             recorder.record(0, Duration::from_millis(if n < 1900 { 2 } else { 40 }), outcome, true);
         }

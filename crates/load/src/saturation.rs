@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-use super::figures::counted;
-use super::followers::Followed;
+use super::figures::format_count;
+use super::followers::FollowerOutcome;
 use super::measure::Punctuality;
 
 /// The load above which a thread answers late by itself.
@@ -19,16 +19,16 @@ const LATE_SHARE: f64 = 0.01;
 
 /// The processor time of a thread, and its time of waiting for a processor, since its start.
 #[derive(Debug, Clone, Copy)]
-struct Use {
+struct ProcessorUse {
     cpu: Duration,
     /// The time of waiting, if the system reports it.
     waited: Option<Duration>,
     at: Instant,
 }
 
-impl Use {
+impl ProcessorUse {
     /// Measures the current thread.
-    fn now() -> Use {
+    fn now() -> ProcessorUse {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
         // Neither is ever negative.
         let cpu = Duration::new(cpu.tv_sec.unsigned_abs(), u32::try_from(cpu.tv_nsec).unwrap_or(0));
@@ -36,15 +36,15 @@ impl Use {
         let waited = std::fs::read_to_string("/proc/thread-self/schedstat")
             .ok()
             .and_then(|text| text.split(' ').nth(1)?.parse().ok().map(Duration::from_nanos));
-        Use { cpu, waited, at: Instant::now() }
+        ProcessorUse { cpu, waited, at: Instant::now() }
     }
 }
 
 /// A meter of the load of the thread on which it was created.
 #[derive(Debug)]
 pub struct Meter {
-    first: Use,
-    last: Use,
+    first: ProcessorUse,
+    last: ProcessorUse,
     peak: f64,
 }
 
@@ -63,20 +63,20 @@ pub struct ThreadLoad {
 impl Meter {
     /// Begins to measure the current thread.
     pub fn start() -> Meter {
-        let now = Use::now();
+        let now = ProcessorUse::now();
         Meter { first: now, last: now, peak: 0.0 }
     }
 
     /// Updates the peak. It is meant to be called about once a second.
     pub fn look(&mut self) {
-        let now = Use::now();
+        let now = ProcessorUse::now();
         self.peak = self.peak.max(share(now.cpu.saturating_sub(self.last.cpu), now.at - self.last.at));
         self.last = now;
     }
 
     /// Returns the load of the whole time.
     pub fn end(self) -> ThreadLoad {
-        let (first, now) = (self.first, Use::now());
+        let (first, now) = (self.first, ProcessorUse::now());
         let whole = now.at - first.at;
         let cpu = share(now.cpu.saturating_sub(first.cpu), whole);
         let waited = now.waited.zip(first.waited).map(|(now, first)| share(now.saturating_sub(first), whole));
@@ -178,7 +178,7 @@ impl Saturation {
                     "The rate was not kept: {} of the calls waited for their client's last answer, and {} never sent. \
                      Either the server can't answer at this rate, or there are too few --clients for it.",
                     percent(of_all(open.queued)),
-                    counted(open.unsent, "that was due was", "that were due were")
+                    format_count(open.unsent, "that was due was", "that were due were")
                 ));
             }
         }
@@ -190,7 +190,7 @@ impl Saturation {
     }
 
     /// Adds the cost of the followers for a number of deliveries, with warnings and remarks.
-    pub fn follow(&mut self, followed: &Followed, deliveries: u64) {
+    pub fn follow(&mut self, followed: &FollowerOutcome, deliveries: u64) {
         let threads = &followed.threads;
         let busy = |threads: &[ThreadLoad]| threads.iter().map(|thread| thread.cpu).sum::<f64>();
         let peak = threads.iter().map(|thread| thread.peak_cpu).fold(0.0, f64::max);
@@ -206,7 +206,7 @@ impl Saturation {
             self.warnings.push(format!(
                 "Followers were let go {}, and {} of {} were not back in the end: nobody knows whether those would have heard \
                  everything.",
-                counted(drops, "time", "times"),
+                format_count(drops, "time", "times"),
                 followed.away, followed.followers
             ));
         }
@@ -219,10 +219,10 @@ impl Saturation {
             "The generator used {:.2} of {}, {:.2} of these to follow: {:.1} µs for each delivery, so that of \
              what the last of {} waited about {:.1} ms are its own.",
             busy(&self.threads) + busy(threads),
-            counted(cores as u64, "processor", "processors"),
+            format_count(cores as u64, "processor", "processors"),
             busy(threads),
             each * 1e6,
-            counted(followed.followers, "follower", "followers"),
+            format_count(followed.followers, "follower", "followers"),
             last * 1e3
         ));
     }
@@ -263,7 +263,8 @@ mod tests {
     #[test]
     fn what_followers_took_and_whether_some_were_let_go_is_reported() {
         let of = |cpu, drops| {
-            let mut followed = Followed { followers: 100, threads: vec![thread(cpu)], ..Followed::default() };
+            let mut followed =
+                FollowerOutcome { followers: 100, threads: vec![thread(cpu)], ..FollowerOutcome::default() };
             followed.measured = Duration::from_secs(10);
             if drops > 0 {
                 followed.faults.dropped.insert("x".to_owned(), drops);
@@ -286,8 +287,8 @@ mod tests {
     #[test]
     fn a_meter_separates_work_from_waiting() {
         let mut meter = Meter::start();
-        let begun = Use::now();
-        while Use::now().cpu < begun.cpu + Duration::from_millis(5) {
+        let begun = ProcessorUse::now();
+        while ProcessorUse::now().cpu < begun.cpu + Duration::from_millis(5) {
             std::hint::black_box(begun);
         }
         meter.look();

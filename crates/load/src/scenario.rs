@@ -1,13 +1,13 @@
 //! The interface of a scenario; everything else of a load is common to all scenarios.
 
-use super::client::{Answer, Connection, Trouble};
+use super::client::{CallAnswer, CallTrouble, Connection};
 use super::delivery::Delivery;
 use super::desk::Desk;
 use super::hostile::Tallies;
 
 /// The outcome of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum OperationOutcome {
     /// The operation was acknowledged: it was done, or there was nothing to do.
     Succeeded,
     /// A rule that is part of the scenario refused the operation, with this code. It is no fault of
@@ -19,24 +19,24 @@ pub enum Outcome {
     Failed(String),
 }
 
-impl Outcome {
+impl OperationOutcome {
     /// Classifies an answer. `rules` are the codes, without their prefix, of the scenario's own
     /// rules.
-    pub fn of(answered: &Result<Answer, Trouble>, rules: &[&str]) -> Outcome {
+    pub fn of(answered: &Result<CallAnswer, CallTrouble>, rules: &[&str]) -> OperationOutcome {
         let answer = match answered {
-            Ok(answer) if answer.is_success() => return Outcome::Succeeded,
+            Ok(answer) if answer.is_success() => return OperationOutcome::Succeeded,
             Ok(answer) => answer,
-            Err(trouble) => return Outcome::Failed(trouble.kind().to_owned()),
+            Err(trouble) => return OperationOutcome::Failed(trouble.kind().to_owned()),
         };
         let code = answer.code();
         // The prefix is the server's own (docs/api/README.md, "Errors").
         let bare = code.rsplit_once('.').map_or(code.as_str(), |(_, bare)| bare);
         if answer.is_overloaded() {
-            Outcome::Overloaded(code)
+            OperationOutcome::Overloaded(code)
         } else if answer.status < 500 && rules.contains(&bare) {
-            Outcome::Refused(code)
+            OperationOutcome::Refused(code)
         } else {
-            Outcome::Failed(code)
+            OperationOutcome::Failed(code)
         }
     }
 }
@@ -44,7 +44,7 @@ impl Outcome {
 /// The finding of the verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Finding {
+pub enum VerificationFinding {
     /// The server holds exactly what it acknowledged.
     Verified,
     /// The server does not hold what it acknowledged.
@@ -55,9 +55,9 @@ pub enum Finding {
 
 /// The result of the verification.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Verdict {
+pub struct LoadVerdict {
     /// The finding.
-    pub finding: Finding,
+    pub finding: VerificationFinding,
     /// The method of verification, in one sentence.
     pub method: String,
     /// The checks and their findings, one sentence each.
@@ -70,7 +70,7 @@ pub struct Verdict {
 pub const NAMED: usize = 20;
 
 /// Returns the faults that a report names, and a last sentence with the number of others.
-pub fn named(mut problems: Vec<String>) -> Vec<String> {
+pub fn limit_problems(mut problems: Vec<String>) -> Vec<String> {
     let more = problems.len().saturating_sub(NAMED);
     problems.truncate(NAMED);
     if more > 0 {
@@ -79,11 +79,11 @@ pub fn named(mut problems: Vec<String>) -> Vec<String> {
     problems
 }
 
-impl Verdict {
+impl LoadVerdict {
     /// Returns the verdict for a load whose final state cannot be read.
-    pub fn unread(what: &str, why: &str) -> Verdict {
-        Verdict {
-            finding: Finding::Unknown,
+    pub fn unread(what: &str, why: &str) -> LoadVerdict {
+        LoadVerdict {
+            finding: VerificationFinding::Unknown,
             method: "None: what the server holds can't be read.".to_owned(),
             details: Vec::new(),
             problems: vec![format!("{what} can't be read: {why}.")],
@@ -122,18 +122,22 @@ pub trait Scenario: Send + Sync + Sized + 'static {
         &self,
         connection: &mut Connection,
         operation: &Self::Operation,
-    ) -> impl Future<Output = Result<Answer, Trouble>>;
+    ) -> impl Future<Output = Result<CallAnswer, CallTrouble>>;
 
     /// Notes the outcome of an operation. Its time is not measured.
-    fn note(&self, notes: &mut Self::Notes, operation: &Self::Operation, answered: &Result<Answer, Trouble>)
-    -> Outcome;
+    fn note(
+        &self,
+        notes: &mut Self::Notes,
+        operation: &Self::Operation,
+        answered: &Result<CallAnswer, CallTrouble>,
+    ) -> OperationOutcome;
 
     /// Condenses the observations where possible. It is called about once a second during the load,
     /// by a thread that sends nothing, and may take its time.
     fn tidy(&self) {}
 
     /// Compares what the server holds with all replies to the clients.
-    fn verify(&self, desk: &mut Desk, notes: Vec<Self::Notes>) -> impl Future<Output = Verdict>;
+    fn verify(&self, desk: &mut Desk, notes: Vec<Self::Notes>) -> impl Future<Output = LoadVerdict>;
 
     /// Returns the scenario's own parameters as names and values, for the report.
     fn parameters(&self) -> Vec<(String, String)>;
@@ -163,17 +167,20 @@ mod tests {
     fn an_answer_succeeds_or_is_refused_by_rule_or_for_overload_and_all_else_fails() {
         let of = |status, code: &str| {
             let body = if code.is_empty() { String::new() } else { format!("{{\"result\":{{\"code\":\"{code}\"}}}}") };
-            Outcome::of(&Ok(Answer { status, etag: None, body: body.into() }), &["DrawerFull"])
+            OperationOutcome::of(&Ok(CallAnswer { status, etag: None, body: body.into() }), &["DrawerFull"])
         };
         let (full, busy) = ("CMS.DrawerFull".to_owned(), "CMS.Overloaded".to_owned());
-        assert_eq!([of(200, ""), of(204, "")], [Outcome::Succeeded, Outcome::Succeeded]);
-        assert_eq!(of(409, &full), Outcome::Refused(full.clone()));
-        assert_eq!(of(503, &busy), Outcome::Overloaded(busy.clone()));
-        assert_eq!(of(429, ""), Outcome::Overloaded("status 429".to_owned()));
+        assert_eq!([of(200, ""), of(204, "")], [OperationOutcome::Succeeded, OperationOutcome::Succeeded]);
+        assert_eq!(of(409, &full), OperationOutcome::Refused(full.clone()));
+        assert_eq!(of(503, &busy), OperationOutcome::Overloaded(busy.clone()));
+        assert_eq!(of(429, ""), OperationOutcome::Overloaded("status 429".to_owned()));
         // The answer may come from a proxy, so what the server did is unknown.
-        assert_eq!(of(503, ""), Outcome::Failed("status 503".to_owned()));
-        assert_eq!(of(500, &full), Outcome::Failed(full));
-        assert_eq!(of(412, "CMS.PreconditionFailed"), Outcome::Failed("CMS.PreconditionFailed".to_owned()));
-        assert_eq!(Outcome::of(&Err(Trouble::TimedOut), &[]), Outcome::Failed("timeout".to_owned()));
+        assert_eq!(of(503, ""), OperationOutcome::Failed("status 503".to_owned()));
+        assert_eq!(of(500, &full), OperationOutcome::Failed(full));
+        assert_eq!(of(412, "CMS.PreconditionFailed"), OperationOutcome::Failed("CMS.PreconditionFailed".to_owned()));
+        assert_eq!(
+            OperationOutcome::of(&Err(CallTrouble::TimedOut), &[]),
+            OperationOutcome::Failed("timeout".to_owned())
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-use super::client::{Call, Connection, Target};
+use super::client::{Call, Connection, ServerTarget};
 
 /// The timeout of an inquiry.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -38,26 +38,26 @@ pub struct StoreFacts {
 }
 
 /// An inquiry before the load and another after it.
-pub struct Inquiry {
+pub struct ServerInquiry {
     connection: Connection,
     facts: ServerFacts,
-    before: Option<Commits>,
+    before: Option<CommitTotals>,
 }
 
-impl Inquiry {
+impl ServerInquiry {
     /// Makes the first inquiry.
-    pub async fn begin(target: &Arc<Target>) -> Inquiry {
+    pub async fn begin(target: &Arc<ServerTarget>) -> ServerInquiry {
         let mut connection = Connection::new(target.root(PATIENCE), None);
         let (mut facts, mut before) = (ServerFacts::default(), None);
         if let Some(text) = get(&mut connection, "/openapi.json").await
-            && let Ok(Described { info }) = serde_json::from_str(&text)
+            && let Ok(OpenApiDescription { info }) = serde_json::from_str(&text)
         {
             (facts.name, facts.version) = (info.title, info.version);
         }
         if let Some(text) = get(&mut connection, "/metrics").await {
             (facts.info, before) = (infos(&text), commits(&text));
         }
-        Inquiry { connection, facts, before }
+        ServerInquiry { connection, facts, before }
     }
 
     /// Makes the second inquiry, as soon as the load is over.
@@ -80,27 +80,27 @@ async fn get(connection: &mut Connection, path: &str) -> Option<String> {
 
 /// The used part of an OpenAPI document.
 #[derive(Deserialize)]
-struct Described {
-    info: Info,
+struct OpenApiDescription {
+    info: OpenApiInfo,
 }
 
 #[derive(Deserialize)]
-struct Info {
+struct OpenApiInfo {
     title: Option<String>,
     version: Option<String>,
 }
 
 /// The commits since the server's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Commits {
+struct CommitTotals {
     count: f64,
     seconds: f64,
 }
 
-impl Commits {
+impl CommitTotals {
     /// Returns the commits between two inquiries; `None` if there were none, or the server was
     /// restarted in between.
-    fn until(self, after: Commits) -> Option<StoreFacts> {
+    fn until(self, after: CommitTotals) -> Option<StoreFacts> {
         let (count, seconds) = (after.count - self.count, after.seconds - self.seconds);
         let is_sound = count >= 1.0 && seconds >= 0.0;
         // A conversion of a value that is not finite gives a bound.
@@ -108,10 +108,10 @@ impl Commits {
     }
 }
 
-fn commits(metrics: &str) -> Option<Commits> {
+fn commits(metrics: &str) -> Option<CommitTotals> {
     let value = |name: &str| metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<f64>().ok());
     let name = "stet_store_commit_seconds";
-    Some(Commits { count: value(&format!("{name}_count "))?, seconds: value(&format!("{name}_sum "))? })
+    Some(CommitTotals { count: value(&format!("{name}_count "))?, seconds: value(&format!("{name}_sum "))? })
 }
 
 /// Returns the labels of all metrics whose names end with `_info`.
@@ -160,7 +160,7 @@ mod tests {
         let build = &infos["stet_build_info"];
         assert_eq!((build["version"].as_str(), build["commit"].as_str()), ("0.1.0", "a,b=\"c\""));
         let before = commits(METRICS).expect("they are counted");
-        let after = Commits { count: 300.0, seconds: 0.9 };
+        let after = CommitTotals { count: 300.0, seconds: 0.9 };
         assert_eq!(before.until(after), Some(StoreFacts { commits: 200, mean_commit_us: 2000 }));
         assert_eq!(after.until(before), None, "it has begun anew");
         assert_eq!(before.until(before), None);

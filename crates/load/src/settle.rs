@@ -16,7 +16,7 @@ const LEAST: usize = 2;
 ///
 /// # Errors
 /// One sentence: why it cannot be read, or that `what` keeps changing.
-pub async fn settled<D, T>(
+pub async fn read_until_settled<D, T>(
     desk: &mut D,
     doubts: bool,
     what: &str,
@@ -55,7 +55,7 @@ mod tests {
             *looks += 1;
             look(*looks)
         };
-        let settled = settled(&mut looks, doubts, "the posts", look, |last, now| last == now).await;
+        let settled = read_until_settled(&mut looks, doubts, "the posts", look, |last, now| last == now).await;
         (settled, looks)
     }
 

@@ -14,12 +14,12 @@ const STACK: usize = 8 << 20;
 #[derive(Clone)]
 pub struct Signals {
     counted: watch::Receiver<u32>,
-    stage: Arc<Mutex<Stage>>,
+    stage: Arc<Mutex<WorkStage>>,
 }
 
 /// The state of the work.
 #[derive(Debug, Default)]
-struct Stage {
+struct WorkStage {
     /// Whether the work itself reports the first signal.
     speaks: bool,
     /// The description of what an immediate end would leave behind.

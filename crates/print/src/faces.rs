@@ -17,10 +17,10 @@ pub(crate) enum Face {
 const REGULAR_BYTES: &[u8] = include_bytes!("../fonts/LiberationSerif-Regular.ttf");
 const BOLD_BYTES: &[u8] = include_bytes!("../fonts/LiberationSerif-Bold.ttf");
 
-static REGULAR: LazyLock<FontRef<'static>> = LazyLock::new(|| parsed(REGULAR_BYTES));
-static BOLD: LazyLock<FontRef<'static>> = LazyLock::new(|| parsed(BOLD_BYTES));
+static REGULAR: LazyLock<FontRef<'static>> = LazyLock::new(|| parse_font(REGULAR_BYTES));
+static BOLD: LazyLock<FontRef<'static>> = LazyLock::new(|| parse_font(BOLD_BYTES));
 
-fn parsed(bytes: &'static [u8]) -> FontRef<'static> {
+fn parse_font(bytes: &'static [u8]) -> FontRef<'static> {
     FontRef::try_from_slice(bytes).expect("the fonts in the program are well-formed")
 }
 

@@ -1,7 +1,7 @@
 //! The arrangement of lines on pages.
 
 use crate::faces::Face;
-use crate::lines::{Measure, PlacedGlyph, Type, lines};
+use crate::lines::{ColumnShape, FontSetting, PlacedGlyph, lines};
 use crate::{Block, BlockKind, MAX_CHARS, MAX_PAGES};
 
 /// The size of a page (A5) in points. On a picture of about 500 pixels its text is still legible.
@@ -16,36 +16,36 @@ pub(crate) const FRAME: f32 = 20.0;
 /// The distance in points from the top of a page to the baseline of its number.
 const NUMBER_AT: f32 = PAGE.1 - 31.0;
 
-const BODY: Style = Style {
-    set_in: Type { face: Face::Regular, size: 10.5 },
+const BODY: BlockStyle = BlockStyle {
+    set_in: FontSetting { face: Face::Regular, size: 10.5 },
     leading: 14.0,
     before: 0.0,
     after: 0.0,
     keep_with_next: false,
 };
-const SUBHEADING: Style = Style {
-    set_in: Type { face: Face::Bold, size: 12.0 },
+const SUBHEADING: BlockStyle = BlockStyle {
+    set_in: FontSetting { face: Face::Bold, size: 12.0 },
     leading: 15.0,
     before: 10.0,
     after: 3.0,
     keep_with_next: true,
 };
-const HEADLINE: Style = Style {
-    set_in: Type { face: Face::Bold, size: 21.0 },
+const HEADLINE: BlockStyle = BlockStyle {
+    set_in: FontSetting { face: Face::Bold, size: 21.0 },
     leading: 25.0,
     before: 8.0,
     after: 9.0,
     keep_with_next: true,
 };
-const NUMBER: Type = Type { face: Face::Regular, size: 8.5 };
+const NUMBER: FontSetting = FontSetting { face: Face::Regular, size: 8.5 };
 
 /// The indentation in points of a paragraph that follows another one.
 const INDENT: f32 = 13.0;
 
 /// The typography of a block; lengths in points.
 #[derive(Clone, Copy)]
-struct Style {
-    set_in: Type,
+struct BlockStyle {
+    set_in: FontSetting,
     /// The distance from baseline to baseline.
     leading: f32,
     before: f32,
@@ -54,8 +54,8 @@ struct Style {
     keep_with_next: bool,
 }
 
-impl Style {
-    const fn of(kind: BlockKind) -> Style {
+impl BlockStyle {
+    const fn of(kind: BlockKind) -> BlockStyle {
         match kind {
             BlockKind::Headline => HEADLINE,
             BlockKind::Subheading => SUBHEADING,
@@ -66,8 +66,8 @@ impl Style {
 
 /// A line of glyphs on a page.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Run {
-    pub(crate) set_in: Type,
+pub(crate) struct GlyphRun {
+    pub(crate) set_in: FontSetting,
     /// The distance in points from the top of the page to the baseline.
     pub(crate) baseline: f32,
     /// The glyphs. Their positions are in points from the left edge of the page.
@@ -77,14 +77,14 @@ pub(crate) struct Run {
 /// A text laid out on pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
-    pub(crate) pages: Vec<Vec<Run>>,
+    pub(crate) pages: Vec<Vec<GlyphRun>>,
     is_cut: bool,
 }
 
 impl Layout {
     /// Lays out blocks one below the other, on at least one page.
     pub fn of(blocks: &[Block]) -> Layout {
-        let mut cursor = Cursor { pages: vec![Vec::new()], y: TOP, is_full: false };
+        let mut cursor = PageCursor { pages: vec![Vec::new()], y: TOP, is_full: false };
         let (mut left, mut before) = (MAX_CHARS, None);
         for block in blocks {
             if cursor.is_full || left == 0 {
@@ -100,7 +100,7 @@ impl Layout {
             before = Some(block.kind);
             cursor.is_full |= text.len() < block.text.len();
         }
-        let Cursor { mut pages, is_full, .. } = cursor;
+        let PageCursor { mut pages, is_full, .. } = cursor;
         number(&mut pages);
         Layout { pages, is_cut: is_full }
     }
@@ -117,20 +117,20 @@ impl Layout {
 }
 
 /// The position of the next line.
-struct Cursor {
-    pages: Vec<Vec<Run>>,
+struct PageCursor {
+    pages: Vec<Vec<GlyphRun>>,
     /// The distance in points from the top of the page to the top of the line.
     y: f32,
     /// Whether text was left out.
     is_full: bool,
 }
 
-impl Cursor {
+impl PageCursor {
     fn place(&mut self, kind: BlockKind, text: &str, before: Option<BlockKind>) {
-        let style = Style::of(kind);
+        let style = BlockStyle::of(kind);
         let follows_text = before == Some(BlockKind::Paragraph);
         let is_body = kind == BlockKind::Paragraph;
-        let measure = Measure {
+        let measure = ColumnShape {
             width: PAGE.0 - 2.0 * SIDE,
             indent: if is_body && follows_text { INDENT } else { 0.0 },
             justified: is_body,
@@ -156,7 +156,7 @@ impl Cursor {
                 return;
             }
             let baseline = self.y + style.leading - 0.28 * style.set_in.size;
-            self.put(Run { set_in: style.set_in, baseline, glyphs: shifted(glyphs, SIDE) });
+            self.put(GlyphRun { set_in: style.set_in, baseline, glyphs: shift_glyphs(glyphs, SIDE) });
             self.y += style.leading;
         }
         self.y += style.after;
@@ -166,7 +166,7 @@ impl Cursor {
         self.y == TOP || self.y + points <= PAGE.1 - BOTTOM
     }
 
-    fn put(&mut self, run: Run) {
+    fn put(&mut self, run: GlyphRun) {
         if let Some(page) = self.pages.last_mut() {
             page.push(run);
         }
@@ -183,23 +183,23 @@ impl Cursor {
     }
 }
 
-fn shifted(mut glyphs: Vec<PlacedGlyph>, by: f32) -> Vec<PlacedGlyph> {
+fn shift_glyphs(mut glyphs: Vec<PlacedGlyph>, by: f32) -> Vec<PlacedGlyph> {
     glyphs.iter_mut().for_each(|glyph| glyph.x += by);
     glyphs
 }
 
 /// Adds page numbers at the foot of each page, if there are several pages.
-fn number(pages: &mut [Vec<Run>]) {
+fn number(pages: &mut [Vec<GlyphRun>]) {
     let total = pages.len();
     if total == 1 {
         return;
     }
-    let measure = Measure { width: PAGE.0, indent: 0.0, justified: false };
+    let measure = ColumnShape { width: PAGE.0, indent: 0.0, justified: false };
     for (index, page) in pages.iter_mut().enumerate() {
         for glyphs in lines(&(index + 1).to_string(), NUMBER, measure) {
             let width = |glyph: &PlacedGlyph| glyph.x + NUMBER.face.width(glyph.id) * NUMBER.size;
             let left = (PAGE.0 - glyphs.last().map_or(0.0, width)) / 2.0;
-            page.push(Run { set_in: NUMBER, baseline: NUMBER_AT, glyphs: shifted(glyphs, left) });
+            page.push(GlyphRun { set_in: NUMBER, baseline: NUMBER_AT, glyphs: shift_glyphs(glyphs, left) });
         }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct PlacedGlyph {
 
 /// A font with a size.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Type {
+pub(crate) struct FontSetting {
     pub(crate) face: Face,
     /// The size of an em in points.
     pub(crate) size: f32,
@@ -25,7 +25,7 @@ pub(crate) struct Type {
 
 /// The shape of a column of text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Measure {
+pub(crate) struct ColumnShape {
     /// The width of a line in points.
     pub(crate) width: f32,
     /// The indentation of the first line in points.
@@ -51,7 +51,7 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// A character of the text with its glyph, as if on one endless line.
-struct Shaped {
+struct ShapedCharacter {
     id: GlyphId,
     character: char,
     /// The index of its first byte in the text.
@@ -64,7 +64,7 @@ struct Shaped {
     text_end: usize,
 }
 
-impl Shaped {
+impl ShapedCharacter {
     fn end(&self) -> f32 {
         self.x + self.width
     }
@@ -75,25 +75,25 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() && c != '\u{a0}' && c != '\u{202f}'
 }
 
-fn shaped(text: &str, set_in: Type) -> Vec<Shaped> {
-    let Type { face, size } = set_in;
-    let mut all: Vec<Shaped> = Vec::with_capacity(text.len());
+fn shape_text(text: &str, set_in: FontSetting) -> Vec<ShapedCharacter> {
+    let FontSetting { face, size } = set_in;
+    let mut all: Vec<ShapedCharacter> = Vec::with_capacity(text.len());
     for (byte, character) in text.char_indices().filter(|(_, c)| !is_invisible(*c)) {
         let id = face.glyph(character);
         let before = all.last();
         let kerning = before.map_or(0.0, |before| face.kerning(before.id, id) * size);
-        let x = before.map_or(0.0, Shaped::end) + kerning;
+        let x = before.map_or(0.0, ShapedCharacter::end) + kerning;
         let width = if character == SOFT_HYPHEN { 0.0 } else { face.width(id) * size };
         let text_end = if is_space(character) { before.map_or(0, |before| before.text_end) } else { all.len() + 1 };
-        all.push(Shaped { id, character, byte, x, width, text_end });
+        all.push(ShapedCharacter { id, character, byte, x, width, text_end });
     }
     all
 }
 
 /// Breaks a text into lines. An empty text has none.
-pub(crate) fn lines(text: &str, set_in: Type, measure: Measure) -> Vec<Vec<PlacedGlyph>> {
-    let all = shaped(text, set_in);
-    let mut setting = Setting { all: &all, set_in, measure, lines: Vec::new() };
+pub(crate) fn lines(text: &str, set_in: FontSetting, measure: ColumnShape) -> Vec<Vec<PlacedGlyph>> {
+    let all = shape_text(text, set_in);
+    let mut setting = LineBreaker { all: &all, set_in, measure, lines: Vec::new() };
     let (mut start, mut fits) = (0, 0);
     for (byte, kind) in linebreaks(text) {
         let end = all.partition_point(|shaped| shaped.byte < byte);
@@ -114,33 +114,33 @@ pub(crate) fn lines(text: &str, set_in: Type, measure: Measure) -> Vec<Vec<Place
 }
 
 /// The lines of a text while they are set.
-struct Setting<'a> {
-    all: &'a [Shaped],
-    set_in: Type,
-    measure: Measure,
+struct LineBreaker<'a> {
+    all: &'a [ShapedCharacter],
+    set_in: FontSetting,
+    measure: ColumnShape,
     lines: Vec<Vec<PlacedGlyph>>,
 }
 
-impl Setting<'_> {
+impl LineBreaker<'_> {
     fn indent(&self) -> f32 {
         if self.lines.is_empty() { self.measure.indent } else { 0.0 }
     }
 
     /// Returns the characters of a line without the spaces at its end.
-    fn trimmed(&self, start: usize, end: usize) -> &[Shaped] {
+    fn trimmed(&self, start: usize, end: usize) -> &[ShapedCharacter] {
         // The field is used instead of a search, since all characters may be spaces.
         let text_end = self.all[start..end].last().map_or(start, |last| last.text_end);
         &self.all[start..text_end.max(start)]
     }
 
     /// Returns the hyphen at the end of a line that is broken at a soft one, and its width.
-    fn hyphen(&self, line: &[Shaped]) -> Option<(GlyphId, f32)> {
-        let Type { face, size } = self.set_in;
+    fn hyphen(&self, line: &[ShapedCharacter]) -> Option<(GlyphId, f32)> {
+        let FontSetting { face, size } = self.set_in;
         let id = line.last().filter(|last| last.character == SOFT_HYPHEN).map(|_| face.glyph('-'))?;
         Some((id, face.width(id) * size))
     }
 
-    fn width(&self, line: &[Shaped]) -> f32 {
+    fn width(&self, line: &[ShapedCharacter]) -> f32 {
         let text = line.first().zip(line.last()).map_or(0.0, |(first, last)| last.end() - first.x);
         text + self.hyphen(line).map_or(0.0, |(_, width)| width)
     }
@@ -174,7 +174,7 @@ impl Setting<'_> {
             }
         }
         if let Some((id, _)) = hyphen {
-            let x = line.last().map_or(0.0, Shaped::end) + shift;
+            let x = line.last().map_or(0.0, ShapedCharacter::end) + shift;
             placed.push(PlacedGlyph { id, character: '-', x });
         }
         self.lines.push(placed);

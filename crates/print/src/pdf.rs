@@ -15,7 +15,7 @@ use subsetter::{GlyphRemapper, subset};
 
 use crate::PrintError;
 use crate::faces::Face;
-use crate::layout::{FRAME, Layout, PAGE, Run};
+use crate::layout::{FRAME, GlyphRun, Layout, PAGE};
 use crate::lines::PlacedGlyph;
 
 const IDENTITY: SystemInfo<'static> = SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
@@ -45,8 +45,8 @@ impl Layout {
         for runs in &self.pages {
             let (page, stream) = (new_ref(), new_ref());
             kids.push(page);
-            let drawn = drawn(runs, &mut fonts, framed);
-            pdf.stream(stream, &deflated(&drawn)?).filter(Filter::FlateDecode);
+            let drawn = draw_page(runs, &mut fonts, framed);
+            pdf.stream(stream, &deflate(&drawn)?).filter(Filter::FlateDecode);
             let mut writer = pdf.page(page);
             writer.media_box(Rect::new(0.0, 0.0, PAGE.0, PAGE.1)).parent(tree).contents(stream);
             let mut resources = writer.resources();
@@ -75,13 +75,13 @@ const fn name_of(face: Face) -> Name<'static> {
     }
 }
 
-fn deflated(bytes: &[u8]) -> Result<Vec<u8>, PrintError> {
+fn deflate(bytes: &[u8]) -> Result<Vec<u8>, PrintError> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes).and_then(|()| encoder.finish()).map_err(|error| PrintError(error.to_string()))
 }
 
 /// Returns the instructions that draw a page.
-fn drawn(runs: &[Run], fonts: &mut [EmbeddedFont], framed: bool) -> Vec<u8> {
+fn draw_page(runs: &[GlyphRun], fonts: &mut [EmbeddedFont], framed: bool) -> Vec<u8> {
     let mut content = Content::new();
     if framed {
         content.set_line_width(0.5).set_stroke_gray(0.45);
@@ -164,9 +164,9 @@ impl EmbeddedFont {
         writer.stem_v(if face == Face::Bold { 140.0 } else { 80.0 });
         writer.finish();
         let part = subset(face.bytes(), 0, &remapper).map_err(|error| PrintError(error.to_string()))?;
-        pdf.stream(file, &deflated(&part)?).filter(Filter::FlateDecode);
-        pdf.stream(glyphs, &deflated(&map)?).filter(Filter::FlateDecode);
-        pdf.cmap(unicode, &deflated(&cmap.finish())?).filter(Filter::FlateDecode);
+        pdf.stream(file, &deflate(&part)?).filter(Filter::FlateDecode);
+        pdf.stream(glyphs, &deflate(&map)?).filter(Filter::FlateDecode);
+        pdf.cmap(unicode, &deflate(&cmap.finish())?).filter(Filter::FlateDecode);
         Ok(())
     }
 }

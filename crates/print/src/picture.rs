@@ -5,7 +5,7 @@ use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 
 use crate::PrintError;
-use crate::layout::{FRAME, Layout, PAGE, Run};
+use crate::layout::{FRAME, GlyphRun, Layout, PAGE};
 
 /// The number of pixels in a point.
 const SCALE: f32 = 2.0;
@@ -58,7 +58,7 @@ impl Canvas {
         }
     }
 
-    fn draw(&mut self, run: &Run) {
+    fn draw(&mut self, run: &GlyphRun) {
         let font = run.set_in.face.font();
         let scale = run.set_in.face.scale(run.set_in.size * SCALE);
         // The baseline is on whole pixels, so that lines look alike.

@@ -4,12 +4,12 @@ use stet_testkit::Pdf;
 
 use super::*;
 use crate::faces::Face;
-use crate::layout::{PAGE, Run};
-use crate::lines::{Measure, PlacedGlyph, Type, lines};
+use crate::layout::{GlyphRun, PAGE};
+use crate::lines::{ColumnShape, FontSetting, PlacedGlyph, lines};
 
 const SENTENCE: &str = "Under a bright morning sky the harbour ferry came in late, and nobody on the quay was amused. ";
 
-const BODY: Type = Type { face: Face::Regular, size: 10.0 };
+const BODY: FontSetting = FontSetting { face: Face::Regular, size: 10.0 };
 
 fn block(kind: BlockKind, text: &str) -> Block {
     Block { kind, text: text.to_owned() }
@@ -23,12 +23,12 @@ fn text_of(line: &[PlacedGlyph]) -> String {
     line.iter().map(|glyph| glyph.character).collect()
 }
 
-fn end_of(line: &[PlacedGlyph], set_in: Type) -> f32 {
+fn end_of(line: &[PlacedGlyph], set_in: FontSetting) -> f32 {
     line.last().map_or(0.0, |last| last.x + set_in.face.width(last.id) * set_in.size)
 }
 
 fn set(text: &str, width: f32, justified: bool) -> Vec<Vec<PlacedGlyph>> {
-    lines(text, BODY, Measure { width, indent: 0.0, justified })
+    lines(text, BODY, ColumnShape { width, indent: 0.0, justified })
 }
 
 fn texts(text: &str, width: f32) -> Vec<String> {
@@ -53,7 +53,7 @@ fn lines_break_between_words_and_fill_the_column() {
 
 #[test]
 fn first_line_is_indented_and_a_line_feed_begins_a_line() {
-    let indented = lines(&SENTENCE.repeat(2), BODY, Measure { width: 200.0, indent: 12.0, justified: true });
+    let indented = lines(&SENTENCE.repeat(2), BODY, ColumnShape { width: 200.0, indent: 12.0, justified: true });
     assert_eq!((indented[0][0].x, indented[1][0].x), (12.0, 0.0));
     assert!((end_of(&indented[0], BODY) - 200.0).abs() < 0.1);
     assert_eq!(texts("one\ntwo\n", 200.0), ["one", "two"]);
@@ -121,7 +121,7 @@ fn pages_are_bounded_and_what_is_left_out_is_known() {
 
 #[test]
 fn heading_stands_on_the_page_of_the_text_below_it() {
-    let lines_of = |page: &[Run]| page.iter().map(|run| text_of(&run.glyphs)).collect::<Vec<_>>();
+    let lines_of = |page: &[GlyphRun]| page.iter().map(|run| text_of(&run.glyphs)).collect::<Vec<_>>();
     let mut broke = 0;
     for above in 1..40 {
         let mut blocks = vec![paragraph("x"); above];

@@ -7,38 +7,38 @@
 //! (`record`) has a checksum; the blob has none.
 
 use bytes::Bytes;
-use stet_actors::store::{Change, EventId, Logged, Seq, Table};
+use stet_actors::store::{EventId, RowChange, Seq, StoredEvent, Table};
 
 const VERSION: u8 = 1;
 const HEAD: usize = 5;
 
 /// A change set with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Set {
+pub struct NumberedChangeSet {
     /// The number of the change set.
     pub seq: Seq,
     /// The changed rows.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RowChange>,
     /// The events that are added to the log.
-    pub events: Vec<Logged>,
+    pub events: Vec<StoredEvent>,
 }
 
-impl Set {
+impl NumberedChangeSet {
     /// Returns the change set in the borrowed form that is encoded.
-    pub fn parts(&self) -> Parts<'_> {
-        Parts { seq: self.seq, changes: &self.changes, events: &self.events }
+    pub fn parts(&self) -> ChangeSetParts<'_> {
+        ChangeSetParts { seq: self.seq, changes: &self.changes, events: &self.events }
     }
 }
 
 /// A borrowed change set, for encoding.
 #[derive(Debug, Clone, Copy)]
-pub struct Parts<'a> {
+pub struct ChangeSetParts<'a> {
     /// The number of the change set.
     pub seq: Seq,
     /// The changed rows.
-    pub changes: &'a [Change],
+    pub changes: &'a [RowChange],
     /// The events that are added to the log.
-    pub events: &'a [Logged],
+    pub events: &'a [StoredEvent],
 }
 
 /// The size in bytes of a row's encoding, without key and value.
@@ -47,20 +47,20 @@ const AROUND: usize = 9;
 const EVENT_KEY: usize = 14;
 
 /// Returns the encoded size of a change in bytes, which is what limits count.
-pub(super) fn change_bytes(change: &Change) -> usize {
+pub(super) fn change_bytes(change: &RowChange) -> usize {
     AROUND + change.key.len() + change.value.as_ref().map_or(0, Bytes::len)
 }
 
 /// Returns the maximum encoded size of an event in bytes, which is what limits count.
-pub(super) fn event_bytes(event: &Logged) -> usize {
+pub(super) fn event_bytes(event: &StoredEvent) -> usize {
     AROUND + EVENT_KEY + event.value.len()
 }
 
 /// Appends the encoded change sets to the buffer.
-pub fn encode<'a>(sets: impl Iterator<Item = Parts<'a>>, blob: &mut Vec<u8>) {
+pub fn encode<'a>(sets: impl Iterator<Item = ChangeSetParts<'a>>, blob: &mut Vec<u8>) {
     let begin = blob.len();
     blob.extend_from_slice(&[VERSION, 0, 0, 0, 0]);
-    for Parts { seq, changes, events } in sets {
+    for ChangeSetParts { seq, changes, events } in sets {
         blob.extend_from_slice(&seq.to_le_bytes());
         put_len(blob, changes.len() + events.len());
         for change in changes {
@@ -101,8 +101,8 @@ fn put_len(blob: &mut Vec<u8>, len: usize) {
 ///
 /// # Errors
 /// A description of the fault in the bytes.
-pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
-    let mut head = Cursor { blob, at: 0, end: blob.len() };
+pub fn decode(blob: &Bytes) -> Result<Vec<NumberedChangeSet>, String> {
+    let mut head = BlobCursor { blob, at: 0, end: blob.len() };
     let version = head.u8()?;
     if version != VERSION {
         return Err(format!("version {version} where {VERSION} was expected"));
@@ -111,7 +111,7 @@ pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
     if len > blob.len() - HEAD {
         return Err(format!("{len} bytes announced, {} there", blob.len() - HEAD));
     }
-    let mut cursor = Cursor { blob, at: HEAD, end: HEAD + len };
+    let mut cursor = BlobCursor { blob, at: HEAD, end: HEAD + len };
     let mut sets = Vec::new();
     while cursor.at < cursor.end {
         let seq = cursor.u64()?;
@@ -134,23 +134,23 @@ pub fn decode(blob: &Bytes) -> Result<Vec<Set>, String> {
                     // Events stay in memory longer than the rest of the blob, and must not keep all
                     // of it there.
                     let value = Bytes::copy_from_slice(&value);
-                    events.push(Logged::read(id, value).map_err(|error| error.to_string())?);
+                    events.push(StoredEvent::read(id, value).map_err(|error| error.to_string())?);
                 }
-                (table, value) => changes.push(Change { table, key, value }),
+                (table, value) => changes.push(RowChange { table, key, value }),
             }
         }
-        sets.push(Set { seq, changes, events });
+        sets.push(NumberedChangeSet { seq, changes, events });
     }
     Ok(sets)
 }
 
-struct Cursor<'a> {
+struct BlobCursor<'a> {
     blob: &'a Bytes,
     at: usize,
     end: usize,
 }
 
-impl Cursor<'_> {
+impl BlobCursor<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
         let from = self.at;
         self.skip(N)?;

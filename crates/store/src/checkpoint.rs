@@ -23,16 +23,16 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use redb::{Database, Durability as Commit};
-use stet_actors::ends::Ends;
+use stet_actors::ends::ExpiryClock;
 use stet_actors::store::{Seq, Table};
 
 use super::backend::DiskError;
-use super::lease::{Kept, Lease};
-use super::log::{self, Folded, Packing, Trim};
+use super::lease::{KeptFile, Lease};
+use super::log::{self, EventFoldResult, PackingRules, SegmentTrimmer};
 use super::options::{DAY_MS, Durability, StoreOptions};
 use super::overlay::Overlay;
 use super::reader::Snapshot;
-use super::shared::Shared;
+use super::shared::StoreCore;
 use super::tables::{self, BELIEVED, FOLDED, META, RedbError, failure};
 use super::texts::Texts;
 
@@ -51,17 +51,17 @@ const IDLE_MS: u64 = 60 * 60 * 1000;
 const NOTED_MS: u64 = DAY_MS / 2;
 
 /// `state.redb`, open for writing.
-pub(super) struct State {
-    kept: Arc<Kept>,
+pub(super) struct StateFile {
+    kept: Arc<KeptFile>,
     lease: Lease,
-    /// `None` between a failure and the next success of [`State::reopen`].
+    /// `None` between a failure and the next success of [`StateFile::reopen`].
     db: Option<Database>,
     cache_bytes: usize,
 }
 
-impl State {
-    pub fn new(kept: Arc<Kept>, lease: Lease, db: Database, cache_bytes: usize) -> State {
-        State { kept, lease, db: Some(db), cache_bytes }
+impl StateFile {
+    pub fn new(kept: Arc<KeptFile>, lease: Lease, db: Database, cache_bytes: usize) -> StateFile {
+        StateFile { kept, lease, db: Some(db), cache_bytes }
     }
 
     pub fn db(&self) -> Result<&Database, RedbError> {
@@ -114,9 +114,9 @@ impl State {
         overlay: &Overlay,
         folded: Seq,
         commit: Commit,
-        packing: &Packing,
-        ending: Option<(&mut Trim, &StoreOptions, &Ends)>,
-    ) -> Result<(usize, Folded), RedbError> {
+        packing: &PackingRules,
+        ending: Option<(&mut SegmentTrimmer, &StoreOptions, &ExpiryClock)>,
+    ) -> Result<(usize, EventFoldResult), RedbError> {
         let mut transaction = self.db()?.begin_write().map_err(failure)?;
         transaction.set_durability(commit).map_err(failure)?;
         transaction.set_quick_repair(matches!(commit, Commit::Immediate));
@@ -140,7 +140,7 @@ impl State {
             written += rows.len();
         }
         log::fold(&transaction, overlay.frozen_events(), packing)?;
-        let mut events = Folded::default();
+        let mut events = EventFoldResult::default();
         let mut meta = transaction.open_table(META).map_err(failure)?;
         meta.insert(FOLDED, folded).map_err(failure)?;
         if let Some((trim, options, ends)) = ending {
@@ -163,12 +163,12 @@ fn unless_it_panics<T>(work: impl FnOnce() -> Result<T, RedbError>) -> Result<T,
 
 /// The state and body of the checkpointer's thread.
 pub(super) struct Checkpointer {
-    pub shared: Arc<Shared>,
-    pub state: State,
+    pub shared: Arc<StoreCore>,
+    pub state: StateFile,
     /// The last change set of the frozen generation, if there is one, and the size of the journal
     /// in bytes when it was frozen.
     frozen: Option<(Seq, u64)>,
-    trim: Trim,
+    trim: SegmentTrimmer,
     /// When events past their retention were last removed or looked for, in epoch milliseconds.
     looked_ms: Option<u64>,
     /// The last trusted clock time that the tables have noted.
@@ -178,8 +178,8 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub fn new(shared: Arc<Shared>, state: State) -> Checkpointer {
-        let (trim, reopens_at) = (Trim::default(), Instant::now());
+    pub fn new(shared: Arc<StoreCore>, state: StateFile) -> Checkpointer {
+        let (trim, reopens_at) = (SegmentTrimmer::default(), Instant::now());
         let noted_ms = shared.ends.last_ms();
         Checkpointer { shared, state, frozen: None, trim, looked_ms: None, noted_ms, reopens_at }
     }
@@ -254,9 +254,9 @@ impl Checkpointer {
             _ => Commit::Immediate,
         };
         let ending = Some((&mut self.trim, options, &*self.shared.ends));
-        let outcome = self.state.fold(&self.shared.overlay, folded, commit, &Packing::of(options), ending);
+        let outcome = self.state.fold(&self.shared.overlay, folded, commit, &PackingRules::of(options), ending);
         let outcome = outcome.and_then(|counts| Ok((counts, self.state.snapshot()?)));
-        let ((rows, Folded { trimmed, packed, removed }), snapshot) = match outcome {
+        let ((rows, EventFoldResult { trimmed, packed, removed }), snapshot) = match outcome {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.failed(&error);
@@ -298,7 +298,7 @@ impl Checkpointer {
         let past = log::is_past(self.state.db()?, options, &self.shared.ends)?;
         if past {
             // An event from the future, which was skipped, may be old by now.
-            self.trim = Trim::default();
+            self.trim = SegmentTrimmer::default();
         }
         Ok(past || self.is_to_be_noted())
     }

@@ -40,7 +40,7 @@ pub enum DiskFault {
 /// A planned failure: it begins at the sync of number `at` (from 1, over both files or one) and
 /// affects `times` operations.
 #[derive(Debug, Clone, Copy)]
-pub struct Plan {
+pub struct FaultPlan {
     /// The number of the sync at which it begins.
     pub at: u64,
     /// The number of operations that fail.
@@ -50,26 +50,26 @@ pub struct Plan {
 }
 
 #[derive(Default)]
-struct Content {
+struct SimulatedFile {
     /// The bytes that reads return.
     now: Vec<u8>,
     /// The bytes that certainly survive a crash.
     synced: Vec<u8>,
-    unsynced: Vec<Op>,
+    unsynced: Vec<UnsyncedOperation>,
     /// The sectors that are allocated to the file.
     given: HashSet<usize>,
     locked: Vec<(Bound<u64>, Bound<u64>)>,
 }
 
-enum Op {
+enum UnsyncedOperation {
     Write(usize, Vec<u8>),
     Len(usize),
 }
 
-fn apply(bytes: &mut Vec<u8>, op: &Op) {
+fn apply(bytes: &mut Vec<u8>, op: &UnsyncedOperation) {
     match op {
-        Op::Len(len) => bytes.resize(*len, 0),
-        Op::Write(at, data) => {
+        UnsyncedOperation::Len(len) => bytes.resize(*len, 0),
+        UnsyncedOperation::Write(at, data) => {
             if bytes.len() < at + data.len() {
                 bytes.resize(at + data.len(), 0);
             }
@@ -79,25 +79,25 @@ fn apply(bytes: &mut Vec<u8>, op: &Op) {
 }
 
 #[derive(Default)]
-struct Inner {
-    files: HashMap<StoreFile, Content>,
+struct SimulatedDiskState {
+    files: HashMap<StoreFile, SimulatedFile>,
     syncs: u64,
     syncs_of: HashMap<StoreFile, u64>,
     writes: u64,
-    plan: Option<Planned>,
+    plan: Option<ScheduledFault>,
     /// The number of operations that failed by the plan.
     struck: u64,
     stalled: Option<StoreFile>,
     /// The number of syncs that wait because their file is stalled.
     waiting: usize,
     failing_reads: Option<(StoreFile, u64)>,
-    bad: Option<Bad>,
+    bad: Option<BadSectors>,
     /// The number of crashes. Handles from before the last one are dead.
     boot: u64,
 }
 
 /// Sectors that cannot be read.
-struct Bad {
+struct BadSectors {
     file: StoreFile,
     sectors: HashSet<usize>,
     /// Whether reading them panics, as redb does on some damaged pages.
@@ -107,8 +107,8 @@ struct Bad {
 }
 
 #[derive(Clone, Copy)]
-struct Planned {
-    plan: Plan,
+struct ScheduledFault {
+    plan: FaultPlan,
     /// The only affected file.
     file: Option<StoreFile>,
     /// Whether `at` counts writes instead of syncs.
@@ -117,20 +117,20 @@ struct Planned {
 
 /// The simulated disk. Clones are the same disk.
 #[derive(Clone, Default)]
-pub struct Disk(Arc<(Mutex<Inner>, Condvar)>);
+pub struct SimulatedDisk(Arc<(Mutex<SimulatedDiskState>, Condvar)>);
 
-impl Disk {
+impl SimulatedDisk {
     /// Creates an empty disk that works.
-    pub fn new() -> Disk {
-        Disk::default()
+    pub fn new() -> SimulatedDisk {
+        SimulatedDisk::default()
     }
 
     /// Creates a disk with these files, synced.
-    pub fn holding(files: impl IntoIterator<Item = (StoreFile, Vec<u8>)>) -> Disk {
-        let disk = Disk::new();
+    pub fn holding(files: impl IntoIterator<Item = (StoreFile, Vec<u8>)>) -> SimulatedDisk {
+        let disk = SimulatedDisk::new();
         for (file, bytes) in files {
             let given = (0..bytes.len().div_ceil(SECTOR)).collect();
-            let content = Content { now: bytes.clone(), synced: bytes, given, ..Content::default() };
+            let content = SimulatedFile { now: bytes.clone(), synced: bytes, given, ..SimulatedFile::default() };
             disk.0.0.lock().files.insert(file, content);
         }
         disk
@@ -157,21 +157,21 @@ impl Disk {
     }
 
     /// Sets the plan of failures.
-    pub fn plan(&self, plan: Plan) {
-        self.set_plan(Planned { plan, file: None, writes: false });
+    pub fn plan(&self, plan: FaultPlan) {
+        self.set_plan(ScheduledFault { plan, file: None, writes: false });
     }
 
     /// Sets a plan that counts the syncs of `file` and affects only that file.
-    pub fn plan_for(&self, file: StoreFile, plan: Plan) {
-        self.set_plan(Planned { plan, file: Some(file), writes: false });
+    pub fn plan_for(&self, file: StoreFile, plan: FaultPlan) {
+        self.set_plan(ScheduledFault { plan, file: Some(file), writes: false });
     }
 
     /// Sets a plan that counts writes.
-    pub fn plan_at_write(&self, plan: Plan) {
-        self.set_plan(Planned { plan, file: None, writes: true });
+    pub fn plan_at_write(&self, plan: FaultPlan) {
+        self.set_plan(ScheduledFault { plan, file: None, writes: true });
     }
 
-    fn set_plan(&self, planned: Planned) {
+    fn set_plan(&self, planned: ScheduledFault) {
         let mut inner = self.0.0.lock();
         inner.plan = Some(planned);
         inner.struck = 0;
@@ -209,7 +209,7 @@ impl Disk {
         let places = bytes.windows(text.len()).enumerate().filter(|(_, found)| *found == text);
         let sectors: HashSet<usize> = places.map(|(at, _)| at / SECTOR).collect();
         let count = sectors.len();
-        self.0.0.lock().bad = Some(Bad { file, sectors, panics, mends: false });
+        self.0.0.lock().bad = Some(BadSectors { file, sectors, panics, mends: false });
         count
     }
 
@@ -217,7 +217,7 @@ impl Disk {
     pub fn lose_page(&self, file: StoreFile, offset: usize) {
         let mut inner = self.0.0.lock();
         let sectors = (offset / SECTOR..(offset + 4096) / SECTOR).collect();
-        inner.bad = Some(Bad { file, sectors, panics: false, mends: true });
+        inner.bad = Some(BadSectors { file, sectors, panics: false, mends: true });
     }
 
     /// Makes all sectors readable again.
@@ -225,7 +225,7 @@ impl Disk {
         self.0.0.lock().bad = None;
     }
 
-    /// Makes syncs of `file` wait until [`Disk::release`].
+    /// Makes syncs of `file` wait until [`SimulatedDisk::release`].
     pub fn stall(&self, file: StoreFile) {
         self.0.0.lock().stalled = Some(file);
     }
@@ -244,7 +244,7 @@ impl Disk {
     }
 }
 
-impl Inner {
+impl SimulatedDiskState {
     fn crash(&mut self, mut seed: u64) {
         self.boot += 1;
         self.stalled = None;
@@ -255,7 +255,7 @@ impl Inner {
                 match random(&mut seed) % 3 {
                     0 => (),
                     1 => apply(&mut left, &op),
-                    _ => apply(&mut left, &torn(op, random(&mut seed) as usize)),
+                    _ => apply(&mut left, &tear_write(op, random(&mut seed) as usize)),
                 }
             }
             content.now = left.clone();
@@ -265,13 +265,13 @@ impl Inner {
     }
 }
 
-fn torn(op: Op, at: usize) -> Op {
+fn tear_write(op: UnsyncedOperation, at: usize) -> UnsyncedOperation {
     match op {
-        Op::Len(len) => Op::Len(len),
-        Op::Write(offset, mut data) => {
+        UnsyncedOperation::Len(len) => UnsyncedOperation::Len(len),
+        UnsyncedOperation::Write(offset, mut data) => {
             let sectors = data.len() / SECTOR;
             data.truncate(if sectors == 0 { 0 } else { at % sectors * SECTOR });
-            Op::Write(offset, data)
+            UnsyncedOperation::Write(offset, data)
         }
     }
 }
@@ -285,7 +285,7 @@ pub fn random(seed: &mut u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-impl Backends for Disk {
+impl Backends for SimulatedDisk {
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
         let mut inner = self.0.0.lock();
         inner.files.entry(file).or_default();
@@ -313,7 +313,7 @@ impl Backends for Disk {
 }
 
 struct Handle {
-    disk: Disk,
+    disk: SimulatedDisk,
     file: StoreFile,
     boot: u64,
 }
@@ -325,7 +325,7 @@ impl std::fmt::Debug for Handle {
 }
 
 impl Handle {
-    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> io::Result<T>) -> io::Result<T> {
+    fn with<T>(&self, work: impl FnOnce(&mut SimulatedDiskState) -> io::Result<T>) -> io::Result<T> {
         let mut inner = self.disk.0.0.lock();
         if inner.boot != self.boot {
             return Err(io::Error::other("the machine is down"));
@@ -333,15 +333,15 @@ impl Handle {
         work(&mut inner)
     }
 
-    fn content<'a>(&self, inner: &'a mut Inner) -> &'a mut Content {
+    fn content<'a>(&self, inner: &'a mut SimulatedDiskState) -> &'a mut SimulatedFile {
         inner.files.get_mut(&self.file).expect("a handle's file was made when it was opened")
     }
 }
 
-impl Inner {
+impl SimulatedDiskState {
     /// Returns the fault that affects the present operation.
     fn strike(&mut self, file: StoreFile, sync: bool, grows: bool) -> Option<DiskFault> {
-        let Planned { plan, file: only, writes } = self.plan.as_mut()?;
+        let ScheduledFault { plan, file: only, writes } = self.plan.as_mut()?;
         let strikes = match plan.fault {
             DiskFault::Sync | DiskFault::SyncForgets => sync,
             // A plan that counts writes crashes at a write.
@@ -405,7 +405,7 @@ impl StorageBackend for Handle {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.with(|inner| {
-            let op = Op::Len(len as usize);
+            let op = UnsyncedOperation::Len(len as usize);
             let content = self.content(inner);
             content.given.retain(|sector| sector * SECTOR < len as usize);
             apply(&mut content.now, &op);
@@ -440,7 +440,7 @@ impl StorageBackend for Handle {
                 }
                 bad.sectors.retain(|sector| !whole.contains(&page(*sector)));
             }
-            let op = Op::Write(offset as usize, data.to_vec());
+            let op = UnsyncedOperation::Write(offset as usize, data.to_vec());
             let content = self.content(inner);
             content.given.extend(sectors);
             apply(&mut content.now, &op);

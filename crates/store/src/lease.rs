@@ -1,7 +1,7 @@
 //! Recovery of the store from failures of its files.
 //!
 //! redb closes itself permanently after the first I/O error, so recovery means opening a new
-//! `Database` on the same file. [`Kept`] holds the file open and locked across that. So no other
+//! `Database` on the same file. [`KeptFile`] holds the file open and locked across that. So no other
 //! process can take it, and the directory need not be usable at that moment. Each opening works
 //! through a [`Lease`], which remembers the reason of its failure and can be ended. Then a
 //! `Database` that was given up can no longer write, nor its readers read, once the next one has
@@ -17,19 +17,19 @@ use parking_lot::Mutex;
 use redb::{BackendError, StorageBackend};
 
 use super::backend::DiskError;
-use super::over::Over;
+use super::over::WriteLayer;
 
 /// A file that stays open and locked while databases on it are reopened.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptFile {
     file: Box<dyn StorageBackend>,
     locked: Mutex<Vec<(Bound<u64>, Bound<u64>)>>,
-    unsynced: Mutex<Unsynced>,
+    unsynced: Mutex<UnsyncedWrites>,
 }
 
 /// The places written since the last successful sync.
 #[derive(Debug, Default)]
-struct Unsynced {
+struct UnsyncedWrites {
     /// Lengths by offset. It is a map, so that a store that never syncs does not collect entries
     /// without end.
     parts: HashMap<u64, usize>,
@@ -37,16 +37,16 @@ struct Unsynced {
     failed: bool,
 }
 
-impl Unsynced {
+impl UnsyncedWrites {
     fn note(&mut self, offset: u64, len: usize) {
         let noted = self.parts.entry(offset).or_default();
         *noted = len.max(*noted);
     }
 }
 
-impl Kept {
-    pub fn new(file: Box<dyn StorageBackend>) -> Arc<Kept> {
-        Arc::new(Kept { file, locked: Mutex::default(), unsynced: Mutex::default() })
+impl KeptFile {
+    pub fn new(file: Box<dyn StorageBackend>) -> Arc<KeptFile> {
+        Arc::new(KeptFile { file, locked: Mutex::default(), unsynced: Mutex::default() })
     }
 
     /// Reports whether the creation of a database in the file was interrupted by a crash. If so,
@@ -113,13 +113,13 @@ impl Kept {
             self.file.write(offset, &bytes)?;
         }
         self.file.sync_data()?;
-        *self.unsynced.lock() = Unsynced::default();
+        *self.unsynced.lock() = UnsyncedWrites::default();
         Ok(())
     }
 
     /// Creates a lease for a database that writes.
-    pub fn lease(self: &Arc<Kept>) -> Lease {
-        Lease(Arc::new(Inner {
+    pub fn lease(self: &Arc<KeptFile>) -> Lease {
+        Lease(Arc::new(LeaseState {
             kept: self.clone(),
             ended: AtomicBool::new(false),
             fault: Mutex::new(None),
@@ -128,13 +128,18 @@ impl Kept {
     }
 
     /// Creates a lease whose writes stay in memory, for reads on a disk that refuses every write.
-    pub fn read_only_lease(self: &Arc<Kept>) -> io::Result<Lease> {
-        let over = Some(Mutex::new(Over::new(self.file.len()?)));
-        Ok(Lease(Arc::new(Inner { kept: self.clone(), ended: AtomicBool::new(false), fault: Mutex::new(None), over })))
+    pub fn read_only_lease(self: &Arc<KeptFile>) -> io::Result<Lease> {
+        let over = Some(Mutex::new(WriteLayer::new(self.file.len()?)));
+        Ok(Lease(Arc::new(LeaseState {
+            kept: self.clone(),
+            ended: AtomicBool::new(false),
+            fault: Mutex::new(None),
+            over,
+        })))
     }
 }
 
-impl Drop for Kept {
+impl Drop for KeptFile {
     fn drop(&mut self) {
         // This releases the lock. No caller is left to receive an error, and the end of the process
         // releases it too.
@@ -144,14 +149,14 @@ impl Drop for Kept {
 
 /// One opening of a kept file. Clones are the same lease.
 #[derive(Debug, Clone)]
-pub(super) struct Lease(Arc<Inner>);
+pub(super) struct Lease(Arc<LeaseState>);
 
 #[derive(Debug)]
-struct Inner {
-    kept: Arc<Kept>,
+struct LeaseState {
+    kept: Arc<KeptFile>,
     ended: AtomicBool,
     fault: Mutex<Option<DiskError>>,
-    over: Option<Mutex<Over>>,
+    over: Option<Mutex<WriteLayer>>,
 }
 
 impl Lease {
@@ -171,7 +176,7 @@ impl Lease {
         self.0.fault.lock().clone()
     }
 
-    fn run<T>(&self, work: impl FnOnce(&Inner) -> io::Result<T>) -> io::Result<T> {
+    fn run<T>(&self, work: impl FnOnce(&LeaseState) -> io::Result<T>) -> io::Result<T> {
         if self.is_ended() {
             return Err(io::Error::other("the file has been opened anew"));
         }

@@ -56,26 +56,26 @@ use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use stet_actors::ends::Ends;
+use stet_actors::ends::ExpiryClock;
 use stet_actors::store::{
-    Backlog, ChangeSet, Epoch, Health, Look, Range, Refusal, Seq, Store, StoreError, Table, View,
+    Backlog, ChangeSet, Epoch, Health, KeyRange, ReadLevel, RowReader, Seq, Store, StoreError, SubmitRefusal, Table,
 };
 
-pub use self::at_rest::AtRest;
+pub use self::at_rest::ClosedStore;
 pub use self::backend::{Backends, Files, StoreFile};
-pub use self::options::{CheckpointOptions, Durability, LimitOptions, Loss, OpenError, StoreOptions};
+pub use self::options::{CheckpointOptions, Durability, JournalLoss, LimitOptions, OpenError, StoreOptions};
 pub use self::salvage::Salvage;
 
 use self::journal::Journal;
 use self::reader::Snapshot;
-use self::shared::{Phase, Shared};
+use self::shared::{StoreCore, SubmissionPhase};
 
 /// The number of rows that [`RedbStore::for_each`] reads at a time.
 const PAGE: usize = 1_000;
 
 /// A store in a data directory. Dropping it closes it.
 pub struct RedbStore {
-    shared: Arc<Shared>,
+    shared: Arc<StoreCore>,
     threads: Mutex<Option<Threads>>,
 }
 
@@ -113,8 +113,8 @@ impl RedbStore {
         let Some(threads) = self.threads.lock().take() else { return };
         {
             let mut gate = self.shared.gate.lock();
-            if gate.phase != Phase::Broken {
-                gate.phase = Phase::Closing;
+            if gate.phase != SubmissionPhase::Broken {
+                gate.phase = SubmissionPhase::Closing;
             }
             self.shared.work.notify_one();
         }
@@ -158,11 +158,11 @@ impl RedbStore {
     /// A page cannot be read. The rows before it have been passed on.
     pub fn for_each<B>(
         &self,
-        view: View,
+        view: ReadLevel,
         table: Table,
         row: impl FnMut(&Bytes, &Bytes) -> ControlFlow<B>,
     ) -> Result<Option<B>, StoreError> {
-        self.for_each_in(view, table, Range::prefix(&[]), row)
+        self.for_each_in(view, table, KeyRange::prefix(&[]), row)
     }
 
     /// Calls `row` with the rows of a range, as [`RedbStore::for_each`] does with all rows.
@@ -171,9 +171,9 @@ impl RedbStore {
     /// The errors of [`RedbStore::for_each`].
     pub fn for_each_in<B>(
         &self,
-        view: View,
+        view: ReadLevel,
         table: Table,
-        mut rest: Range,
+        mut rest: KeyRange,
         mut row: impl FnMut(&Bytes, &Bytes) -> ControlFlow<B>,
     ) -> Result<Option<B>, StoreError> {
         loop {
@@ -191,16 +191,16 @@ impl RedbStore {
     }
 }
 
-impl Look for RedbStore {
-    fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+impl RowReader for RedbStore {
+    fn get(&self, view: ReadLevel, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         self.shared.get(view, table, key)
     }
 
     fn scan(
         &self,
-        view: View,
+        view: ReadLevel,
         table: Table,
-        range: &Range,
+        range: &KeyRange,
         limit: usize,
         backwards: bool,
     ) -> Result<Vec<(Bytes, Bytes)>, StoreError> {
@@ -209,7 +209,7 @@ impl Look for RedbStore {
 }
 
 impl Store for RedbStore {
-    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
+    fn submit(&self, set: ChangeSet) -> Result<Seq, Box<SubmitRefusal>> {
         self.shared.submit(set)
     }
 
@@ -233,7 +233,7 @@ impl Store for RedbStore {
         self.shared.is_certain()
     }
 
-    fn ends(&self) -> Option<Arc<Ends>> {
+    fn ends(&self) -> Option<Arc<ExpiryClock>> {
         Some(self.shared.ends.clone())
     }
 

@@ -18,9 +18,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::backend::{Backends, DiskError, StoreFile, is_bad_place};
-use super::lease::{Kept, Lease};
+use super::lease::{KeptFile, Lease};
 use super::options::OpenError;
-use super::record::{MARK, Marked, PAGE, Salt};
+use super::record::{MARK, MarkContent, PAGE, Salt};
 use redb::StorageBackend;
 
 /// The offsets of the halves.
@@ -38,8 +38,8 @@ pub(super) struct Mark {
 
 impl Mark {
     /// Creates the file in place of any existing one. It is on disk when this returns.
-    pub fn make(backends: &dyn Backends, salt: Salt, marked: Marked) -> Result<Mark, OpenError> {
-        let kept = Kept::new(backends.open(StoreFile::Mark).map_err(|error| failed(&error))?);
+    pub fn make(backends: &dyn Backends, salt: Salt, marked: MarkContent) -> Result<Mark, OpenError> {
+        let kept = KeptFile::new(backends.open(StoreFile::Mark).map_err(|error| mark_error(&error))?);
         let mut mark = Mark { lease: kept.lease(), salt, next: 0, failing: false };
         let write = |mark: &mut Mark| {
             mark.lease.set_len(0)?;
@@ -48,19 +48,19 @@ impl Mark {
             mark.write(marked)?;
             mark.lease.sync_data()
         };
-        write(&mut mark).map_err(|error| failed(&error))?;
+        write(&mut mark).map_err(|error| mark_error(&error))?;
         Ok(mark)
     }
 
     /// Opens the file of the journal with this salt. Returns its content, from one half or both,
     /// and the mark for further notes. Returns `None` if the file is missing, damaged or that of
     /// another journal.
-    pub fn open(backends: &dyn Backends, salt: Salt) -> Result<Option<(Vec<Marked>, Mark)>, OpenError> {
-        let Some(file) = backends.open_existing(StoreFile::Mark).map_err(|error| failed(&error))? else {
+    pub fn open(backends: &dyn Backends, salt: Salt) -> Result<Option<(Vec<MarkContent>, Mark)>, OpenError> {
+        let Some(file) = backends.open_existing(StoreFile::Mark).map_err(|error| mark_error(&error))? else {
             return Ok(None);
         };
-        let kept = Kept::new(file);
-        let halves = halves(&kept, salt).map_err(|error| failed(&error))?;
+        let kept = KeptFile::new(file);
+        let halves = halves(&kept, salt).map_err(|error| mark_error(&error))?;
         let Some(sure) = halves.iter().flatten().map(|marked| marked.sure).max() else { return Ok(None) };
         // The newer half is kept. Both may name the same change: one with its record, the other
         // with the one that a clean close has written after it.
@@ -71,7 +71,7 @@ impl Mark {
 
     /// Notes how far every change is on disk. A failure is only logged, because the mark matters
     /// only for detecting a later loss.
-    pub fn note(&mut self, marked: Marked) {
+    pub fn note(&mut self, marked: MarkContent) {
         match self.write(marked) {
             Ok(()) => self.failing = false,
             Err(error) => {
@@ -84,14 +84,14 @@ impl Mark {
     }
 
     /// Makes the mark durable, before the file is closed in good order.
-    pub fn finish(&mut self, marked: Marked) -> io::Result<()> {
+    pub fn finish(&mut self, marked: MarkContent) -> io::Result<()> {
         self.write(marked)?;
         self.lease.sync_data()
     }
 
     /// Writes a half as a whole page. For a partial write the system would read the rest first, and
     /// fail permanently if that cannot be read.
-    fn write(&mut self, marked: Marked) -> io::Result<()> {
+    fn write(&mut self, marked: MarkContent) -> io::Result<()> {
         let (mut page, half) = ([0; PAGE], self.salt.mark(marked));
         page[..half.len()].copy_from_slice(&half);
         self.lease.write(HALVES[self.next], &page)?;
@@ -101,7 +101,7 @@ impl Mark {
 }
 
 /// Reads both halves.
-fn halves(kept: &Arc<Kept>, salt: Salt) -> io::Result<[Option<Marked>; 2]> {
+fn halves(kept: &Arc<KeptFile>, salt: Salt) -> io::Result<[Option<MarkContent>; 2]> {
     let lease = kept.lease();
     let len = lease.len()?;
     let mut found = [None; 2];
@@ -121,6 +121,6 @@ fn halves(kept: &Arc<Kept>, salt: Salt) -> io::Result<[Option<Marked>; 2]> {
     Ok(found)
 }
 
-fn failed(error: &io::Error) -> OpenError {
+fn mark_error(error: &io::Error) -> OpenError {
     OpenError::Io(format!("journal.mark: {}", DiskError::of(error).text))
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use redb::{Database, ReadableDatabase, TableHandle, WriteTransaction};
 use stet_actors::store::{Seq, Table};
 
-use super::journal::Known;
-use super::lease::{Kept, Lease};
+use super::journal::JournalFacts;
+use super::lease::{KeptFile, Lease};
 use super::options::OpenError;
 use super::record::Salt;
 use super::tables::{self, BELIEVED, FOLDED, FORMAT, META, RedbError, SALT, failure};
@@ -36,7 +36,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[];
 
 /// The metadata of a `state.redb`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
+pub(super) struct StateHead {
     pub format: u64,
     pub folded: Seq,
     /// The salt of its journal; `None` before there was one.
@@ -45,17 +45,17 @@ pub(super) struct Head {
     pub believed_ms: Option<u64>,
 }
 
-impl Head {
+impl StateHead {
     /// Returns the known facts about the journal.
-    pub fn journal(&self) -> Known {
-        Known { folded: self.folded, salt: self.salt, made: self.salt.is_some() }
+    pub fn journal(&self) -> JournalFacts {
+        JournalFacts { folded: self.folded, salt: self.salt, made: self.salt.is_some() }
     }
 }
 
 /// Opens the database in a file for the first time. `is_new` is called before a file that looks
 /// unfinished is replaced. It returns an error if the file cannot have been unfinished.
 pub(super) fn open_database(
-    kept: &Arc<Kept>,
+    kept: &Arc<KeptFile>,
     cache_bytes: usize,
     is_new: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<(Lease, Database), OpenError> {
@@ -81,7 +81,7 @@ pub(super) fn open_database(
 
 /// Reads the metadata, and creates everything that is missing in a new file or one of an older
 /// stet.
-pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<Head, OpenError> {
+pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<StateHead, OpenError> {
     let present = present(migrations);
     let head = read_head(db).map_err(io)?;
     match head {
@@ -94,7 +94,7 @@ pub(super) fn head(db: &Database, migrations: &[Migration]) -> Result<Head, Open
         }
         None => {
             complete(db, Some(present)).map_err(io)?;
-            Ok(Head { format: present, folded: 0, salt: None, believed_ms: None })
+            Ok(StateHead { format: present, folded: 0, salt: None, believed_ms: None })
         }
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn pair(db: &Database, salt: Salt) -> Result<(), RedbError> {
 }
 
 /// Checks the checksum of every page of an existing file, and writes nothing.
-pub(super) fn verify(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(), OpenError> {
+pub(super) fn verify(kept: &Arc<KeptFile>, cache_bytes: usize) -> Result<(), OpenError> {
     let damaged = |why: &str| OpenError::Corrupt(format!("state.redb: {why}"));
     let lease = kept.read_only_lease().map_err(|error| OpenError::Io(format!("state.redb: {error}")))?;
     let mut db = match tables::open(&lease, cache_bytes) {
@@ -154,7 +154,7 @@ pub(super) fn verify(kept: &Arc<Kept>, cache_bytes: usize) -> Result<(), OpenErr
     }
 }
 
-pub(super) fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
+pub(super) fn read_head(db: &Database) -> Result<Option<StateHead>, RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let meta = match transaction.open_table(META) {
         Ok(meta) => meta,
@@ -169,7 +169,7 @@ pub(super) fn read_head(db: &Database) -> Result<Option<Head>, RedbError> {
     }
     let salt = if let [Some(first), Some(second)] = salt { Some(Salt::of([first, second])) } else { None };
     let believed_ms = meta.get(BELIEVED).map_err(failure)?.map(|at| at.value());
-    Ok(Some(Head { format, folded, salt, believed_ms }))
+    Ok(Some(StateHead { format, folded, salt, believed_ms }))
 }
 
 /// Creates the missing tables and, in a new file, the metadata.

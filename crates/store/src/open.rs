@@ -8,20 +8,20 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use redb::Durability as Commit;
-use stet_actors::ends::Ends;
+use stet_actors::ends::ExpiryClock;
 use stet_actors::store::Seq;
 
 use super::backend::{Backends, StoreFile};
-use super::checkpoint::{Checkpointer, State};
-use super::journal::{Found, Journal, Known};
-use super::lease::Kept;
-use super::log::{self, Packing};
+use super::checkpoint::{Checkpointer, StateFile};
+use super::journal::{Journal, JournalContents, JournalFacts};
+use super::lease::KeptFile;
+use super::log::{self, PackingRules};
 use super::migrate::{self, Migration};
 use super::options::{Durability, OpenError, StoreOptions};
 use super::overlay::Overlay;
-use super::shared::{Phase, Shared};
+use super::shared::{StoreCore, SubmissionPhase};
 use super::tables::RedbError;
-use super::writer::Writer;
+use super::writer::CommitWriter;
 use super::{RedbStore, Threads};
 
 impl RedbStore {
@@ -51,7 +51,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     if backends.open_existing(StoreFile::State).map_err(failed)?.is_none() {
         may_be_new(backends, 0)?;
     }
-    let kept = backends.open(StoreFile::State).map(Kept::new).map_err(failed)?;
+    let kept = backends.open(StoreFile::State).map(KeptFile::new).map_err(failed)?;
     if options.verify {
         migrate::verify(&kept, options.cache_bytes).map_err(in_use)?;
     }
@@ -59,7 +59,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     let opened = migrate::open_database(&kept, options.cache_bytes, || may_be_new(backends, len));
     let (lease, db) = opened.map_err(in_use)?;
     let head = migrate::head(&db, migrations)?;
-    let state = State::new(kept, lease, db, options.cache_bytes);
+    let state = StateFile::new(kept, lease, db, options.cache_bytes);
 
     let overlay = Overlay::new();
     let (mut folded, mut committed) = (head.folded, head.folded);
@@ -73,7 +73,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     // Migrations see only rows in the tables. If no journal is used from now on, the content of the
     // existing one must never be read again.
     if is_older || (!is_used && committed > folded) {
-        fold_all(&state, &overlay, committed, &Packing::of(&options)).map_err(io)?;
+        fold_all(&state, &overlay, committed, &PackingRules::of(&options)).map_err(io)?;
         folded = committed;
     }
     if is_older {
@@ -86,7 +86,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
         migrate::pair(state.db().map_err(io)?, journal.salt()).map_err(io)?;
     }
 
-    let (unpacked, packed) = log::unpacked(state.db().map_err(io)?).map_err(io)?;
+    let (unpacked, packed) = log::unpacked_events(state.db().map_err(io)?).map_err(io)?;
     overlay.begin_log(unpacked, packed, folded);
     let snapshot = state.snapshot().map_err(io)?;
     let replayed = overlay.total().0;
@@ -95,8 +95,8 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
         // No checkpoint has noted the time yet. The newest event's time is used instead.
         None => log::newest_ms(state.db().map_err(io)?, &overlay.log).map_err(io)?,
     };
-    let ends = Ends::since(options.clock.clone(), last_ms);
-    let shared = Arc::new(Shared::new((options, ends), overlay, snapshot, committed, folded));
+    let ends = ExpiryClock::since(options.clock.clone(), last_ms);
+    let shared = Arc::new(StoreCore::new((options, ends), overlay, snapshot, committed, folded));
     shared.fault(|_| ());
     shared.journaled.store(if committed > folded { journal.bytes() } else { 0 }, Ordering::Release);
     // The rows left by a killed server may fill the memory completely, whatever its limits were.
@@ -115,7 +115,7 @@ const UNFINISHED: u64 = 2 << 20;
 fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
     // A store whose tables were not on disk yet has all changes in its journal, beginning with the
     // first.
-    let found = Found::read(backends, &Known { folded: 0, salt: None, made: false })?;
+    let found = JournalContents::read(backends, &JournalFacts { folded: 0, salt: None, made: false })?;
     let marked = backends.open_existing(StoreFile::Mark).map_err(|error| OpenError::Io(error.to_string()))?.is_some();
     let fits = found.is_there() || !marked;
     if found.loss.is_none() && fits && len <= UNFINISHED {
@@ -127,18 +127,23 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
 }
 
 /// Folds everything at once. It removes no events.
-pub(super) fn fold_all(state: &State, overlay: &Overlay, folded: Seq, packing: &Packing) -> Result<(), RedbError> {
+pub(super) fn fold_all(
+    state: &StateFile,
+    overlay: &Overlay,
+    folded: Seq,
+    packing: &PackingRules,
+) -> Result<(), RedbError> {
     overlay.freeze(folded);
     state.fold(overlay, folded, Commit::Immediate, packing, None)?;
     overlay.drop_frozen();
     Ok(())
 }
 
-fn start(shared: Arc<Shared>, journal: Option<Journal>, state: State) -> Result<RedbStore, OpenError> {
+fn start(shared: Arc<StoreCore>, journal: Option<Journal>, state: StateFile) -> Result<RedbStore, OpenError> {
     // No fault exists yet. The metrics report that before the first commit.
     shared.fault(|_| ());
     let spawn = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    let writer = Writer::new(shared.clone(), journal);
+    let writer = CommitWriter::new(shared.clone(), journal);
     let checkpointer = Checkpointer::new(shared.clone(), state);
     let watched = shared.clone();
     let checkpointer =
@@ -158,11 +163,11 @@ fn start(shared: Arc<Shared>, journal: Option<Journal>, state: State) -> Result<
 
 /// Ends a store whose writer is gone: it accepts no changes, empties the queue and lets no caller
 /// wait.
-fn give_up(shared: &Shared) {
+fn give_up(shared: &StoreCore) {
     tracing::error!("the writer has panicked; the store is closed");
     let queue = {
         let mut gate = shared.gate.lock();
-        gate.phase = Phase::Broken;
+        gate.phase = SubmissionPhase::Broken;
         gate.taken = 0;
         gate.decided = gate.last;
         // Changes that the writer has not decided are in no reply, and must not reach the tables.

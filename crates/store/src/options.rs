@@ -150,7 +150,7 @@ pub struct StoreOptions {
     /// Whether the checksum of every page of the tables is checked first. It reads the whole file.
     /// Without it, only the damage that redb itself notices is found.
     pub verify: bool,
-    /// The clock. Expirations use it through [`Ends`](stet_actors::ends::Ends).
+    /// The clock. Expirations use it through [`ExpiryClock`](stet_actors::ends::ExpiryClock).
     pub clock: Arc<dyn Clock>,
     /// The source of the files.
     pub backends: Arc<dyn Backends>,
@@ -200,7 +200,7 @@ impl fmt::Debug for StoreOptions {
 
 /// The loss of changes from a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loss {
+pub struct JournalLoss {
     /// A description of the fault in the files.
     pub why: String,
     /// The last change up to which none is missing.
@@ -210,9 +210,9 @@ pub struct Loss {
     pub last: Option<Seq>,
 }
 
-impl fmt::Display for Loss {
+impl fmt::Display for JournalLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Loss { why, kept, last } = self;
+        let JournalLoss { why, kept, last } = self;
         write!(f, "{why}; every change up to {kept} is there, ")?;
         match last {
             Some(last) if *last > kept + 1 => write!(f, "changes {} to {last} are missing", kept + 1),
@@ -238,7 +238,7 @@ pub enum OpenError {
         known: u64,
     },
     /// Acknowledged changes are missing, or it cannot be ruled out.
-    Lost(Loss),
+    Lost(JournalLoss),
     /// The stored data cannot be decoded.
     Corrupt(String),
     /// The migration of this number failed; the file is as it was before it.

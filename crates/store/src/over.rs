@@ -12,15 +12,15 @@ const PAGE: usize = 4096;
 
 /// The written pages, and the resulting length of the file.
 #[derive(Debug)]
-pub(super) struct Over {
+pub(super) struct WriteLayer {
     len: u64,
     pages: HashMap<u64, Box<[u8; PAGE]>>,
 }
 
-impl Over {
+impl WriteLayer {
     /// Creates the layer over a file of `len` bytes.
-    pub fn new(len: u64) -> Over {
-        Over { len, pages: HashMap::new() }
+    pub fn new(len: u64) -> WriteLayer {
+        WriteLayer { len, pages: HashMap::new() }
     }
 
     pub fn len(&self) -> u64 {

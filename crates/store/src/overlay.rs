@@ -7,7 +7,7 @@
 //! dropped when the next version is added. So a commit touches no row: it only raises the committed
 //! number.
 //!
-//! Events are not rows. They are counted here, and are in the [`Tail`] of their log once they are
+//! Events are not rows. They are counted here, and are in the [`EventTail`] of their log once they are
 //! committed.
 //!
 //! Each table has a lock, which is held for the few instructions of a look-up or while a page of a
@@ -24,38 +24,39 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use stet_actors::store::{Change, EventId, Logged, Range, Seq, Table};
+use stet_actors::store::{EventId, KeyRange, RowChange, Seq, StoredEvent, Table};
 
-use super::blob::Set;
-use super::log::{self, Tail};
-use super::tables::{COUNT, place};
-use super::versions::{Ordered, ROW_OVERHEAD, RowKey, Rows, Sought, Versions, version_bytes};
+use super::blob::NumberedChangeSet;
+use super::log::{self, EventTail};
+use super::tables::{COUNT, table_index};
+use super::versions::{ComparableKey, LookupKey, ROW_OVERHEAD, RowKey, VersionedRows, Versions, version_bytes};
 
 /// The rows of one table in memory.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
-    active: Rows,
-    frozen: Option<Arc<Rows>>,
+pub(super) struct OverlayTable {
+    active: VersionedRows,
+    frozen: Option<Arc<VersionedRows>>,
 }
 
-impl Shelf {
+impl OverlayTable {
     /// Returns the row's value as of `seq`: `Some(None)` if it was removed, `None` if only the
     /// tables on disk have it.
     pub fn get(&self, key: &[u8], seq: Seq) -> Option<&Option<Bytes>> {
-        let sought: &dyn Ordered = &Sought::new(key);
+        let sought: &dyn ComparableKey = &LookupKey::new(key);
         let active = self.active.get(sought).and_then(|versions| versions.at(seq));
         active.or_else(|| self.frozen.as_ref()?.get(sought)?.at(seq))
     }
 
     /// Returns the rows of a range, which must not be empty, as of `seq` and in order or backwards.
     /// Removed rows are included; the walk ends at `limit` others.
-    pub fn collect(&self, range: &Range, seq: Seq, limit: usize, backwards: bool) -> Vec<(Bytes, Option<Bytes>)> {
-        let (from, to) = (Sought::new(&range.from), range.to.as_ref().map(|to| Sought::new(to)));
-        let from: Bound<&dyn Ordered> = Bound::Included(&from);
-        let to: Bound<&dyn Ordered> = to.as_ref().map_or(Bound::Unbounded, |to| Bound::Excluded(to));
-        let active = self.active.range::<dyn Ordered, _>((from, to));
-        let frozen = self.frozen.as_ref().map(|rows| rows.range::<dyn Ordered, _>((from, to))).unwrap_or_default();
-        let mut merged = Merged { active: OneWay::new(active, backwards), frozen: OneWay::new(frozen, backwards) };
+    pub fn collect(&self, range: &KeyRange, seq: Seq, limit: usize, backwards: bool) -> Vec<(Bytes, Option<Bytes>)> {
+        let (from, to) = (LookupKey::new(&range.from), range.to.as_ref().map(|to| LookupKey::new(to)));
+        let from: Bound<&dyn ComparableKey> = Bound::Included(&from);
+        let to: Bound<&dyn ComparableKey> = to.as_ref().map_or(Bound::Unbounded, |to| Bound::Excluded(to));
+        let active = self.active.range::<dyn ComparableKey, _>((from, to));
+        let frozen =
+            self.frozen.as_ref().map(|rows| rows.range::<dyn ComparableKey, _>((from, to))).unwrap_or_default();
+        let mut merged = MergedRows { active: OneWay::new(active, backwards), frozen: OneWay::new(frozen, backwards) };
         let (mut found, mut live) = (Vec::new(), 0);
         while live < limit {
             let Some((key, first, second)) = merged.next(backwards) else { break };
@@ -90,12 +91,12 @@ impl<'a> OneWay<'a> {
 }
 
 /// Both generations of a table, merged.
-struct Merged<'a> {
+struct MergedRows<'a> {
     active: OneWay<'a>,
     frozen: OneWay<'a>,
 }
 
-impl<'a> Merged<'a> {
+impl<'a> MergedRows<'a> {
     fn next(&mut self, backwards: bool) -> Option<(&'a RowKey, Option<&'a Versions>, Option<&'a Versions>)> {
         let (active, frozen) = (self.active.next.map(|(key, _)| key), self.frozen.next.map(|(key, _)| key));
         let (key, from_active, from_frozen) = match (active, frozen) {
@@ -114,12 +115,12 @@ impl<'a> Merged<'a> {
 
 /// The size of a generation.
 #[derive(Debug, Default)]
-struct Count {
+struct GenerationSize {
     rows: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-impl Count {
+impl GenerationSize {
     fn get(&self) -> (usize, usize) {
         (self.rows.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
@@ -133,15 +134,15 @@ impl Count {
 /// All rows in memory. The submission lock ensures that only one thread changes them at a time.
 #[derive(Debug)]
 pub(super) struct Overlay {
-    shelves: [RwLock<Shelf>; COUNT],
+    shelves: [RwLock<OverlayTable>; COUNT],
     /// The committed events.
-    pub log: Tail,
+    pub log: EventTail,
     /// The change sets whose events are frozen: those after the first number, up to the second.
     /// Active ones have higher numbers. The lock is held while the frozen generation or all pending
     /// rows are dropped. That takes a few instructions a table, or a walk through all rows.
     events_frozen: Mutex<(Seq, Seq)>,
-    active: Count,
-    frozen: Count,
+    active: GenerationSize,
+    frozen: GenerationSize,
 }
 
 impl Overlay {
@@ -149,16 +150,16 @@ impl Overlay {
         let shelves = std::array::from_fn(|_| RwLock::default());
         Overlay {
             shelves,
-            log: Tail::default(),
+            log: EventTail::default(),
             events_frozen: Mutex::default(),
-            active: Count::default(),
-            frozen: Count::default(),
+            active: GenerationSize::default(),
+            frozen: GenerationSize::default(),
         }
     }
 
     /// Returns the rows of one table, locked while the guard lives. Hold it briefly.
-    pub fn shelf(&self, table: Table) -> RwLockReadGuard<'_, Shelf> {
-        self.shelves[place(table)].read()
+    pub fn shelf(&self, table: Table) -> RwLockReadGuard<'_, OverlayTable> {
+        self.shelves[table_index(table)].read()
     }
 
     /// Returns the number of rows, and of bytes, that wait for the next checkpoint.
@@ -174,15 +175,15 @@ impl Overlay {
 
     /// Adds the events that are stored as rows of the tables, which have everything up to `folded`.
     /// They precede the events that are here already. `packed` is the last event in a segment.
-    pub fn begin_log(&self, unpacked: Vec<Logged>, packed: Option<EventId>, folded: Seq) {
+    pub fn begin_log(&self, unpacked: Vec<StoredEvent>, packed: Option<EventId>, folded: Seq) {
         let active = self.log.between(folded, Seq::MAX);
         self.log.begin(unpacked.into_iter().chain(active), packed);
         *self.events_frozen.lock() = (folded, folded);
     }
 
     /// Adds a committed change set after all others. Returns its number.
-    pub fn replay(&self, set: Set, committed: Seq) -> Seq {
-        let Set { seq, changes, events } = set;
+    pub fn replay(&self, set: NumberedChangeSet, committed: Seq) -> Seq {
+        let NumberedChangeSet { seq, changes, events } = set;
         self.insert(seq, &changes, &events, committed);
         self.log.append(events);
         seq
@@ -190,12 +191,12 @@ impl Overlay {
 
     /// Adds the changes of a change set. Its events are only counted, as they enter the log when it
     /// is committed.
-    pub fn insert(&self, seq: Seq, changes: &[Change], events: &[Logged], committed: Seq) {
+    pub fn insert(&self, seq: Seq, changes: &[RowChange], events: &[StoredEvent], committed: Seq) {
         let (mut rows, mut bytes) = self.active.get();
         rows += events.len();
         bytes += weight(events);
         for change in changes {
-            let mut shelf = self.shelves[place(change.table)].write();
+            let mut shelf = self.shelves[table_index(change.table)].write();
             bytes += version_bytes(change.value.as_ref());
             match shelf.active.entry(RowKey::new(change.key.clone())) {
                 btree_map::Entry::Vacant(entry) => {
@@ -225,12 +226,12 @@ impl Overlay {
     }
 
     /// Returns the frozen rows of a table, for folding. None of them may be pending.
-    pub fn frozen(&self, table: Table) -> Option<Arc<Rows>> {
+    pub fn frozen(&self, table: Table) -> Option<Arc<VersionedRows>> {
         self.shelf(table).frozen.clone()
     }
 
     /// Returns the frozen events in order, for folding. None of them is pending.
-    pub fn frozen_events(&self) -> Vec<Logged> {
+    pub fn frozen_events(&self) -> Vec<StoredEvent> {
         let (folded, last) = *self.events_frozen.lock();
         self.log.between(folded, last)
     }
@@ -289,7 +290,7 @@ impl Overlay {
     }
 }
 
-fn weight(events: &[Logged]) -> usize {
+fn weight(events: &[StoredEvent]) -> usize {
     events.iter().map(log::weight).sum()
 }
 
@@ -298,8 +299,8 @@ mod tests {
     use super::*;
     use crate::tests::until;
 
-    fn put(table: Table, key: &str, value: Bytes) -> Change {
-        Change { table, key: Bytes::copy_from_slice(key.as_bytes()), value: Some(value) }
+    fn put(table: Table, key: &str, value: Bytes) -> RowChange {
+        RowChange { table, key: Bytes::copy_from_slice(key.as_bytes()), value: Some(value) }
     }
 
     /// A regression test: the frozen generation was counted before it was dropped, and the count
@@ -316,7 +317,7 @@ mod tests {
             let reader = overlay.shelf(last);
             scope.spawn(|| overlay.fall_back(1));
             // The thread has been through all tables but the last.
-            until("it waits for the reader", || overlay.shelves[place(last)].try_read().is_none());
+            until("it waits for the reader", || overlay.shelves[table_index(last)].try_read().is_none());
             scope.spawn(|| overlay.drop_frozen());
             until("one of them counts", || overlay.events_frozen.is_locked());
             drop(reader);
@@ -343,7 +344,7 @@ mod tests {
             }
         }
         let (overlay, freed) = (Arc::new(Overlay::new()), Arc::new(AtomicUsize::new(0)));
-        let changes: Vec<Change> = Table::ALL
+        let changes: Vec<RowChange> = Table::ALL
             .iter()
             .map(|table| put(*table, "a", Bytes::from_owner(Freed(overlay.clone(), freed.clone()))))
             .collect();

@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use redb::{Database, ReadOnlyTable, ReadableDatabase};
-use stet_actors::store::{Range, StoreError, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, StoreError, Table};
 
 use super::lease::Lease;
 use super::reopening::number_of;
-use super::shared::Shared;
-use super::tables::{self, RedbError, failure, place};
+use super::shared::StoreCore;
+use super::tables::{self, RedbError, failure, table_index};
 use super::texts::{self, TEXTS};
 
 /// The maximum number of attempts of one read. Failures of other reads end its snapshot, too, but
@@ -78,29 +78,29 @@ impl Snapshot {
         !others && !self.lease.as_ref().is_some_and(Lease::is_ended)
     }
 
-    fn table(&self, table: Table) -> Result<&TableReader, Broken> {
-        self.tables.get(place(table)).ok_or(Broken::Closed)
+    fn table(&self, table: Table) -> Result<&TableReader, SnapshotError> {
+        self.tables.get(table_index(table)).ok_or(SnapshotError::Closed)
     }
 
-    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Bytes>, Broken> {
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Bytes>, SnapshotError> {
         let found = self.table(table)?.get(key)?;
         found.map(|value| self.whole(table, value.value())).transpose()
     }
 
     /// Restores the row's original value, with its shared text.
-    fn whole(&self, table: Table, stored: &[u8]) -> Result<Bytes, Broken> {
-        Ok(texts::whole(table, stored, self.texts.as_ref().ok_or(Broken::Closed)?)?)
+    fn whole(&self, table: Table, stored: &[u8]) -> Result<Bytes, SnapshotError> {
+        Ok(texts::restore_row(table, stored, self.texts.as_ref().ok_or(SnapshotError::Closed)?)?)
     }
 
     /// Merges the rows in memory, which take precedence, with those of the table.
     fn scan(
         &self,
         table: Table,
-        range: &Range,
+        range: &KeyRange,
         limit: usize,
         backwards: bool,
         memory: &[(Bytes, Option<Bytes>)],
-    ) -> Result<RowsFound, Broken> {
+    ) -> Result<RowsFound, SnapshotError> {
         let stored = self.table(table)?;
         let mut rows = match &range.to {
             Some(to) => stored.range::<&[u8]>(&range.from[..]..&to[..])?,
@@ -135,20 +135,20 @@ impl Snapshot {
 }
 
 /// The reason why a snapshot could not be read.
-pub(super) enum Broken {
+pub(super) enum SnapshotError {
     Closed,
     Storage(redb::StorageError),
 }
 
-impl From<redb::StorageError> for Broken {
+impl From<redb::StorageError> for SnapshotError {
     fn from(error: redb::StorageError) -> Self {
-        Broken::Storage(error)
+        SnapshotError::Storage(error)
     }
 }
 
-impl Shared {
-    /// Implements [`stet_actors::store::Look::get`].
-    pub fn get(&self, view: View, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+impl StoreCore {
+    /// Implements [`stet_actors::store::RowReader::get`].
+    pub fn get(&self, view: ReadLevel, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let look = || {
             // A single-row read may observe any state that was current during the call. So it takes
             // the snapshot only if memory does not have the row. Most rows that are read are in
@@ -164,12 +164,12 @@ impl Shared {
         self.read(|| number_of((table, key)), look, |snapshot, ()| snapshot.get(table, key))
     }
 
-    /// Implements [`stet_actors::store::Look::scan`].
+    /// Implements [`stet_actors::store::RowReader::scan`].
     pub fn scan(
         &self,
-        view: View,
+        view: ReadLevel,
         table: Table,
-        range: &Range,
+        range: &KeyRange,
         limit: usize,
         backwards: bool,
     ) -> Result<RowsFound, StoreError> {
@@ -196,7 +196,7 @@ impl Shared {
         &self,
         number: impl Fn() -> u64,
         look: impl Fn() -> ControlFlow<T, (Arc<Snapshot>, M)>,
-        work: impl Fn(&Snapshot, &M) -> Result<T, Broken>,
+        work: impl Fn(&Snapshot, &M) -> Result<T, SnapshotError>,
     ) -> Result<T, StoreError> {
         let mut attempt = 0;
         loop {
@@ -211,11 +211,11 @@ impl Shared {
             // redb panics on some damaged pages, and leaves locks behind that only a new opening
             // removes.
             let outcome = catch_unwind(AssertUnwindSafe(|| work(&snapshot, &memory)));
-            let damaged = || Broken::Storage(redb::StorageError::Corrupted("reading it panicked".to_owned()));
+            let damaged = || SnapshotError::Storage(redb::StorageError::Corrupted("reading it panicked".to_owned()));
             let error = match outcome.unwrap_or_else(|_| Err(damaged())) {
                 Ok(found) => return Ok(found),
-                Err(Broken::Closed) => return Err(StoreError::Closed),
-                Err(Broken::Storage(error)) => error,
+                Err(SnapshotError::Closed) => return Err(StoreError::Closed),
+                Err(SnapshotError::Storage(error)) => error,
             };
             #[cfg(test)]
             self.hooks.read_failed.call();
@@ -240,21 +240,21 @@ impl Shared {
 /// Callbacks of tests in the middle of a read.
 #[cfg(test)]
 #[derive(Default)]
-pub(super) struct Hooks {
+pub(super) struct ReadHooks {
     /// Called when a scan has its snapshot and is about to look into memory. For a single row,
     /// called when it is not in memory and is about to be read.
-    pub amid_look: Hook,
+    pub amid_look: ReadHook,
     /// Called when a snapshot could not be read.
-    pub read_failed: Hook,
+    pub read_failed: ReadHook,
 }
 
 /// A callback that runs once, at its first call.
 #[cfg(test)]
 #[derive(Default)]
-pub(super) struct Hook(parking_lot::Mutex<Option<Box<dyn FnOnce() + Send>>>);
+pub(super) struct ReadHook(parking_lot::Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
 #[cfg(test)]
-impl Hook {
+impl ReadHook {
     pub fn set(&self, work: impl FnOnce() + Send + 'static) {
         *self.0.lock() = Some(Box::new(work));
     }

@@ -35,7 +35,7 @@ const FILE_HEAD: usize = 8 + 8 + SALT + 4;
 
 /// The head of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct RecordHead {
     /// The last change set before the record's.
     pub previous: Seq,
     /// The last change set of the record.
@@ -48,7 +48,7 @@ pub(super) struct Head {
 
 /// The content of `journal.mark`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Marked {
+pub(super) struct MarkContent {
     /// The change up to which everything is in the journal or in the tables.
     pub sure: Seq,
     /// The checksum of the record whose last change that is; `None` if there is no such record. It
@@ -56,7 +56,7 @@ pub(super) struct Marked {
     pub sum: Option<u32>,
 }
 
-impl Head {
+impl RecordHead {
     /// Returns the size of the whole record in bytes.
     pub fn size(&self) -> usize {
         (HEAD + self.length).next_multiple_of(PAGE)
@@ -116,7 +116,7 @@ impl Salt {
 
     /// Encodes one half of `journal.mark` for the journal with this salt, in at most [`MARK`]
     /// bytes.
-    pub fn mark(&self, marked: Marked) -> Vec<u8> {
+    pub fn mark(&self, marked: MarkContent) -> Vec<u8> {
         let magic = if marked.sum.is_some() { MARK_OF_RECORD } else { MARK_ALONE };
         let mut mark = [&magic[..], &self.0, &marked.sure.to_le_bytes()].concat();
         mark.extend(marked.sum.into_iter().flat_map(u32::to_le_bytes));
@@ -127,16 +127,22 @@ impl Salt {
 
     /// Parses a half of `journal.mark`, of [`MARK`] bytes. Returns `None` if it is damaged or
     /// belongs to another journal.
-    pub fn marked(&self, half: &[u8]) -> Option<Marked> {
+    pub fn marked(&self, half: &[u8]) -> Option<MarkContent> {
         let at = 8 + SALT;
         let sure = u64::from_le_bytes(array(half.get(at..at + 8)?));
         let sum = half.starts_with(MARK_OF_RECORD).then(|| half.get(at + 8..at + 12)).flatten();
-        let marked = Marked { sure, sum: sum.map(|sum| u32::from_le_bytes(array(sum))) };
+        let marked = MarkContent { sure, sum: sum.map(|sum| u32::from_le_bytes(array(sum))) };
         half.starts_with(&self.mark(marked)).then_some(marked)
     }
 
     /// Builds a record in `record`. `fill` appends the payload after the head.
-    pub fn sealed(&self, previous: Seq, last: Seq, record: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) -> Head {
+    pub fn sealed(
+        &self,
+        previous: Seq,
+        last: Seq,
+        record: &mut Vec<u8>,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> RecordHead {
         record.clear();
         record.extend_from_slice(&self.0);
         record.extend_from_slice(&previous.to_le_bytes());
@@ -151,14 +157,14 @@ impl Salt {
         let sum = sum(record);
         record[SUM..HEAD].copy_from_slice(&sum.to_le_bytes());
         record.resize(record.len().next_multiple_of(PAGE), 0);
-        Head { previous, last, length, sum }
+        RecordHead { previous, last, length, sum }
     }
 
     /// Parses the head of a possible record at the begin of a page. Only [`Salt::open`] checks
     /// whether the record is sound.
-    pub fn claim(&self, page: &[u8]) -> Option<Head> {
+    pub fn claim(&self, page: &[u8]) -> Option<RecordHead> {
         let head = page.get(..HEAD).filter(|head| head.starts_with(&self.0))?;
-        Some(Head {
+        Some(RecordHead {
             previous: u64::from_le_bytes(array(&head[SALT..SALT + 8])),
             last: u64::from_le_bytes(array(&head[SALT + 8..SALT + 16])),
             length: u32::from_le_bytes(array(&head[SALT + 16..SUM])) as usize,
@@ -167,7 +173,7 @@ impl Salt {
     }
 
     /// Returns a record's head and payload, if it is intact.
-    pub fn open<'r>(&self, record: &'r [u8]) -> Option<(Head, &'r [u8])> {
+    pub fn open<'r>(&self, record: &'r [u8]) -> Option<(RecordHead, &'r [u8])> {
         let head = self.claim(record)?;
         let record = record.get(..HEAD.checked_add(head.length)?)?;
         (head.sum == sum(record)).then(|| (head, &record[HEAD..]))
@@ -205,7 +211,7 @@ mod tests {
             let salt = Salt::random();
             let record = record(&salt, &payload);
             let sum = sum(&record[..HEAD + payload.len()]);
-            let head = Head { previous: 7, last: 9, length: payload.len(), sum };
+            let head = RecordHead { previous: 7, last: 9, length: payload.len(), sum };
             prop_assert_eq!(record.len(), head.size());
             prop_assert_eq!(salt.claim(&record), Some(head));
             prop_assert_eq!(salt.open(&record), Some((head, &payload[..])));
@@ -237,7 +243,7 @@ mod tests {
         let salt = Salt::random();
         assert_eq!(Salt::of(salt.numbers()), salt);
         for sum in [None, Some(0), Some(0x1234_5678)] {
-            let marked = Marked { sure: 77, sum };
+            let marked = MarkContent { sure: 77, sum };
             let mark = salt.mark(marked);
             assert!(mark.len() == if sum.is_some() { MARK } else { MARK - 4 });
             assert_eq!(salt.marked(&mark), Some(marked));

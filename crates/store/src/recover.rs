@@ -17,23 +17,23 @@ use std::time::{Duration, Instant};
 use stet_actors::store::{Seq, StoreError};
 
 use super::backend::DiskError;
-use super::shared::{Phase, Waiting, refusal};
-use super::writer::Writer;
+use super::shared::{QueuedChangeSet, SubmissionPhase, refusal};
+use super::writer::CommitWriter;
 
 /// The first pause between two attempts; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-impl Writer {
+impl CommitWriter {
     /// Decides the batch whose commit failed, and reopens the journal. If the store is closed in
     /// the meantime, it gives up after one more attempt.
-    pub fn recover(&mut self, batch: Vec<Waiting>, last: Seq, error: &io::Error) {
+    pub fn recover(&mut self, batch: Vec<QueuedChangeSet>, last: Seq, error: &io::Error) {
         let mut batch = Some((batch, last));
         let fault = DiskError::of(error);
         tracing::warn!(fault = fault.text, "the journal failed; opening it anew");
         let cause = refusal(&fault);
-        self.enter(Phase::Failing);
+        self.enter(SubmissionPhase::Failing);
         self.shared.fault(|faults| faults.journal = Some(fault));
 
         let until = Instant::now() + self.shared.options.decide_within;
@@ -48,12 +48,12 @@ impl Writer {
                     // reported until a commit succeeds.
                     self.shared.fault(|faults| faults.journal.take_if(|fault| !fault.full || batch.is_none()));
                     match batch {
-                        Some((batch, _)) if !found => self.refuse(batch, &cause, &cause, Phase::Open),
+                        Some((batch, _)) if !found => self.refuse(batch, &cause, &cause, SubmissionPhase::Open),
                         Some((batch, last)) => {
-                            self.enter(Phase::Open);
+                            self.enter(SubmissionPhase::Open);
                             self.publish(batch, Some(last));
                         }
-                        None => self.enter(Phase::Open),
+                        None => self.enter(SubmissionPhase::Open),
                     }
                     return;
                 }
@@ -76,7 +76,7 @@ impl Writer {
 
     /// Answers callers that have waited long enough. Queued change sets were never written: their
     /// refusal is certain.
-    fn stop_waiting(&mut self, batch: Option<Vec<Waiting>>, cause: &StoreError) {
+    fn stop_waiting(&mut self, batch: Option<Vec<QueuedChangeSet>>, cause: &StoreError) {
         if let Some(batch) = batch {
             self.unsettled = true;
             let why = match cause {
@@ -84,16 +84,16 @@ impl Writer {
                 other => other.to_string(),
             };
             let why = format!("{why}; if the change is found on disk it will be removed");
-            self.refuse(batch, &StoreError::Unknown(why), cause, Phase::Failing);
+            self.refuse(batch, &StoreError::Unknown(why), cause, SubmissionPhase::Failing);
         } else if !self.shared.gate.lock().queue.is_empty() {
-            self.refuse(Vec::new(), cause, cause, Phase::Failing);
+            self.refuse(Vec::new(), cause, cause, SubmissionPhase::Failing);
         }
     }
 
     /// Sets the phase, unless the store is being closed.
-    fn enter(&self, phase: Phase) {
+    fn enter(&self, phase: SubmissionPhase) {
         let mut gate = self.shared.gate.lock();
-        if gate.phase != Phase::Closing {
+        if gate.phase != SubmissionPhase::Closing {
             gate.phase = phase;
         }
     }
@@ -101,9 +101,9 @@ impl Writer {
     /// Waits for `pause`. Returns whether the store is being closed.
     pub fn pause(&mut self, pause: Duration) -> bool {
         let mut gate = self.shared.gate.lock();
-        if gate.phase != Phase::Closing {
+        if gate.phase != SubmissionPhase::Closing {
             self.shared.work.wait_for(&mut gate, pause);
         }
-        gate.phase == Phase::Closing
+        gate.phase == SubmissionPhase::Closing
     }
 }

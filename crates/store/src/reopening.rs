@@ -23,7 +23,7 @@ use parking_lot::{Condvar, Mutex};
 use stet_actors::store::StoreError;
 
 use super::reader::Snapshot;
-use super::shared::Shared;
+use super::shared::StoreCore;
 
 /// The minimum time between the end of one opening and the begin of the next for readers.
 pub(super) const PACE: Duration = Duration::from_millis(250);
@@ -41,16 +41,16 @@ const MOST_FAILED: usize = 64;
 /// The openings so far, and the failed reads.
 #[derive(Default)]
 pub(super) struct Reopening {
-    state: Mutex<State>,
+    state: Mutex<ReopeningState>,
     /// Notified when there is another snapshot, or an opening has ended.
     ended: Condvar,
     /// Whether any read has failed; spares readers the lock.
     any_failed: AtomicBool,
-    failed: Mutex<Vec<Failed>>,
+    failed: Mutex<Vec<FailedRead>>,
 }
 
 #[derive(Default)]
-struct State {
+struct ReopeningState {
     /// The number of ended openings.
     ended: u64,
     /// The earliest time of the next opening for readers.
@@ -62,7 +62,7 @@ struct State {
 }
 
 /// A failed read.
-struct Failed {
+struct FailedRead {
     read: u64,
     until: Instant,
     why: StoreError,
@@ -93,7 +93,7 @@ impl Reopening {
         if failed.len() >= MOST_FAILED {
             failed.remove(0);
         }
-        failed.push(Failed { read, until: Instant::now() + REST, why: why.clone() });
+        failed.push(FailedRead { read, until: Instant::now() + REST, why: why.clone() });
         self.any_failed.store(true, Ordering::Release);
     }
 
@@ -105,7 +105,7 @@ impl Reopening {
     }
 }
 
-impl Shared {
+impl StoreCore {
     /// Publishes `snapshot` to readers.
     pub fn set_snapshot(&self, snapshot: Snapshot) {
         // The lock is taken so that no reader is between finding the old snapshot and waiting.

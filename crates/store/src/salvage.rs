@@ -10,15 +10,15 @@
 //! 3. A new journal is created, and the tables note its salt.
 
 use super::RedbStore;
-use super::at_rest::opened;
+use super::at_rest::open_read_only;
 use super::backend::StoreFile;
-use super::checkpoint::State;
-use super::journal::Found;
-use super::lease::Kept;
-use super::log::Packing;
+use super::checkpoint::StateFile;
+use super::journal::JournalContents;
+use super::lease::KeptFile;
+use super::log::PackingRules;
 use super::migrate::{self, MIGRATIONS};
 use super::open::{fold_all, io};
-use super::options::{Loss, OpenError, StoreOptions};
+use super::options::{JournalLoss, OpenError, StoreOptions};
 use super::overlay::Overlay;
 use super::tables;
 
@@ -32,7 +32,7 @@ pub struct Salvage {
     /// The last change up to which none is missing.
     pub kept: u64,
     /// The loss; `None` if the directory opens as it is.
-    pub loss: Option<Loss>,
+    pub loss: Option<JournalLoss>,
     /// The new name of the journal, if it existed and was set aside.
     pub aside: Option<String>,
 }
@@ -42,24 +42,24 @@ pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvag
         || OpenError::Corrupt("state.redb is missing or empty. Restore a backup of the whole directory".to_owned());
     let backends = options.backends.clone();
     let failed = |error: std::io::Error| OpenError::Io(error.to_string());
-    let kept = backends.open_existing(StoreFile::State).map_err(failed)?.map(Kept::new).ok_or_else(nothing)?;
+    let kept = backends.open_existing(StoreFile::State).map_err(failed)?.map(KeptFile::new).ok_or_else(nothing)?;
     let head = {
         let lease = kept.read_only_lease().map_err(failed)?;
-        let db = opened(&lease, &options)?;
+        let db = open_read_only(&lease, &options)?;
         migrate::read_head(&db).map_err(io)?.ok_or_else(nothing)?
     };
     let known = migrate::present(MIGRATIONS);
     if head.format > known {
         return Err(OpenError::Newer { file: "state.redb", found: head.format, known });
     }
-    let found = Found::read(&*backends, &head.journal())?;
+    let found = JournalContents::read(&*backends, &head.journal())?;
     let folded = head.folded;
     let mut salvage =
         Salvage { folded, records: found.records, kept: found.reach, loss: found.loss.clone(), aside: None };
     let Some(loss) = found.loss.filter(|_| accept_loss) else { return Ok(salvage) };
     tracing::warn!(%loss, "going on without what is lost");
 
-    let packing = Packing::of(&options);
+    let packing = PackingRules::of(&options);
     let overlay = Overlay::new();
     let mut committed = folded;
     let last = loss.last.unwrap_or_default().max(found.reach);
@@ -68,7 +68,7 @@ pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvag
     }
     let lease = kept.lease();
     let db = tables::open(&lease, options.cache_bytes).map_err(io)?;
-    let state = State::new(kept, lease, db, options.cache_bytes);
+    let state = StateFile::new(kept, lease, db, options.cache_bytes);
     fold_all(&state, &overlay, last, &packing).map_err(io)?;
     drop(state);
 

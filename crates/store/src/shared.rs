@@ -10,45 +10,45 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex, RwLock};
-use stet_actors::ends::Ends;
-use stet_actors::store::{Backlog, Change, Epoch, Health, Logged, Seq, StoreError, View};
+use stet_actors::ends::ExpiryClock;
+use stet_actors::store::{Backlog, Epoch, Health, ReadLevel, RowChange, Seq, StoreError, StoredEvent};
 use stet_actors::trace::Trace;
 
 use super::backend::DiskError;
-use super::blob::Parts;
-use super::log::Opened;
+use super::blob::ChangeSetParts;
+use super::log::SegmentCache;
 use super::options::StoreOptions;
 use super::overlay::Overlay;
 use super::reader::Snapshot;
 use super::reopening::Reopening;
 
 /// A change set in the queue.
-pub(super) struct Waiting {
+pub(super) struct QueuedChangeSet {
     pub seq: Seq,
     /// Empty, like `events`, for a set that only waits for the sets before it.
-    pub changes: Vec<Change>,
-    pub events: Vec<Logged>,
+    pub changes: Vec<RowChange>,
+    pub events: Vec<StoredEvent>,
     pub bytes: usize,
     pub trace: Trace,
     pub on_commit: Box<dyn FnOnce(Seq) + Send>,
     pub on_done: Box<dyn FnOnce(Result<Seq, StoreError>) + Send>,
 }
 
-impl Waiting {
+impl QueuedChangeSet {
     /// Reports whether the set changes anything.
     pub fn writes(&self) -> bool {
         !self.changes.is_empty() || !self.events.is_empty()
     }
 
     /// Returns the set in the form in which the journal writes it.
-    pub fn parts(&self) -> Parts<'_> {
-        Parts { seq: self.seq, changes: &self.changes, events: &self.events }
+    pub fn parts(&self) -> ChangeSetParts<'_> {
+        ChangeSetParts { seq: self.seq, changes: &self.changes, events: &self.events }
     }
 }
 
 /// The store's readiness for submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum SubmissionPhase {
     /// Submissions are accepted.
     Open,
     /// The journal has failed and has not been reopened: submissions are refused at once.
@@ -61,18 +61,18 @@ pub(super) enum Phase {
 
 /// State that must change in one instant for all submitters.
 pub(super) struct Gate {
-    pub phase: Phase,
+    pub phase: SubmissionPhase,
     /// The last number that was assigned.
     pub last: Seq,
     /// Everything up to this number is committed or refused, and its callbacks have returned.
     pub decided: Seq,
-    pub queue: VecDeque<Waiting>,
+    pub queue: VecDeque<QueuedChangeSet>,
     /// The number of change sets that the writer has taken and whose callbacks have not all
     /// returned.
     pub taken: usize,
     /// The time at which the writer took them, in epoch milliseconds.
     pub taken_ms: u64,
-    /// The writer waits for [`Shared::work`].
+    /// The writer waits for [`StoreCore::work`].
     pub asleep: bool,
 }
 
@@ -85,7 +85,7 @@ impl Gate {
 
 /// Requests to the checkpointer.
 #[derive(Debug, Default)]
-pub(super) struct Signal {
+pub(super) struct CheckpointSignal {
     /// A threshold has been passed.
     pub due: bool,
     /// A reader found the tables unreadable.
@@ -96,7 +96,7 @@ pub(super) struct Signal {
 
 /// The store's lasting faults.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub(super) struct StoreFaults {
     pub journal: Option<DiskError>,
     pub state: Option<DiskError>,
     /// The tables could not even be opened for reading.
@@ -104,10 +104,10 @@ pub(super) struct Faults {
     pub closed: bool,
 }
 
-pub(super) struct Shared {
+pub(super) struct StoreCore {
     pub options: StoreOptions,
     /// The clock that decides when stored things expire.
-    pub ends: Arc<Ends>,
+    pub ends: Arc<ExpiryClock>,
     pub overlay: Overlay,
     pub gate: Mutex<Gate>,
     /// Wakes the writer; used with the gate.
@@ -119,9 +119,9 @@ pub(super) struct Shared {
     epoch: AtomicU64,
     snapshot: RwLock<Arc<Snapshot>>,
     pub reopening: Reopening,
-    pub signal: Mutex<Signal>,
+    pub signal: Mutex<CheckpointSignal>,
     pub signalled: Condvar,
-    /// Mirrors `Signal::due`; spares submitters the lock.
+    /// Mirrors `CheckpointSignal::due`; spares submitters the lock.
     pub due: AtomicBool,
     /// The journal up to this number has been folded.
     pub folded: AtomicU64,
@@ -129,26 +129,26 @@ pub(super) struct Shared {
     pub journaled: AtomicU64,
     /// The value of `journaled` when the rows that were folded last had been frozen.
     pub journal_folded: AtomicU64,
-    pub opened: Opened,
-    faults: Mutex<Faults>,
+    pub opened: SegmentCache,
+    faults: Mutex<StoreFaults>,
     #[cfg(test)]
-    pub hooks: super::reader::Hooks,
+    pub hooks: super::reader::ReadHooks,
 }
 
-impl Shared {
+impl StoreCore {
     pub fn new(
-        (options, ends): (StoreOptions, Ends),
+        (options, ends): (StoreOptions, ExpiryClock),
         overlay: Overlay,
         snapshot: Snapshot,
         committed: Seq,
         folded: Seq,
-    ) -> Shared {
-        Shared {
+    ) -> StoreCore {
+        StoreCore {
             options,
             ends: Arc::new(ends),
             overlay,
             gate: Mutex::new(Gate {
-                phase: Phase::Open,
+                phase: SubmissionPhase::Open,
                 last: committed,
                 decided: committed,
                 queue: VecDeque::new(),
@@ -169,10 +169,10 @@ impl Shared {
             folded: AtomicU64::new(folded),
             journaled: AtomicU64::new(0),
             journal_folded: AtomicU64::new(0),
-            opened: Opened::default(),
+            opened: SegmentCache::default(),
             faults: Mutex::default(),
             #[cfg(test)]
-            hooks: super::reader::Hooks::default(),
+            hooks: super::reader::ReadHooks::default(),
         }
     }
 
@@ -208,10 +208,10 @@ impl Shared {
 
     /// Returns the newest change set that `view` shows. Call it under a table's lock, so that no
     /// version that it shows is forgotten in between.
-    pub fn limit_of(&self, view: View) -> Seq {
+    pub fn limit_of(&self, view: ReadLevel) -> Seq {
         match view {
-            View::Committed => self.committed(),
-            View::Latest => Seq::MAX,
+            ReadLevel::Committed => self.committed(),
+            ReadLevel::Latest => Seq::MAX,
         }
     }
 
@@ -246,7 +246,7 @@ impl Shared {
     }
 
     /// Changes the noted faults, and updates the health metric.
-    pub fn fault<T>(&self, change: impl FnOnce(&mut Faults) -> T) {
+    pub fn fault<T>(&self, change: impl FnOnce(&mut StoreFaults) -> T) {
         let mut faults = self.faults.lock();
         change(&mut faults);
         let well = !faults.closed && !faults.unreadable && faults.journal.is_none() && faults.state.is_none();
@@ -264,7 +264,7 @@ impl Shared {
     /// Implements [`stet_actors::store::Store::is_certain`].
     pub fn is_certain(&self) -> bool {
         // Any record of a set of unknown outcome is removed before the phase is `Open` again.
-        self.gate.lock().phase == Phase::Open
+        self.gate.lock().phase == SubmissionPhase::Open
     }
 
     /// Implements [`stet_actors::store::Store::backlog`].

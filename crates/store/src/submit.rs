@@ -1,22 +1,26 @@
 //! Accepting a change set: in one instant for all submitters, and without disk access.
 
-use stet_actors::store::{ChangeSet, EventId, Logged, Refusal, Seq, StoreError};
+use stet_actors::store::{ChangeSet, EventId, Seq, StoreError, StoredEvent, SubmitRefusal};
 
 use super::blob::{change_bytes, event_bytes};
-use super::shared::{Gate, Phase, Shared, Waiting};
+use super::shared::{Gate, QueuedChangeSet, StoreCore, SubmissionPhase};
 
-impl Shared {
+impl StoreCore {
     /// Implements [`stet_actors::store::Store::submit`].
-    pub fn submit(&self, set: ChangeSet) -> Result<Seq, Box<Refusal>> {
+    pub fn submit(&self, set: ChangeSet) -> Result<Seq, Box<SubmitRefusal>> {
         // No set within `LimitOptions::set_bytes` has more than four bytes count.
-        let mut events: Vec<Logged> =
-            set.events.iter().zip(0..).map(|(event, ordinal)| Logged::of(EventId { seq: 0, ordinal }, event)).collect();
+        let mut events: Vec<StoredEvent> = set
+            .events
+            .iter()
+            .zip(0..)
+            .map(|(event, ordinal)| StoredEvent::of(EventId { seq: 0, ordinal }, event))
+            .collect();
         let bytes: usize =
             set.changes.iter().map(change_bytes).sum::<usize>() + events.iter().map(event_bytes).sum::<usize>();
         let mut gate = self.gate.lock();
         if let Err(why) = self.admit(&gate, &set, bytes) {
             drop(gate);
-            return Err(Box::new(Refusal { why, set }));
+            return Err(Box::new(SubmitRefusal { why, set }));
         }
         if set.changes.is_empty() && events.is_empty() {
             return Ok(self.fence(gate, set));
@@ -47,9 +51,9 @@ impl Shared {
         seq
     }
 
-    fn enqueue(&self, gate: &mut Gate, seq: Seq, (events, bytes): (Vec<Logged>, usize), set: ChangeSet) {
+    fn enqueue(&self, gate: &mut Gate, seq: Seq, (events, bytes): (Vec<StoredEvent>, usize), set: ChangeSet) {
         let ChangeSet { changes, trace, on_commit, on_done, .. } = set;
-        gate.queue.push_back(Waiting { seq, changes, events, bytes, trace, on_commit, on_done });
+        gate.queue.push_back(QueuedChangeSet { seq, changes, events, bytes, trace, on_commit, on_done });
         if gate.asleep {
             gate.asleep = false;
             self.work.notify_one();
@@ -61,7 +65,7 @@ impl Shared {
         // While a store is being closed, callers may still queue to wait for its last decisions. A
         // broken store decides nothing any more.
         let joins = empty && gate.pending();
-        if gate.phase == Phase::Broken || (gate.phase == Phase::Closing && !joins) {
+        if gate.phase == SubmissionPhase::Broken || (gate.phase == SubmissionPhase::Closing && !joins) {
             return Err(StoreError::Closed);
         }
         if set.epoch < self.epoch() {
@@ -70,7 +74,7 @@ impl Shared {
         // A set without changes takes no room. A caller who waits for a decision must not be
         // refused before it.
         if !empty {
-            if gate.phase == Phase::Failing {
+            if gate.phase == SubmissionPhase::Failing {
                 return Err(self.journal_error());
             }
             let limits = &self.options.limits;

@@ -6,10 +6,10 @@ use redb::{Builder, Database, TableDefinition};
 use stet_actors::store::Table;
 
 use super::backend::DiskError;
-use super::lease::{Kept, Lease};
+use super::lease::{KeptFile, Lease};
 
 /// Rows and index entries: the keys and values that `Table` describes.
-pub(super) type Rows = TableDefinition<'static, &'static [u8], &'static [u8]>;
+pub(super) type RowTable = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
 /// Numbers about the file itself.
 pub(super) const META: TableDefinition<'static, &'static str, u64> = TableDefinition::new("meta/1");
@@ -31,7 +31,7 @@ pub(super) const SALT: [&str; 2] = ["journal salt 1", "journal salt 2"];
 pub(super) const COUNT: usize = Table::ALL.len();
 
 /// Returns the index of a table in [`Table::ALL`].
-pub(super) fn place(table: Table) -> usize {
+pub(super) fn table_index(table: Table) -> usize {
     const PLACES: [u8; 256] = {
         let mut places = [u8::MAX; 256];
         let mut place = 0;
@@ -45,7 +45,7 @@ pub(super) fn place(table: Table) -> usize {
 }
 
 /// Returns the rows of `table`.
-pub(super) fn rows(table: Table) -> Rows {
+pub(super) fn rows(table: Table) -> RowTable {
     TableDefinition::new(table.name())
 }
 
@@ -71,7 +71,7 @@ pub(super) fn open(lease: &Lease, cache_bytes: usize) -> Result<Database, RedbEr
 
 /// Opens the database in `kept` after a failure under an earlier lease. Returns its lease too,
 /// which states why the database can't be opened.
-pub(super) fn reopen(kept: &Arc<Kept>, cache_bytes: usize) -> (Lease, Result<Database, RedbError>) {
+pub(super) fn reopen(kept: &Arc<KeptFile>, cache_bytes: usize) -> (Lease, Result<Database, RedbError>) {
     let lease = kept.lease();
     let written = kept.write_back().map_err(|error| {
         lease.note(&error);

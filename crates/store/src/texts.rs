@@ -4,7 +4,7 @@
 //! this, a request of a hundred bytes could take megabytes of the disk.
 //!
 //! The checkpointer cuts the texts out of a row when it writes it ([`Texts::cut`]), and readers put
-//! them back ([`whole`]). The file has two tables for this: the texts by hash, and the number of
+//! them back ([`restore_row`]). The file has two tables for this: the texts by hash, and the number of
 //! rows that use each. Both change in the transaction that writes the rows, so a text exists
 //! exactly as long as a row has it. The journal and the rows in memory contain their texts
 //! themselves.
@@ -104,7 +104,7 @@ impl<'txn> Texts<'txn> {
 ///
 /// # Errors
 /// redb's error, or corruption if a text is missing.
-pub(super) fn whole(
+pub(super) fn restore_row(
     table: Table,
     stored: &[u8],
     texts: &impl ReadableTable<&'static [u8], &'static [u8]>,

@@ -128,56 +128,56 @@ fn head(key: &[u8]) -> u128 {
 
 /// The parts by which keys are compared. A trait, so that a borrowed key can be looked up without a
 /// copy.
-pub(super) trait Ordered {
+pub(super) trait ComparableKey {
     fn parts(&self) -> (u128, &[u8]);
 }
 
-impl Ordered for RowKey {
+impl ComparableKey for RowKey {
     fn parts(&self) -> (u128, &[u8]) {
         (self.head, &self.key)
     }
 }
 
 /// A borrowed key for a lookup.
-pub(super) struct Sought<'a>(u128, &'a [u8]);
+pub(super) struct LookupKey<'a>(u128, &'a [u8]);
 
-impl<'a> Sought<'a> {
-    pub fn new(key: &'a [u8]) -> Sought<'a> {
-        Sought(head(key), key)
+impl<'a> LookupKey<'a> {
+    pub fn new(key: &'a [u8]) -> LookupKey<'a> {
+        LookupKey(head(key), key)
     }
 }
 
-impl Ordered for Sought<'_> {
+impl ComparableKey for LookupKey<'_> {
     fn parts(&self) -> (u128, &[u8]) {
         (self.0, self.1)
     }
 }
 
-impl<'a> Borrow<dyn Ordered + 'a> for RowKey {
-    fn borrow(&self) -> &(dyn Ordered + 'a) {
+impl<'a> Borrow<dyn ComparableKey + 'a> for RowKey {
+    fn borrow(&self) -> &(dyn ComparableKey + 'a) {
         self
     }
 }
 
-impl Ord for dyn Ordered + '_ {
+impl Ord for dyn ComparableKey + '_ {
     fn cmp(&self, other: &Self) -> cmp::Ordering {
         self.parts().cmp(&other.parts())
     }
 }
 
-impl PartialOrd for dyn Ordered + '_ {
+impl PartialOrd for dyn ComparableKey + '_ {
     fn partial_cmp(&self, other: &Self) -> Option<cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for dyn Ordered + '_ {
+impl PartialEq for dyn ComparableKey + '_ {
     fn eq(&self, other: &Self) -> bool {
         self.parts() == other.parts()
     }
 }
 
-impl Eq for dyn Ordered + '_ {}
+impl Eq for dyn ComparableKey + '_ {}
 
 impl Ord for RowKey {
     fn cmp(&self, other: &Self) -> cmp::Ordering {
@@ -200,4 +200,4 @@ impl PartialEq for RowKey {
 impl Eq for RowKey {}
 
 /// The rows of one table in one generation.
-pub(super) type Rows = BTreeMap<RowKey, Versions>;
+pub(super) type VersionedRows = BTreeMap<RowKey, Versions>;

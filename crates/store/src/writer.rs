@@ -17,10 +17,10 @@ use std::time::Instant;
 use stet_actors::store::{Seq, StoreError};
 
 use super::journal::Journal;
-use super::shared::{Phase, Shared, Waiting};
+use super::shared::{QueuedChangeSet, StoreCore, SubmissionPhase};
 
-pub(super) struct Writer {
-    pub shared: Arc<Shared>,
+pub(super) struct CommitWriter {
+    pub shared: Arc<StoreCore>,
     /// `None` under `Durability::None`.
     pub journal: Option<Journal>,
     /// Change sets have failed whose record may still be in the journal. Nothing is committed
@@ -29,26 +29,26 @@ pub(super) struct Writer {
 }
 
 /// The writer's next action.
-enum Work {
-    Commit(Vec<Waiting>),
+enum WriterAction {
+    Commit(Vec<QueuedChangeSet>),
     End,
 }
 
 /// Closes the store when the writer panics, before its batch is dropped. Callers who learn of the
 /// failure from the drop then can't submit to the store any more.
-struct ClosesInPanic(Arc<Shared>);
+struct ClosesInPanic(Arc<StoreCore>);
 
 impl Drop for ClosesInPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.gate.lock().phase = Phase::Broken;
+            self.0.gate.lock().phase = SubmissionPhase::Broken;
         }
     }
 }
 
-impl Writer {
-    pub fn new(shared: Arc<Shared>, journal: Option<Journal>) -> Writer {
-        Writer { shared, journal, unsettled: false }
+impl CommitWriter {
+    pub fn new(shared: Arc<StoreCore>, journal: Option<Journal>) -> CommitWriter {
+        CommitWriter { shared, journal, unsettled: false }
     }
 
     /// Runs until the store is closed and everything queued has been decided. Returns the journal
@@ -56,13 +56,13 @@ impl Writer {
     pub fn run(mut self) -> Option<Journal> {
         loop {
             match self.next() {
-                Work::Commit(batch) => self.commit(batch),
-                Work::End => return self.journal.filter(|_| !self.unsettled),
+                WriterAction::Commit(batch) => self.commit(batch),
+                WriterAction::End => return self.journal.filter(|_| !self.unsettled),
             }
         }
     }
 
-    fn next(&mut self) -> Work {
+    fn next(&mut self) -> WriterAction {
         let limits = &self.shared.options.limits;
         let awake_until = Instant::now() + self.shared.options.linger;
         let mut gate = self.shared.gate.lock();
@@ -75,10 +75,10 @@ impl Writer {
                 }
                 gate.taken = count;
                 gate.taken_ms = self.shared.options.clock.now_ms();
-                return Work::Commit(gate.queue.drain(..count).collect());
+                return WriterAction::Commit(gate.queue.drain(..count).collect());
             }
-            if gate.phase == Phase::Closing {
-                return Work::End;
+            if gate.phase == SubmissionPhase::Closing {
+                return WriterAction::End;
             }
             if Instant::now() < awake_until {
                 parking_lot::MutexGuard::unlocked(&mut gate, std::thread::yield_now);
@@ -90,14 +90,14 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, batch: Vec<Waiting>) {
+    fn commit(&mut self, batch: Vec<QueuedChangeSet>) {
         let _closing = ClosesInPanic(self.shared.clone());
         let last = batch.iter().rev().find(|set| set.writes()).map(|set| set.seq);
         if let (Some(last), Some(journal)) = (last, &mut self.journal) {
             let begun = Instant::now();
             #[cfg(feature = "planted-bugs")]
             stet_actors::planted::slow_disk();
-            let sets = batch.iter().filter(|set| set.writes()).map(Waiting::parts);
+            let sets = batch.iter().filter(|set| set.writes()).map(QueuedChangeSet::parts);
             let folded = self.shared.folded.load(Ordering::Acquire);
             match journal.append(last, sets, folded) {
                 Ok(bytes) => self.shared.journaled.fetch_add(bytes, Ordering::AcqRel),
@@ -109,7 +109,7 @@ impl Writer {
     }
 
     /// Makes a batch that is on disk visible, then reports its outcome.
-    pub fn publish(&mut self, mut batch: Vec<Waiting>, last: Option<Seq>) {
+    pub fn publish(&mut self, mut batch: Vec<QueuedChangeSet>, last: Option<Seq>) {
         if let Some(last) = last {
             self.shared.set_committed(last);
             #[cfg(feature = "planted-bugs")]
@@ -132,8 +132,8 @@ impl Writer {
             }
         }
         let mut answers = Vec::with_capacity(batch.len());
-        for Waiting { seq, on_commit, on_done, .. } in batch {
-            guarded("on_commit", || on_commit(seq));
+        for QueuedChangeSet { seq, on_commit, on_done, .. } in batch {
+            run_callback("on_commit", || on_commit(seq));
             answers.push((seq, on_done));
         }
         if let Some(last) = last {
@@ -141,7 +141,7 @@ impl Writer {
         }
         let decided = answers.last().map(|(seq, _)| *seq);
         for (seq, on_done) in answers {
-            guarded("on_done", || on_done(Ok(seq)));
+            run_callback("on_done", || on_done(Ok(seq)));
         }
         self.settle(decided);
     }
@@ -150,10 +150,16 @@ impl Writer {
     /// they were computed on top of the batch and never written. New submissions meet `phase` from
     /// the same instant. So a caller who was refused, loads again and submits is not refused for
     /// the old failure.
-    pub fn refuse(&mut self, batch: Vec<Waiting>, why: &StoreError, cause: &StoreError, phase: Phase) {
+    pub fn refuse(
+        &mut self,
+        batch: Vec<QueuedChangeSet>,
+        why: &StoreError,
+        cause: &StoreError,
+        phase: SubmissionPhase,
+    ) {
         let (behind, decided) = {
             let mut gate = self.shared.gate.lock();
-            if gate.phase != Phase::Closing {
+            if gate.phase != SubmissionPhase::Closing {
                 gate.phase = phase;
             }
             // In this order: readers see the new epoch without the gate, and must not find refused
@@ -165,10 +171,10 @@ impl Writer {
         metrics::counter!("stet_store_failed_commits_total").increment(1);
         tracing::error!(%why, sets = batch.len(), behind = behind.len(), "a commit failed");
         for set in batch {
-            guarded("on_done", || (set.on_done)(Err(why.clone())));
+            run_callback("on_done", || (set.on_done)(Err(why.clone())));
         }
         for set in behind {
-            guarded("on_done", || (set.on_done)(Err(told_behind(cause))));
+            run_callback("on_done", || (set.on_done)(Err(error_for_queued(cause))));
         }
         self.settle(Some(decided));
     }
@@ -184,7 +190,7 @@ impl Writer {
 /// Returns the error for sets that were queued behind a failed commit. A full disk is reported as
 /// such, because a user who has to make room must not see an internal fault. For any other cause
 /// the sets are merely stale: the fault was the commit's and not theirs.
-fn told_behind(cause: &StoreError) -> StoreError {
+fn error_for_queued(cause: &StoreError) -> StoreError {
     match cause {
         StoreError::Full => StoreError::Full,
         _ => StoreError::Stale,
@@ -192,7 +198,7 @@ fn told_behind(cause: &StoreError) -> StoreError {
 }
 
 /// Calls a callback. Its panic must not end the writer.
-fn guarded(which: &str, callback: impl FnOnce()) {
+fn run_callback(which: &str, callback: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(callback)) {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();

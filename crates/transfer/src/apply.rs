@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::client::{CallError, Client, Upload, encoded};
+use super::client::{CallError, FormUpload, TransferClient, encoded};
 use super::files;
 use super::layout::{RECORD, is_part};
 use crate::{TransferError, media_type_of};
@@ -31,7 +31,7 @@ const MAX_CHECKED_BYTES: u64 = 16 << 20;
 
 /// The result of a check of configuration files.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Findings {
+pub struct ConfigFindings {
     /// A line for each fault, and for each unknown name that would be ignored.
     pub lines: Vec<String>,
     /// The number of lines that prevent the files from being applied.
@@ -46,14 +46,14 @@ pub type ReadFile<'r> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, String> + 'r;
 ///
 /// # Errors
 /// A sentence that says why a file can't be read.
-pub type CheckFiles = fn(&mut ReadFile<'_>) -> Result<Findings, String>;
+pub type CheckFiles = fn(&mut ReadFile<'_>) -> Result<ConfigFindings, String>;
 
 /// A directory to apply, with the server and the options.
-pub struct Apply<'a> {
+pub struct ConfigDeployment<'a> {
     /// The server, in the chosen database.
-    pub client: &'a Client,
+    pub client: &'a TransferClient,
     /// The server, in its main database, whose files count where the database has none.
-    pub main: &'a Client,
+    pub main: &'a TransferClient,
     /// The directory that contains `SysConfig`, or is it.
     pub directory: &'a Path,
     /// Whether nothing is written and the changes are only listed.
@@ -63,15 +63,15 @@ pub struct Apply<'a> {
 }
 
 /// A file that differs from what the repository has.
-struct Differing {
+struct DifferingFile {
     path: String,
     file: PathBuf,
     /// The object of the same path; `None` for a new file.
-    stored: Option<Stored>,
+    stored: Option<StoredConfigFile>,
 }
 
 /// The object of a configuration file.
-struct Stored {
+struct StoredConfigFile {
     kind: String,
     content_type: Option<String>,
     sha256: Option<String>,
@@ -82,7 +82,7 @@ fn failed(what: &str, why: impl std::fmt::Display) -> TransferError {
     TransferError::Failed(format!("{what}: {why}"))
 }
 
-impl Apply<'_> {
+impl ConfigDeployment<'_> {
     /// Checks the files, writes those that differ, and refreshes the caches. Returns a report with
     /// a line for each file.
     ///
@@ -147,7 +147,10 @@ impl Apply<'_> {
     }
 
     /// Returns the files that differ, and the type of the existing configuration objects.
-    fn differing(&self, files: &BTreeMap<String, PathBuf>) -> Result<(Vec<Differing>, Option<String>), TransferError> {
+    fn differing(
+        &self,
+        files: &BTreeMap<String, PathBuf>,
+    ) -> Result<(Vec<DifferingFile>, Option<String>), TransferError> {
         let (mut differing, mut kind) = (Vec::new(), None);
         for (path, file) in files {
             let stored = self.stored(path).map_err(|error| failed(path, error))?;
@@ -156,13 +159,13 @@ impl Apply<'_> {
                 kind.get_or_insert_with(|| stored.kind.clone());
             }
             if stored.as_ref().is_none_or(|stored| stored.sha256.as_ref() != Some(&hash)) {
-                differing.push(Differing { path: path.clone(), file: file.clone(), stored });
+                differing.push(DifferingFile { path: path.clone(), file: file.clone(), stored });
             }
         }
         Ok((differing, kind))
     }
 
-    fn stored(&self, path: &str) -> Result<Option<Stored>, CallError> {
+    fn stored(&self, path: &str) -> Result<Option<StoredConfigFile>, CallError> {
         let shown =
             "showAdditionalInfo=true&showVirtualAttributes=true&showAttributes=false&showSystemAttributes=false";
         let (shown, tag) = match self.client.get_tagged(&format!("/v3/object/{}?{shown}", encoded(path))) {
@@ -170,7 +173,7 @@ impl Apply<'_> {
             reply => reply?,
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        Ok(Some(Stored {
+        Ok(Some(StoredConfigFile {
             kind: text(&shown["type"]).unwrap_or_default(),
             content_type: text(&shown["virtualAttributes"]["contentType"]),
             sha256: text(&shown["additionalInfo"]["sha256"]),
@@ -180,7 +183,7 @@ impl Apply<'_> {
 
     /// Writes a file as a new version of its object, unless that has changed since it was compared,
     /// or as a new object of type `kind`.
-    fn write(&self, one: &Differing, kind: Option<&str>) -> Result<(), CallError> {
+    fn write(&self, one: &DifferingFile, kind: Option<&str>) -> Result<(), CallError> {
         let (folder, name) = one.path.rsplit_once('/').unwrap_or((FOLDER, &one.path));
         let mut options = json!({ "name": name, "folderPath": folder });
         let content_type = match &one.stored {
@@ -197,7 +200,7 @@ impl Apply<'_> {
         };
         let content_type = content_type.or_else(|| media_type_of(name)).unwrap_or("text/xml");
         let tag = one.stored.as_ref().and_then(|stored| stored.tag.as_deref());
-        let upload = Upload { file: &one.file, content_type };
+        let upload = FormUpload { file: &one.file, content_type };
         self.client.form_if("/v3/object/create", &options, Some(upload), tag).map(drop)
     }
 
@@ -220,7 +223,7 @@ impl Apply<'_> {
     }
 }
 
-impl Differing {
+impl DifferingFile {
     fn what(&self) -> &'static str {
         if self.stored.is_some() { "changed" } else { "new" }
     }

@@ -103,7 +103,7 @@ impl fmt::Display for CallError {
 
 /// A connection to one server, with the caller's token and database.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct TransferClient {
     agent: Agent,
     base: String,
     token: Option<String>,
@@ -127,20 +127,20 @@ pub fn encoded(text: &str) -> String {
 
 /// The `content` part of a form.
 #[derive(Debug, Clone, Copy)]
-pub struct Upload<'f> {
+pub struct FormUpload<'f> {
     /// The file with the content.
     pub file: &'f Path,
     /// The media type of the content.
     pub content_type: &'f str,
 }
 
-impl Client {
+impl TransferClient {
     /// Creates a client for the server at that address, which includes its base path. `ca` is a PEM
     /// file with the authority to trust.
     ///
     /// # Errors
     /// A sentence that names the faulty option.
-    pub fn new(url: &str, ca: Option<&Path>) -> Result<Client, String> {
+    pub fn new(url: &str, ca: Option<&Path>) -> Result<TransferClient, String> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(format!("`--url` is `{url}`, which begins neither with http:// nor with https://"));
         }
@@ -173,17 +173,17 @@ impl Client {
             .build()
             .new_agent();
         let (base, outage) = (url.trim_end_matches('/').to_owned(), Arc::default());
-        Ok(Client { agent, base, token: None, database: None, outage })
+        Ok(TransferClient { agent, base, token: None, database: None, outage })
     }
 
     /// Sets the token of a session or a key.
-    pub fn with_token(self, token: &str) -> Client {
-        Client { token: Some(token.to_owned()), ..self }
+    pub fn with_token(self, token: &str) -> TransferClient {
+        TransferClient { token: Some(token.to_owned()), ..self }
     }
 
     /// Sets the database for all calls; without a name it is the main one.
-    pub fn in_database(self, database: Option<&str>) -> Client {
-        Client { database: database.map(str::to_owned), ..self }
+    pub fn in_database(self, database: Option<&str>) -> TransferClient {
+        TransferClient { database: database.map(str::to_owned), ..self }
     }
 
     /// Sends a GET and returns the result.
@@ -223,7 +223,7 @@ impl Client {
     ///
     /// # Errors
     /// [`CallError`].
-    pub fn form(&self, path: &str, options: &Value, content: Option<Upload<'_>>) -> Result<Value, CallError> {
+    pub fn form(&self, path: &str, options: &Value, content: Option<FormUpload<'_>>) -> Result<Value, CallError> {
         self.form_if(path, options, content, None)
     }
 
@@ -235,14 +235,14 @@ impl Client {
         &self,
         path: &str,
         options: &Value,
-        content: Option<Upload<'_>>,
+        content: Option<FormUpload<'_>>,
         tag: Option<&str>,
     ) -> Result<Value, CallError> {
         // Contains 74 random bits, so no content contains it.
         let boundary = format!("stet-{}", Uuid::now_v7());
         let head = format!("--{boundary}\r\ncontent-disposition: form-data; name=");
         let mut text = format!("{head}\"options\"\r\ncontent-type: application/json\r\n\r\n{options}\r\n");
-        if let Some(Upload { content_type, .. }) = content {
+        if let Some(FormUpload { content_type, .. }) = content {
             text += &format!("{head}\"content\"; filename=\"content\"\r\ncontent-type: {content_type}\r\n\r\n");
         }
         let end = if content.is_some() { format!("\r\n--{boundary}--\r\n") } else { format!("--{boundary}--\r\n") };
@@ -251,7 +251,7 @@ impl Client {
         head.extend(tag.map(|tag| ("if-match", tag)));
         self.patiently(|| {
             let file: Box<dyn Read> = match content {
-                Some(Upload { file, .. }) => Box::new(files::open(file).map_err(|error| disk(file, &error))?),
+                Some(FormUpload { file, .. }) => Box::new(files::open(file).map_err(|error| disk(file, &error))?),
                 None => Box::new(std::io::empty()),
             };
             let mut body = Cursor::new(text.as_bytes()).chain(file).chain(Cursor::new(end.as_bytes()));
@@ -388,8 +388,11 @@ mod tests {
 
     #[test]
     fn addresses_are_looked_at() {
-        assert!(Client::new("ftp://x", None).is_err());
-        assert!(Client::new("http://127.0.0.1:8080/", Some(Path::new("/nowhere"))).is_err());
-        assert!(Client::new("http://127.0.0.1:8080/", None).is_ok_and(|client| client.base == "http://127.0.0.1:8080"));
+        assert!(TransferClient::new("ftp://x", None).is_err());
+        assert!(TransferClient::new("http://127.0.0.1:8080/", Some(Path::new("/nowhere"))).is_err());
+        assert!(
+            TransferClient::new("http://127.0.0.1:8080/", None)
+                .is_ok_and(|client| client.base == "http://127.0.0.1:8080")
+        );
     }
 }

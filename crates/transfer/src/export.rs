@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::client::{CallError, Client, encoded};
+use super::client::{CallError, TransferClient, encoded};
 use super::files::{hash_of, hex};
 use super::former;
 use super::layout::{MEMBERS, Names, RECORD, below, beside};
-use super::part::{self, Part};
-use super::places::Places;
-use super::progress::{Fate, Progress};
-use super::record::{ChannelCopy, Content, Link, Record};
-use super::work::Work;
+use super::part::{self, PartFile};
+use super::places::PlaceIndex;
+use super::progress::{TransferOutcome, TransferProgress};
+use super::record::{ChannelCopy, ExportContent, ExportLink, ExportRecord};
+use super::work::TransferQueue;
 
 /// The number of records that one call reads.
 const BATCH: usize = 50;
@@ -26,9 +26,9 @@ const BATCH: usize = 50;
 const ATTEMPTS: usize = 10;
 
 /// A unit of work of an export.
-enum Task {
+enum ExportTask {
     /// The contents of a folder or bundle.
-    Folder(Held),
+    Folder(ExportSource),
     /// Some objects of a folder or bundle.
     Objects {
         /// The directory on disk.
@@ -45,7 +45,7 @@ enum Task {
 }
 
 /// A folder or bundle whose contents are to be exported.
-struct Held {
+struct ExportSource {
     /// The loid or path for calls.
     source: String,
     /// The path in the repository.
@@ -58,16 +58,16 @@ struct Held {
 
 /// An export of a folder of a server into a directory.
 pub struct Export<'e> {
-    client: &'e Client,
-    progress: &'e Progress,
+    client: &'e TransferClient,
+    progress: &'e TransferProgress,
     /// The places of the written objects. If an object was moved during the export, the place in
     /// the later listing counts.
-    places: Places<u32>,
+    places: PlaceIndex<u32>,
     listings: AtomicU32,
 }
 
 /// Options that show everything that a record file contains.
-fn everything() -> Value {
+fn export_options() -> Value {
     json!({ "showXml": true, "useUnparsedXml": true, "showAdditionalInfo": true, "showVirtualAttributes": true })
 }
 
@@ -76,22 +76,26 @@ const OUTLINE: &str = "showAdditionalInfo=true&showSystemAttributes=false&showAt
 
 impl<'e> Export<'e> {
     /// Creates an export from that server.
-    pub fn new(client: &'e Client, progress: &'e Progress) -> Export<'e> {
-        Export { client, progress, places: Places::default(), listings: AtomicU32::new(0) }
+    pub fn new(client: &'e TransferClient, progress: &'e TransferProgress) -> Export<'e> {
+        Export { client, progress, places: PlaceIndex::default(), listings: AtomicU32::new(0) }
     }
 
     /// Writes the contents of a folder into a directory, on the given number of threads.
     pub fn run(&self, folder: &str, directory: &Path, threads: usize) {
-        let first =
-            Held { source: folder.to_owned(), path: folder.to_owned(), directory: directory.to_owned(), bundle: None };
-        Work::all(vec![Task::Folder(first)], threads, |task, work| match task {
-            Task::Folder(held) => {
+        let first = ExportSource {
+            source: folder.to_owned(),
+            path: folder.to_owned(),
+            directory: directory.to_owned(),
+            bundle: None,
+        };
+        TransferQueue::all(vec![ExportTask::Folder(first)], threads, |task, work| match task {
+            ExportTask::Folder(held) => {
                 let path = held.path.clone();
                 if let Err(error) = self.list(held, work) {
-                    self.progress.note(Fate::Failed, &path, Some(&error));
+                    self.progress.note(TransferOutcome::Failed, &path, Some(&error));
                 }
             }
-            Task::Objects { directory, path, objects, listing, uuids } => {
+            ExportTask::Objects { directory, path, objects, listing, uuids } => {
                 self.write_all(&directory, &path, &objects, listing, &uuids, work)
             }
         });
@@ -103,7 +107,7 @@ impl<'e> Export<'e> {
         let reply = match self.client.get("/v3/conf/connections?showRepositories=true") {
             Ok(reply) => reply,
             Err(error) => {
-                self.progress.note(Fate::Failed, "the list of databases", Some(&error));
+                self.progress.note(TransferOutcome::Failed, "the list of databases", Some(&error));
                 return Vec::new();
             }
         };
@@ -112,15 +116,15 @@ impl<'e> Export<'e> {
             if database["id"] != reply["defaultRepository"] {
                 let name = database["name"].as_str().unwrap_or_default();
                 let why = format!("it is exported by itself, with `--database {}`", database["id"]);
-                self.progress.note(Fate::LeftOut, &format!("database `{name}`"), Some(&why));
+                self.progress.note(TransferOutcome::LeftOut, &format!("database `{name}`"), Some(&why));
                 others.push(format!("`{name}`"));
             }
         }
         others
     }
 
-    fn list(&self, held: Held, work: &Work<Task>) -> Result<(), CallError> {
-        let Held { source, path, directory, bundle } = held;
+    fn list(&self, held: ExportSource, work: &TransferQueue<ExportTask>) -> Result<(), CallError> {
+        let ExportSource { source, path, directory, bundle } = held;
         let (what, more) = if bundle.is_some() { ("bundle", "&recursive=false") } else { ("folder", "") };
         let reply = self.client.get(&format!("/v3/{what}/{}?{OUTLINE}{more}", encoded(&source)))?;
         let listing = self.listings.fetch_add(1, Ordering::Relaxed);
@@ -135,7 +139,7 @@ impl<'e> Export<'e> {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let (name, id) = (text(&item["name"]), text(&item["id"]));
             let Ok(uuid) = text(&item["pstate"]["uuid"]).parse::<Uuid>() else {
-                self.progress.note(Fate::Failed, &below(&path, &name), Some(&"it has no uuid"));
+                self.progress.note(TransferOutcome::Failed, &below(&path, &name), Some(&"it has no uuid"));
                 continue;
             };
             match item["additionalInfo"]["family"].as_str() {
@@ -148,11 +152,11 @@ impl<'e> Export<'e> {
                 family => {
                     let why =
                         format!("a {} is not exported", family.unwrap_or("part of a folder that you may not read"));
-                    self.progress.note(Fate::LeftOut, &below(&path, &name), Some(&why));
+                    self.progress.note(TransferOutcome::LeftOut, &below(&path, &name), Some(&why));
                 }
             }
         }
-        let tasks = objects.chunks(BATCH).map(|objects| Task::Objects {
+        let tasks = objects.chunks(BATCH).map(|objects| ExportTask::Objects {
             directory: directory.clone(),
             path: path.clone(),
             objects: objects.to_vec(),
@@ -170,12 +174,13 @@ impl<'e> Export<'e> {
         objects: &[(String, String)],
         listing: u32,
         uuids: &HashMap<String, String>,
-        work: &Work<Task>,
+        work: &TransferQueue<ExportTask>,
     ) {
         let ids: Vec<&str> = objects.iter().map(|(_, id)| id.as_str()).collect();
-        let mut records = match self.client.post("/v3/object", &json!({ "sources": ids, "options": everything() })) {
-            Ok(reply) => Records::of(reply),
-            Err(error) => return self.progress.note(Fate::Failed, path, Some(&error)),
+        let mut records = match self.client.post("/v3/object", &json!({ "sources": ids, "options": export_options() }))
+        {
+            Ok(reply) => FetchedRecords::of(reply),
+            Err(error) => return self.progress.note(TransferOutcome::Failed, path, Some(&error)),
         };
         for (on_disk, id) in objects {
             let shown = records.take(id);
@@ -187,7 +192,7 @@ impl<'e> Export<'e> {
                 Ok(fate) => self.progress.note(fate, &what, None),
                 // The object was discarded after the names had been read.
                 Err(error) if error.is("ObjectNotFound") => {}
-                Err(error) => self.progress.note(Fate::Failed, &what, Some(&error)),
+                Err(error) => self.progress.note(TransferOutcome::Failed, &what, Some(&error)),
             }
         }
     }
@@ -202,12 +207,12 @@ impl<'e> Export<'e> {
         listing: u32,
         mut shown: Value,
         uuids: &HashMap<String, String>,
-        work: &Work<Task>,
-    ) -> Result<Fate, CallError> {
+        work: &TransferQueue<ExportTask>,
+    ) -> Result<TransferOutcome, CallError> {
         let content_file = directory.join(on_disk);
         let mut attempt = 0;
         let (record, fetched) = loop {
-            let mut record = Record::of(&shown)
+            let mut record = ExportRecord::of(&shown)
                 .map_err(|field| CallError::Lost(format!("its record has no `{field}`: is it of another version?")))?;
             record.links = self.links(id, what)?;
             if let Some(ChannelCopy { inherited_from, .. }) = &mut record.channel_copy {
@@ -242,18 +247,23 @@ impl<'e> Export<'e> {
             _ => None,
         };
         if let Some((directory, bundle)) = members {
-            work.add([Task::Folder(Held { source: id.to_owned(), path: what.to_owned(), directory, bundle })]);
+            work.add([ExportTask::Folder(ExportSource {
+                source: id.to_owned(),
+                path: what.to_owned(),
+                directory,
+                bundle,
+            })]);
         }
-        Ok(if same && !fetched { Fate::There } else { Fate::Done })
+        Ok(if same && !fetched { TransferOutcome::There } else { TransferOutcome::Done })
     }
 
     fn read(&self, id: &str) -> Result<Value, CallError> {
-        let reply = self.client.post("/v3/object", &json!({ "sources": [id], "options": everything() }))?;
-        Records::of(reply).take(id)
+        let reply = self.client.post("/v3/object", &json!({ "sources": [id], "options": export_options() }))?;
+        FetchedRecords::of(reply).take(id)
     }
 
     /// Returns the links of an object with other objects.
-    fn links(&self, id: &str, what: &str) -> Result<Vec<Link>, CallError> {
+    fn links(&self, id: &str, what: &str) -> Result<Vec<ExportLink>, CallError> {
         let reply = self.client.get(&format!("/v3/object/{}/correlates", encoded(id)))?;
         let mut links = Vec::new();
         for item in reply["items"].as_array().into_iter().flatten() {
@@ -265,10 +275,12 @@ impl<'e> Export<'e> {
                 return Err(CallError::Lost("its links have no names on both sides".to_owned()));
             };
             match text(&other["pstate"]["uuid"]) {
-                Some(uuid) => links.push(Link { link_name, other_link_name, side, other: uuid }),
-                None => {
-                    self.progress.note(Fate::LeftOut, what, Some(&format!("a link `{link_name}` with what is hidden")))
-                }
+                Some(uuid) => links.push(ExportLink { link_name, other_link_name, side, other: uuid }),
+                None => self.progress.note(
+                    TransferOutcome::LeftOut,
+                    what,
+                    Some(&format!("a link `{link_name}` with what is hidden")),
+                ),
             }
         }
         links.sort_unstable();
@@ -277,15 +289,15 @@ impl<'e> Export<'e> {
 
     /// Downloads the content to its file, unless the file has it already. Returns whether it was
     /// downloaded; `None` if the object has another content by now.
-    fn fetch(&self, id: &str, content: &Content, file: &Path) -> Result<Option<bool>, CallError> {
+    fn fetch(&self, id: &str, content: &ExportContent, file: &Path) -> Result<Option<bool>, CallError> {
         let there = std::fs::metadata(file).is_ok_and(|there| there.len() == content.size);
         if there && hash_of(file).is_ok_and(|there| there == content.sha256) {
             return Ok(Some(false));
         }
         let mut hasher = Sha256::new();
         let mut size = 0;
-        let part = Part::of(file).map_err(|error| disk(file, &error))?;
-        let mut out = Tee { out: std::io::BufWriter::new(part.file()), hasher: &mut hasher, size: &mut size };
+        let part = PartFile::of(file).map_err(|error| disk(file, &error))?;
+        let mut out = HashingWriter { out: std::io::BufWriter::new(part.file()), hasher: &mut hasher, size: &mut size };
         self.client.download(&format!("/v3/object/{}/content?raw=true", encoded(id)), &mut out)?;
         out.flush().map_err(|error| disk(file, &error))?;
         drop(out);
@@ -300,15 +312,15 @@ impl<'e> Export<'e> {
 
 /// The records and failures of a reply. Under status 200, each object may have failed on its own.
 #[derive(Default)]
-struct Records {
+struct FetchedRecords {
     /// The records by loid.
     shown: HashMap<String, Value>,
     failed: HashMap<String, CallError>,
 }
 
-impl Records {
-    fn of(mut reply: Value) -> Records {
-        let mut records = Records::default();
+impl FetchedRecords {
+    fn of(mut reply: Value) -> FetchedRecords {
+        let mut records = FetchedRecords::default();
         let mut list = |name: &str| reply[name].as_array_mut().map(std::mem::take).unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         for record in list("items") {
@@ -328,13 +340,13 @@ impl Records {
 }
 
 /// A writer that hashes and counts the bytes that it passes on.
-struct Tee<'t, W: Write> {
+struct HashingWriter<'t, W: Write> {
     out: W,
     hasher: &'t mut Sha256,
     size: &'t mut u64,
 }
 
-impl<W: Write> Write for Tee<'_, W> {
+impl<W: Write> Write for HashingWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.hasher.update(&bytes[..written]);
@@ -354,7 +366,7 @@ fn disk(file: &Path, error: &std::io::Error) -> CallError {
 /// Writes a text to a file, replacing an existing one.
 fn replace(file: &Path, text: &str) -> Result<(), CallError> {
     let put = || {
-        let part = Part::of(file)?;
+        let part = PartFile::of(file)?;
         part.file().write_all(text.as_bytes())?;
         part.become_file(file)
     };
@@ -369,7 +381,7 @@ mod tests {
     #[test]
     fn an_object_that_could_not_be_read_is_none_that_has_gone() {
         let failed = |source: &str, code: &str| json!({ "source": source, "code": code, "message": "It is so." });
-        let mut records = Records::of(json!({
+        let mut records = FetchedRecords::of(json!({
             "items": [{ "id": "1$1.0.1", "name": "a" }],
             "errors": [failed("1$1.0.2", "CMS.ObjectNotFound"), failed("1$1.0.3", "CMS.RepositoryError")],
         }));

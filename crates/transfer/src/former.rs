@@ -8,48 +8,48 @@ use uuid::Uuid;
 
 use super::layout::{MEMBERS, RECORD, beside};
 use super::part;
-use super::places::Places;
-use super::progress::{Fate, Progress};
-use super::record::Record;
+use super::places::PlaceIndex;
+use super::progress::{TransferOutcome, TransferProgress};
+use super::record::ExportRecord;
 
 /// Removes all records of objects that are elsewhere, with the files beside them, from a directory
 /// and its subdirectories. Only places to which an export writes are searched: folders and bundles
 /// that have a record.
-pub fn remove<O: Ord>(directory: &Path, places: &Places<O>, progress: &Progress) {
+pub fn remove<O: Ord>(directory: &Path, places: &PlaceIndex<O>, progress: &TransferProgress) {
     part::sweep(directory);
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(on_disk) = name.to_str().and_then(|name| name.strip_suffix(RECORD)) else { continue };
         let file = entry.path();
         // An unreadable file is no record of ours; an import reports it.
-        let Ok(record) = Record::read(&file) else { continue };
-        let holds = held(directory, on_disk, &record);
+        let Ok(record) = ExportRecord::read(&file) else { continue };
+        let holds = members_directory(directory, on_disk, &record);
         if holds.symlink_metadata().is_ok_and(|there| there.is_dir()) {
             remove(&holds, places, progress);
         }
         let Ok(uuid) = record.uuid.parse::<Uuid>() else { continue };
         if places.is_elsewhere(uuid, &file) {
             match remove_one(directory, on_disk, &record, &file) {
-                Ok(()) => progress.note(Fate::Removed, &file.display().to_string(), None),
-                Err(error) => progress.note(Fate::Failed, &file.display().to_string(), Some(&error)),
+                Ok(()) => progress.note(TransferOutcome::Removed, &file.display().to_string(), None),
+                Err(error) => progress.note(TransferOutcome::Failed, &file.display().to_string(), Some(&error)),
             }
         }
     }
 }
 
 /// Returns the directory of an object's members, if it has any.
-fn held(directory: &Path, on_disk: &str, record: &Record) -> PathBuf {
+fn members_directory(directory: &Path, on_disk: &str, record: &ExportRecord) -> PathBuf {
     if record.is_folder() { directory.join(on_disk) } else { beside(directory, on_disk, MEMBERS) }
 }
 
 /// Removes one record and its files. The record is removed last, because without it the other files
 /// would count as files of their own. Members that are nowhere in the repository stay.
-fn remove_one(directory: &Path, on_disk: &str, record: &Record, file: &Path) -> io::Result<()> {
+fn remove_one(directory: &Path, on_disk: &str, record: &ExportRecord, file: &Path) -> io::Result<()> {
     if record.content.is_some() {
-        gone(std::fs::remove_file(directory.join(on_disk)))?;
+        ignore_missing(std::fs::remove_file(directory.join(on_disk)))?;
     }
-    let holds = held(directory, on_disk, record);
-    match gone(std::fs::remove_dir(&holds)) {
+    let holds = members_directory(directory, on_disk, record);
+    match ignore_missing(std::fs::remove_dir(&holds)) {
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && record.is_folder() => {}
         // An import could not create it as a folder, so it is set aside under another name.
         Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
@@ -59,11 +59,11 @@ fn remove_one(directory: &Path, on_disk: &str, record: &Record, file: &Path) -> 
         Err(error) if error.kind() == ErrorKind::NotADirectory => {}
         done => done?,
     }
-    gone(std::fs::remove_file(file))
+    ignore_missing(std::fs::remove_file(file))
 }
 
 /// Ignores that the file was removed already.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed,

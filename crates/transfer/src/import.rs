@@ -7,31 +7,31 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use super::client::{CallError, Client, Upload, encoded};
+use super::client::{CallError, FormUpload, TransferClient, encoded};
 use super::files::hash_of;
 use super::layout::{MEMBERS, RECORD, below};
-use super::places::Places;
-use super::plain::Plain;
-use super::progress::{Fate, Progress};
-use super::record::Record;
-use super::work::Work;
+use super::places::PlaceIndex;
+use super::plain::PlainFileImport;
+use super::progress::{TransferOutcome, TransferProgress};
+use super::record::ExportRecord;
+use super::work::TransferQueue;
 
 /// Levels of folders and bundles that are walked: as many as a path can have.
 const MAX_DEPTH: usize = 200;
 
 /// An import of a tree of files into a folder of a server.
 pub struct Import<'i> {
-    client: &'i Client,
-    progress: &'i Progress,
+    client: &'i TransferClient,
+    progress: &'i TransferProgress,
     /// The places of the records. Of two records of one object, the one that was changed later
     /// counts; if they are equally old, the file that was written later.
-    places: Places<(u64, SystemTime)>,
+    places: PlaceIndex<(u64, SystemTime)>,
     /// Files without a record.
-    plain: Plain<'i>,
+    plain: PlainFileImport<'i>,
 }
 
 /// An object to be created.
-struct Job {
+struct ImportTask {
     /// The object's record file; a plain file has none.
     record: Option<PathBuf>,
     /// The file with the content, if there is any.
@@ -44,27 +44,32 @@ struct Job {
 
 /// The objects found, by level: first those in folders, then the members of bundles, then those of
 /// bundles in bundles. The objects of one inner list belong to one bundle and are created in order.
-type Found = BTreeMap<usize, Vec<Vec<Job>>>;
+type ImportLevels = BTreeMap<usize, Vec<Vec<ImportTask>>>;
 
 impl<'i> Import<'i> {
     /// Creates an import into a folder of that server. With `update`, newer versions of wire items
     /// become new versions of their objects.
-    pub fn new(client: &'i Client, progress: &'i Progress, into: &'i str, update: bool) -> Import<'i> {
-        Import { client, progress, places: Places::default(), plain: Plain::new(client, progress, into, update) }
+    pub fn new(client: &'i TransferClient, progress: &'i TransferProgress, into: &'i str, update: bool) -> Import<'i> {
+        Import {
+            client,
+            progress,
+            places: PlaceIndex::default(),
+            plain: PlainFileImport::new(client, progress, into, update),
+        }
     }
 
     /// Imports a directory into that folder, on the given number of threads.
     pub fn run(&self, directory: &Path, into: &str, threads: usize) {
         self.note_places(directory, 0);
-        let mut found = Found::new();
+        let mut found = ImportLevels::new();
         self.walk(directory, into, 0, &mut found);
         for (_, groups) in found {
-            Work::all(groups, threads, |jobs, _| self.make_all(jobs));
+            TransferQueue::all(groups, threads, |jobs, _| self.make_all(jobs));
         }
     }
 
     fn fail(&self, what: &Path, why: &dyn std::fmt::Display) {
-        self.progress.note(Fate::Failed, &what.display().to_string(), Some(why));
+        self.progress.note(TransferOutcome::Failed, &what.display().to_string(), Some(why));
     }
 
     /// Notes the place of each object's record before any object is created. Unreadable files are
@@ -73,12 +78,12 @@ impl<'i> Import<'i> {
         let Ok(entries) = entries(directory) else { return };
         for (name, kind) in &entries {
             let (path, Some(name)) = (directory.join(name), name.to_str()) else { continue };
-            if *kind == Kind::Directory && depth < MAX_DEPTH && !is_passed_over(name, &entries) {
+            if *kind == DirectoryEntryKind::Directory && depth < MAX_DEPTH && !is_passed_over(name, &entries) {
                 self.note_places(&path, depth + 1);
             }
-            if *kind == Kind::File
+            if *kind == DirectoryEntryKind::File
                 && name.ends_with(RECORD)
-                && let Ok(record) = Record::read(&path)
+                && let Ok(record) = ExportRecord::read(&path)
                 && let (Ok(uuid), Ok(there)) = (record.uuid.parse(), std::fs::metadata(&path))
             {
                 let written = there.modified().unwrap_or(SystemTime::UNIX_EPOCH);
@@ -88,17 +93,17 @@ impl<'i> Import<'i> {
     }
 
     /// Reports whether another record of the object counts, and prints a note if so.
-    fn is_older(&self, record: &Record, file: &Path) -> bool {
+    fn is_older(&self, record: &ExportRecord, file: &Path) -> bool {
         let older = record.uuid.parse().is_ok_and(|uuid| self.places.is_elsewhere(uuid, file));
         if older {
             let why = "the same object has a newer record elsewhere in the tree";
-            self.progress.note(Fate::LeftOut, &file.display().to_string(), Some(&why));
+            self.progress.note(TransferOutcome::LeftOut, &file.display().to_string(), Some(&why));
         }
         older
     }
 
     /// Collects the objects of a directory, and creates the folders on the way.
-    fn walk(&self, directory: &Path, into: &str, depth: usize, found: &mut Found) {
+    fn walk(&self, directory: &Path, into: &str, depth: usize, found: &mut ImportLevels) {
         let entries = match entries(directory) {
             Ok(entries) => entries,
             Err(error) => return self.fail(directory, &error),
@@ -115,25 +120,32 @@ impl<'i> Import<'i> {
             let on_disk = name.strip_suffix(RECORD);
             let has_record = |name: &str| has_record(name, &entries);
             match (kind, on_disk) {
-                (Kind::Other, Some(_)) => self.fail(&path, &"it is no regular file"),
-                (Kind::File, Some(on_disk)) => self.walk_recorded(directory, on_disk, into, depth, &entries, found),
+                (DirectoryEntryKind::Other, Some(_)) => self.fail(&path, &"it is no regular file"),
+                (DirectoryEntryKind::File, Some(on_disk)) => {
+                    self.walk_recorded(directory, on_disk, into, depth, &entries, found)
+                }
                 _ if has_record(name) => {}
-                (Kind::Directory, _) if name.strip_suffix(MEMBERS).is_some_and(has_record) => {}
+                (DirectoryEntryKind::Directory, _) if name.strip_suffix(MEMBERS).is_some_and(has_record) => {}
                 _ if is_passed_over(name, &entries) => {}
-                (Kind::Directory, _) => {
+                (DirectoryEntryKind::Directory, _) => {
                     let made = self.client.post("/v3/folder", &json!({ "path": below(into, name) }));
                     match made {
                         Ok(_) => self.walk(&path, &below(into, name), depth + 1, found),
                         Err(error) => self.fail(&path, &error),
                     }
                 }
-                (Kind::File, None) => {
+                (DirectoryEntryKind::File, None) => {
                     let (into, name) = (into.to_owned(), name.to_owned());
-                    found.entry(0).or_default().push(vec![Job { record: None, content: Some(path), into, name }]);
+                    found.entry(0).or_default().push(vec![ImportTask {
+                        record: None,
+                        content: Some(path),
+                        into,
+                        name,
+                    }]);
                 }
-                (Kind::Other, _) => {
+                (DirectoryEntryKind::Other, _) => {
                     self.progress.note(
-                        Fate::LeftOut,
+                        TransferOutcome::LeftOut,
                         &path.display().to_string(),
                         Some(&"it is neither file nor folder"),
                     );
@@ -149,11 +161,11 @@ impl<'i> Import<'i> {
         on_disk: &str,
         into: &str,
         depth: usize,
-        entries: &BTreeMap<OsString, Kind>,
-        found: &mut Found,
+        entries: &BTreeMap<OsString, DirectoryEntryKind>,
+        found: &mut ImportLevels,
     ) {
         let file = directory.join(format!("{on_disk}{RECORD}"));
-        let record = match Record::read(&file) {
+        let record = match ExportRecord::read(&file) {
             Ok(record) => record,
             Err(why) => return self.fail(&file, &why),
         };
@@ -162,26 +174,26 @@ impl<'i> Import<'i> {
         if record.is_folder() {
             // The folder of an older record may contain objects that are nowhere else. They are
             // imported to that place.
-            let job = Job { record: Some(file), content: None, into: into.to_owned(), name: String::new() };
-            if (older || self.make(&job)) && kind(on_disk) == Some(Kind::Directory) {
+            let job = ImportTask { record: Some(file), content: None, into: into.to_owned(), name: String::new() };
+            if (older || self.make(&job)) && kind(on_disk) == Some(DirectoryEntryKind::Directory) {
                 self.walk(&directory.join(on_disk), &below(into, &record.name), depth + 1, found);
             }
             return;
         }
         if !older {
             let content = record.content.is_some().then(|| directory.join(on_disk));
-            let job = Job { record: Some(file), content, into: into.to_owned(), name: String::new() };
+            let job = ImportTask { record: Some(file), content, into: into.to_owned(), name: String::new() };
             found.entry(0).or_default().push(vec![job]);
         }
         let members = format!("{on_disk}{MEMBERS}");
-        if kind(&members) == Some(Kind::Directory) {
+        if kind(&members) == Some(DirectoryEntryKind::Directory) {
             let into = (!older).then(|| below(into, &record.name));
             self.walk_bundle(&directory.join(members), into.as_deref(), 1, found);
         }
     }
 
     /// Walks the members of a bundle. Without a path, the bundle's record was an older one.
-    fn walk_bundle(&self, directory: &Path, into: Option<&str>, level: usize, found: &mut Found) {
+    fn walk_bundle(&self, directory: &Path, into: Option<&str>, level: usize, found: &mut ImportLevels) {
         let entries = match entries(directory) {
             Ok(entries) => entries,
             Err(error) => return self.fail(directory, &error),
@@ -194,7 +206,7 @@ impl<'i> Import<'i> {
             let Some(on_disk) = name.to_str().and_then(|name| name.strip_suffix(RECORD)) else { continue };
             let file = directory.join(name);
             // A link or a pipe under such a name is refused, as in a folder.
-            match Record::read(&file) {
+            match ExportRecord::read(&file) {
                 Ok(record) => members.push((record, file, on_disk.to_owned())),
                 Err(why) => self.fail(&file, &why),
             }
@@ -206,13 +218,13 @@ impl<'i> Import<'i> {
             match into {
                 _ if older => {}
                 Some(into) => {
-                    jobs.push(Job { record: Some(file), content, into: into.to_owned(), name: String::new() });
+                    jobs.push(ImportTask { record: Some(file), content, into: into.to_owned(), name: String::new() });
                 }
                 None => self
                     .fail(&file, &"what held it has a newer record elsewhere in the tree, and does not hold it there"),
             }
             let inner = format!("{on_disk}{MEMBERS}");
-            if entries.get(&OsString::from(&inner)) == Some(&Kind::Directory) {
+            if entries.get(&OsString::from(&inner)) == Some(&DirectoryEntryKind::Directory) {
                 let inner = directory.join(inner);
                 let into = into.filter(|_| !older).map(|into| below(into, &record.name));
                 self.walk_bundle(&inner, into.as_deref(), level + 1, found);
@@ -221,21 +233,21 @@ impl<'i> Import<'i> {
         found.entry(level).or_default().push(jobs);
     }
 
-    fn make_all(&self, jobs: Vec<Job>) {
+    fn make_all(&self, jobs: Vec<ImportTask>) {
         for job in jobs {
             self.make(&job);
         }
     }
 
     /// Creates an object; returns whether it exists now.
-    fn make(&self, job: &Job) -> bool {
+    fn make(&self, job: &ImportTask) -> bool {
         let file = job.record.as_ref().or(job.content.as_ref());
         let what = file.map(|file| file.display().to_string()).unwrap_or_default();
         let made = match &job.record {
             Some(record) => self.recorded(record, job),
             None => match &job.content {
                 Some(file) => self.plain.make(file, &job.into, &job.name),
-                None => Ok((Fate::Done, None)),
+                None => Ok((TransferOutcome::Done, None)),
             },
         };
         match made {
@@ -244,15 +256,15 @@ impl<'i> Import<'i> {
                 true
             }
             Err(error) => {
-                self.progress.note(Fate::Failed, &what, Some(&error));
+                self.progress.note(TransferOutcome::Failed, &what, Some(&error));
                 false
             }
         }
     }
 
     /// Creates the object that a record describes.
-    fn recorded(&self, file: &Path, job: &Job) -> Result<(Fate, Option<String>), CallError> {
-        let record = Record::read(file).map_err(CallError::Disk)?;
+    fn recorded(&self, file: &Path, job: &ImportTask) -> Result<(TransferOutcome, Option<String>), CallError> {
+        let record = ExportRecord::read(file).map_err(CallError::Disk)?;
         let upload = match (&record.content, &job.content) {
             (Some(content), Some(path)) => {
                 let there = hash_of(path).map_err(|error| CallError::Disk(format!("{}: {error}", path.display())))?;
@@ -260,7 +272,7 @@ impl<'i> Import<'i> {
                     let why = "has another SHA-256 than its record says: the export was cut short, or it was changed";
                     return Err(CallError::Disk(format!("{} {why}", path.display())));
                 }
-                Some(Upload { file: path, content_type: &content.content_type })
+                Some(FormUpload { file: path, content_type: &content.content_type })
             }
             _ => None,
         };
@@ -272,12 +284,12 @@ impl<'i> Import<'i> {
         match reply {
             Ok(reply) if reply["created"] == true => {
                 self.progress.add_bytes(record.content.map_or(0, |content| content.size));
-                Ok((Fate::Done, None))
+                Ok((TransferOutcome::Done, None))
             }
             // Another import created it in between; its reply does not show the content.
             Ok(reply) => match self.known(&record)? {
                 Some(known) => Ok(known),
-                None => Ok(compared(&record, &reply["info"])),
+                None => Ok(compare_with_existing(&record, &reply["info"])),
             },
             Err(error) if error.is("DuplicatedName") && !record.is_folder() => self.plain.met(
                 &below(&job.into, &record.name),
@@ -289,10 +301,10 @@ impl<'i> Import<'i> {
     }
 
     /// Returns the outcome for an object that exists already; `None` if it does not.
-    fn known(&self, record: &Record) -> Result<Option<(Fate, Option<String>)>, CallError> {
+    fn known(&self, record: &ExportRecord) -> Result<Option<(TransferOutcome, Option<String>)>, CallError> {
         let shown = "showSystemAttributes=false&showAttributes=false&showUsageTickets=false&showAdditionalInfo=true";
         match self.client.get(&format!("/v3/object/{}?{shown}", encoded(&record.uuid))) {
-            Ok(there) => Ok(Some(compared(record, &there))),
+            Ok(there) => Ok(Some(compare_with_existing(record, &there))),
             Err(error) if error.is("ObjectNotFound") => Ok(None),
             Err(error) => Err(error),
         }
@@ -300,9 +312,9 @@ impl<'i> Import<'i> {
 }
 
 /// Compares a record with the object that has its uuid already; returns the outcome.
-fn compared(record: &Record, there: &Value) -> (Fate, Option<String>) {
+fn compare_with_existing(record: &ExportRecord, there: &Value) -> (TransferOutcome, Option<String>) {
     if record.is_folder() {
-        return (Fate::There, None);
+        return (TransferOutcome::There, None);
     }
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let mut differing = Vec::new();
@@ -324,17 +336,17 @@ fn compared(record: &Record, there: &Value) -> (Fate, Option<String>) {
         }
     }
     if differing.is_empty() {
-        return (Fate::There, None);
+        return (TransferOutcome::There, None);
     }
     let (uuid, which) = (&record.uuid, differing.join(", "));
-    (Fate::Differs, Some(format!("`{uuid}` is there with another {which}, and was left as it is")))
+    (TransferOutcome::Differs, Some(format!("`{uuid}` is there with another {which}, and was left as it is")))
 }
 
 /// Sorts the members of a bundle so that each follows its source of inheritance.
-fn in_order(mut members: Vec<(Record, PathBuf, String)>) -> Vec<(Record, PathBuf, String)> {
-    let mut ordered: Vec<(Record, PathBuf, String)> = Vec::with_capacity(members.len());
+fn in_order(mut members: Vec<(ExportRecord, PathBuf, String)>) -> Vec<(ExportRecord, PathBuf, String)> {
+    let mut ordered: Vec<(ExportRecord, PathBuf, String)> = Vec::with_capacity(members.len());
     while !members.is_empty() {
-        let waits = |record: &Record, members: &[(Record, PathBuf, String)]| {
+        let waits = |record: &ExportRecord, members: &[(ExportRecord, PathBuf, String)]| {
             let from = record.channel_copy.as_ref().and_then(|copy| copy.inherited_from.as_ref());
             from.is_some_and(|from| members.iter().any(|(other, ..)| other.uuid == *from && other.uuid != record.uuid))
         };
@@ -351,7 +363,7 @@ fn in_order(mut members: Vec<(Record, PathBuf, String)>) -> Vec<(Record, PathBuf
 
 /// The kind of a directory's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DirectoryEntryKind {
     File,
     Directory,
     /// A link, a socket and the like, which are not followed.
@@ -359,27 +371,27 @@ enum Kind {
 }
 
 /// Reports whether a record belongs to that name.
-fn has_record(name: &str, entries: &BTreeMap<OsString, Kind>) -> bool {
+fn has_record(name: &str, entries: &BTreeMap<OsString, DirectoryEntryKind>) -> bool {
     entries.contains_key(&OsString::from(format!("{name}{RECORD}")))
 }
 
 /// Reports whether a name is skipped: leftovers of interrupted exports and files that desktops
 /// create. They begin with a dot; a name of an object is never skipped.
-fn is_passed_over(name: &str, entries: &BTreeMap<OsString, Kind>) -> bool {
+fn is_passed_over(name: &str, entries: &BTreeMap<OsString, DirectoryEntryKind>) -> bool {
     let is_held = || name.strip_suffix(MEMBERS).is_some_and(|name| has_record(name, entries));
     name.starts_with('.') && !has_record(name, entries) && !is_held()
 }
 
 /// Returns the names in a directory, in order.
-fn entries(directory: &Path) -> std::io::Result<BTreeMap<OsString, Kind>> {
+fn entries(directory: &Path) -> std::io::Result<BTreeMap<OsString, DirectoryEntryKind>> {
     let mut entries = BTreeMap::new();
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         let kind = match (kind.is_file(), kind.is_dir()) {
-            (true, _) => Kind::File,
-            (_, true) => Kind::Directory,
-            _ => Kind::Other,
+            (true, _) => DirectoryEntryKind::File,
+            (_, true) => DirectoryEntryKind::Directory,
+            _ => DirectoryEntryKind::Other,
         };
         entries.insert(entry.file_name(), kind);
     }
@@ -391,11 +403,11 @@ mod tests {
     use super::super::record::ChannelCopy;
     use super::*;
 
-    fn copy(uuid: &str, from: Option<&str>) -> (Record, PathBuf, String) {
+    fn copy(uuid: &str, from: Option<&str>) -> (ExportRecord, PathBuf, String) {
         let shown = json!({
             "pstate": { "uuid": uuid }, "name": uuid, "type": "Story", "created": 1, "additionalInfo": { "family": "document" }, "modified": 1, "creator": "a", "lastModifier": "a",
         });
-        let mut record = Record::of(&shown).expect("it is complete");
+        let mut record = ExportRecord::of(&shown).expect("it is complete");
         let (channel, inherited_from) = (uuid.to_owned(), from.map(str::to_owned));
         record.channel_copy = Some(ChannelCopy { channel, inherit_from: None, inherited_from, follows: true });
         (record, PathBuf::new(), uuid.to_owned())

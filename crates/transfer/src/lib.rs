@@ -27,12 +27,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use self::apply::Apply;
-pub use self::apply::{CheckFiles, Findings, ReadFile, configuration_files};
-use self::client::Client;
+use self::apply::ConfigDeployment;
+pub use self::apply::{CheckFiles, ConfigFindings, ReadFile, configuration_files};
+use self::client::TransferClient;
 use self::export::Export;
 use self::import::Import;
-use self::progress::{Fate, Progress};
+use self::progress::{TransferOutcome, TransferProgress};
 
 /// Returns the media type for a file name's extension; `None` if that is unknown. The server uses
 /// it too, for files whose type nothing else states.
@@ -61,7 +61,7 @@ pub enum TransferError {
 
 /// The server, the caller and the options of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct Through {
+pub struct ConnectionOptions {
     /// URL of a running server, with its base path; without it a data directory that no server has
     /// open
     #[arg(long, value_name = "URL", conflicts_with_all = ["config", "data"])]
@@ -101,7 +101,7 @@ pub struct ExportOptions {
     #[arg(long, value_name = "ID")]
     database: Option<String>,
     #[command(flatten)]
-    through: Through,
+    through: ConnectionOptions,
 }
 
 /// The options of `import`.
@@ -120,7 +120,7 @@ pub struct ImportOptions {
     #[arg(long)]
     update: bool,
     #[command(flatten)]
-    through: Through,
+    through: ConnectionOptions,
 }
 
 /// The options of `config apply`.
@@ -135,19 +135,19 @@ pub struct ApplyOptions {
     #[arg(long, value_name = "ID")]
     database: Option<String>,
     #[command(flatten)]
-    through: Through,
+    through: ConnectionOptions,
 }
 
 /// A transfer to run, with its connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
-    task: Task,
+    task: TransferTask,
     database: Option<String>,
-    through: Through,
+    through: ConnectionOptions,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Task {
+enum TransferTask {
     Export { folder: String, directory: PathBuf },
     Import { directory: PathBuf, into: String, update: bool },
     Apply { directory: PathBuf, dry_run: bool },
@@ -155,19 +155,19 @@ enum Task {
 
 impl From<ExportOptions> for Transfer {
     fn from(ExportOptions { directory, folder, database, through }: ExportOptions) -> Transfer {
-        Transfer { task: Task::Export { folder, directory }, database, through }
+        Transfer { task: TransferTask::Export { folder, directory }, database, through }
     }
 }
 
 impl From<ImportOptions> for Transfer {
     fn from(ImportOptions { directory, into, database, update, through }: ImportOptions) -> Transfer {
-        Transfer { task: Task::Import { directory, into, update }, database, through }
+        Transfer { task: TransferTask::Import { directory, into, update }, database, through }
     }
 }
 
 impl From<ApplyOptions> for Transfer {
     fn from(ApplyOptions { directory, dry_run, database, through }: ApplyOptions) -> Transfer {
-        Transfer { task: Task::Apply { directory, dry_run }, database, through }
+        Transfer { task: TransferTask::Apply { directory, dry_run }, database, through }
     }
 }
 
@@ -192,12 +192,12 @@ impl Transfer {
             directory.is_dir().then_some(()).ok_or_else(wrong)
         };
         let (option, path) = match &self.task {
-            Task::Export { folder, .. } => ("--folder", folder),
-            Task::Import { into, directory, .. } => {
+            TransferTask::Export { folder, .. } => ("--folder", folder),
+            TransferTask::Import { into, directory, .. } => {
                 is_directory(directory)?;
                 ("--into", into)
             }
-            Task::Apply { directory, .. } => return is_directory(directory),
+            TransferTask::Apply { directory, .. } => return is_directory(directory),
         };
         if path.starts_with('/') {
             return Ok(());
@@ -211,9 +211,9 @@ impl Transfer {
     /// # Errors
     /// [`TransferError`].
     pub fn run(&self, check: CheckFiles) -> Result<String, TransferError> {
-        let Through { url, user, connection, password_file, key_file, ca, .. } = &self.through;
+        let ConnectionOptions { url, user, connection, password_file, key_file, ca, .. } = &self.through;
         let url = url.as_deref().unwrap_or_default();
-        let client = Client::new(url, ca.as_deref()).map_err(TransferError::Usage)?;
+        let client = TransferClient::new(url, ca.as_deref()).map_err(TransferError::Usage)?;
         if let Some(file) = key_file {
             let unreached = |error| TransferError::Failed(format!("{url} can't be reached: {error}"));
             client.reach().map_err(unreached)?;
@@ -238,23 +238,23 @@ impl Transfer {
     /// # Errors
     /// [`TransferError`].
     pub fn run_at(&self, url: &str, token: &str, check: CheckFiles) -> Result<String, TransferError> {
-        self.run_as(Client::new(url, None).map_err(TransferError::Usage)?.with_token(token), check)
+        self.run_as(TransferClient::new(url, None).map_err(TransferError::Usage)?.with_token(token), check)
     }
 
-    fn run_as(&self, main: Client, check: CheckFiles) -> Result<String, TransferError> {
+    fn run_as(&self, main: TransferClient, check: CheckFiles) -> Result<String, TransferError> {
         let client = &main.clone().in_database(self.database.as_deref());
-        if let Task::Apply { directory, dry_run } = &self.task {
-            return Apply { client, main: &main, directory, dry_run: *dry_run, check }.run();
+        if let TransferTask::Apply { directory, dry_run } = &self.task {
+            return ConfigDeployment { client, main: &main, directory, dry_run: *dry_run, check }.run();
         }
         let threads = usize::from(self.through.clients);
         let verb = match &self.task {
-            Task::Export { .. } => "written",
-            Task::Import { .. } | Task::Apply { .. } => "made",
+            TransferTask::Export { .. } => "written",
+            TransferTask::Import { .. } | TransferTask::Apply { .. } => "made",
         };
-        let progress = Progress::new(verb, self.through.quiet);
+        let progress = TransferProgress::new(verb, self.through.quiet);
         let mut others = Vec::new();
         progress.while_shown(|| match &self.task {
-            Task::Export { folder, directory } => {
+            TransferTask::Export { folder, directory } => {
                 let export = Export::new(client, &progress);
                 export.run(folder, directory, threads);
                 // A user who names neither a folder nor a database is assumed to want everything.
@@ -262,11 +262,11 @@ impl Transfer {
                     others = export.other_databases();
                 }
             }
-            Task::Import { directory, into, update } => {
+            TransferTask::Import { directory, into, update } => {
                 Import::new(client, &progress, into, *update).run(directory, into, threads);
             }
             // This task has returned above.
-            Task::Apply { .. } => {}
+            TransferTask::Apply { .. } => {}
         });
         let mut told = progress.to_string();
         if !others.is_empty() {
@@ -275,7 +275,7 @@ impl Transfer {
         if let Some(unrecognised) = progress.unrecognised() {
             told += &format!("\n{unrecognised}");
         }
-        match progress.count(Fate::Failed) + progress.count(Fate::Differs) {
+        match progress.count(TransferOutcome::Failed) + progress.count(TransferOutcome::Differs) {
             0 => Ok(told),
             _ => Err(TransferError::Failed(format!("not all is as it should be: {told}"))),
         }

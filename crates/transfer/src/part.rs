@@ -13,14 +13,14 @@ use super::layout::{PART_PREFIX, PART_SUFFIX, RECORD, beside, is_part};
 
 /// A temporary file of this run. It is removed when the value is dropped, unless it has become its
 /// target.
-pub struct Part(NamedTempFile);
+pub struct PartFile(NamedTempFile);
 
-impl Part {
+impl PartFile {
     /// Creates a temporary file that is to become `file`.
     ///
     /// # Errors
     /// The file can't be created.
-    pub fn of(file: &Path) -> io::Result<Part> {
+    pub fn of(file: &Path) -> io::Result<PartFile> {
         let folder = file.parent().unwrap_or(Path::new("."));
         loop {
             let mut builder = tempfile::Builder::new();
@@ -31,7 +31,7 @@ impl Part {
             // removes it. If the file system has no locks, a sweeping run can't lock it either.
             let another_has_it = matches!(made.as_file().try_lock(), Err(TryLockError::WouldBlock));
             if !another_has_it && made.as_file().metadata()?.nlink() > 0 {
-                return Ok(Part(made));
+                return Ok(PartFile(made));
             }
         }
     }
@@ -96,7 +96,7 @@ mod tests {
         }
         std::fs::create_dir(at(".stet-folder.part")).expect("it can be made");
         std::os::unix::fs::symlink("a.part", at(".stet-link.part")).expect("it can be made");
-        let running = Part::of(&at("story.xml")).expect("it can be made");
+        let running = PartFile::of(&at("story.xml")).expect("it can be made");
         sweep(directory.path());
         assert!(!at(".stet-abcdef.part").exists());
         assert_eq!(parts(directory.path()), 8, "nothing else went");
@@ -115,7 +115,7 @@ mod tests {
                 scope.spawn(move || {
                     for n in 0..200 {
                         let file = directory.join(format!("{run}-{n}"));
-                        let part = Part::of(&file).expect("it can be made");
+                        let part = PartFile::of(&file).expect("it can be made");
                         sweep(directory);
                         part.become_file(&file).expect("it is there still");
                     }

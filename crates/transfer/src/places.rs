@@ -14,29 +14,29 @@ use parking_lot::Mutex;
 use uuid::Uuid;
 
 /// The place of each object's record; of several, the one with the highest `O` counts.
-pub struct Places<O> {
+pub struct PlaceIndex<O> {
     /// The keys for the hashes of places. They are random, so that a collision in this run does not
     /// occur in the next.
     keys: RandomState,
-    places: Mutex<HashMap<Uuid, Place<O>>>,
+    places: Mutex<HashMap<Uuid, RecordPlace<O>>>,
 }
 
-struct Place<O> {
+struct RecordPlace<O> {
     order: O,
     path: u32,
     file: u32,
 }
 
-impl<O: Ord> Default for Places<O> {
-    fn default() -> Places<O> {
-        Places { keys: RandomState::new(), places: Mutex::default() }
+impl<O: Ord> Default for PlaceIndex<O> {
+    fn default() -> PlaceIndex<O> {
+        PlaceIndex { keys: RandomState::new(), places: Mutex::default() }
     }
 }
 
-impl<O: Ord> Places<O> {
+impl<O: Ord> PlaceIndex<O> {
     /// Notes that an object has its record in that file.
     pub fn note(&self, uuid: Uuid, order: O, record: &Path, file: &Metadata) {
-        let place = Place { order, path: self.hash(record), file: self.hash((file.dev(), file.ino())) };
+        let place = RecordPlace { order, path: self.hash(record), file: self.hash((file.dev(), file.ino())) };
         let mut places = self.places.lock();
         if places.get(&uuid).is_none_or(|known| known.order <= place.order) {
             places.insert(uuid, place);
@@ -71,7 +71,7 @@ mod tests {
             std::fs::write(at(name), "{}").expect("it can be written");
         }
         std::fs::hard_link(at("new"), at("NEW")).expect("it can be made");
-        let (places, uuid) = (Places::default(), Uuid::from_u128(7));
+        let (places, uuid) = (PlaceIndex::default(), Uuid::from_u128(7));
         assert!(!places.is_elsewhere(uuid, &at("old")), "nothing is known of it");
         for (name, order) in [("old", 1), ("new", 2), ("old", 1)] {
             places.note(uuid, order, &at(name), &std::fs::metadata(at(name)).expect("it is there"));
@@ -84,6 +84,6 @@ mod tests {
 
     #[test]
     fn an_export_of_millions_of_objects_has_room_for_their_places() {
-        assert_eq!(size_of::<(Uuid, Place<u32>)>(), 28);
+        assert_eq!(size_of::<(Uuid, RecordPlace<u32>)>(), 28);
     }
 }

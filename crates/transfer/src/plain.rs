@@ -12,23 +12,23 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::client::{CallError, Client, Upload, encoded};
+use super::client::{CallError, FormUpload, TransferClient, encoded};
 use super::files::hash_of;
 use super::layout::below;
-use super::progress::{Fate, Progress};
-use super::wire::{self, Item, Stamp};
+use super::progress::{TransferOutcome, TransferProgress};
+use super::wire::{self, WireNewsItem, WireNewsItemVersion};
 use crate::media_type_of;
 
 /// Attempts to compare an object that changes during the comparison.
 const ATTEMPTS: usize = 5;
 
 /// The outcome for a file, with a reason if the user should see one.
-type Outcome = (Fate, Option<String>);
+type PlainFileOutcome = (TransferOutcome, Option<String>);
 
 /// The import of files without a record.
-pub struct Plain<'p> {
-    client: &'p Client,
-    progress: &'p Progress,
+pub struct PlainFileImport<'p> {
+    client: &'p TransferClient,
+    progress: &'p TransferProgress,
     /// The path of the target folder of the whole import.
     top: &'p str,
     /// Whether a newer version of an item becomes a new version of its object.
@@ -38,7 +38,7 @@ pub struct Plain<'p> {
 }
 
 /// A file to be imported, with its target.
-struct Incoming<'f> {
+struct IncomingFile<'f> {
     file: &'f Path,
     folder: &'f str,
     name: &'f str,
@@ -46,25 +46,30 @@ struct Incoming<'f> {
 }
 
 /// An existing object.
-struct Stored {
+struct ExistingObject {
     uuid: String,
     path: Option<String>,
     name: String,
     sha256: Option<String>,
     tag: Option<String>,
-    stamp: Stamp,
+    stamp: WireNewsItemVersion,
 }
 
-impl<'p> Plain<'p> {
+impl<'p> PlainFileImport<'p> {
     /// Creates the import into the folder `top`.
-    pub fn new(client: &'p Client, progress: &'p Progress, top: &'p str, update: bool) -> Plain<'p> {
-        Plain { client, progress, top, update, top_uuid: OnceLock::new() }
+    pub fn new(
+        client: &'p TransferClient,
+        progress: &'p TransferProgress,
+        top: &'p str,
+        update: bool,
+    ) -> PlainFileImport<'p> {
+        PlainFileImport { client, progress, top, update, top_uuid: OnceLock::new() }
     }
 
     /// Creates an object from a file, unless it exists.
-    pub fn make(&self, file: &Path, folder: &str, name: &str) -> Result<Outcome, CallError> {
+    pub fn make(&self, file: &Path, folder: &str, name: &str) -> Result<PlainFileOutcome, CallError> {
         let content_type = media_type_of(name).unwrap_or("application/octet-stream");
-        let incoming = Incoming { file, folder, name, content_type };
+        let incoming = IncomingFile { file, folder, name, content_type };
         let item = wire::recognise(file);
         if item.is_none() && wire::could_be_item(name) {
             self.progress.note_unrecognised(&file.display().to_string());
@@ -77,23 +82,32 @@ impl<'p> Plain<'p> {
     }
 
     /// Creates an object that is identified by its name alone.
-    fn make_file(&self, incoming: &Incoming<'_>, item: Option<&Item>) -> Result<Outcome, CallError> {
+    fn make_file(
+        &self,
+        incoming: &IncomingFile<'_>,
+        item: Option<&WireNewsItem>,
+    ) -> Result<PlainFileOutcome, CallError> {
         match self.create(incoming, item, None) {
             Err(error) if error.is("DuplicatedName") => {
                 self.met(&below(incoming.folder, incoming.name), Some(&incoming.hash()?), error)
             }
             Err(error) => Err(error),
-            Ok(()) => Ok((Fate::Done, None)),
+            Ok(()) => Ok((TransferOutcome::Done, None)),
         }
     }
 
     /// Creates the object of an item, or compares the item with the existing version.
-    fn make_item(&self, incoming: &Incoming<'_>, item: &Item, uuid: &str) -> Result<Outcome, CallError> {
+    fn make_item(
+        &self,
+        incoming: &IncomingFile<'_>,
+        item: &WireNewsItem,
+        uuid: &str,
+    ) -> Result<PlainFileOutcome, CallError> {
         for attempt in 0..ATTEMPTS {
             match self.create(incoming, Some(item), Some(uuid)) {
                 Err(error) if error.is("DuplicatedName") => {}
                 Err(error) => return Err(error),
-                Ok(()) => return Ok((Fate::Done, None)),
+                Ok(()) => return Ok((TransferOutcome::Done, None)),
             }
             let path = below(incoming.folder, incoming.name);
             let stored = match self.stored(uuid)? {
@@ -102,10 +116,10 @@ impl<'p> Plain<'p> {
                 // not recognise items yet.
                 None => match self.stored(&path)? {
                     Some(stored) if stored.sha256.as_deref() == Some(&incoming.hash()?) => {
-                        return Ok((Fate::There, None));
+                        return Ok((TransferOutcome::There, None));
                     }
                     Some(stored) if stored.stamp.guid == item.guid => stored,
-                    Some(_) => return Ok((Fate::Differs, Some(differs(&path)))),
+                    Some(_) => return Ok((TransferOutcome::Differs, Some(differs(&path)))),
                     // It was removed since. If it happens twice, there is another reason.
                     None if attempt == 0 => continue,
                     None => break,
@@ -117,26 +131,31 @@ impl<'p> Plain<'p> {
         }
         let guid = item.guid.as_deref().unwrap_or_default();
         let why = format!("the object of `{guid}` lies in the recycle bin, may not be read, or changes all the time");
-        Ok((Fate::LeftOut, Some(why)))
+        Ok((TransferOutcome::LeftOut, Some(why)))
     }
 
     /// Compares an item with its object, and updates the object if wanted. Returns `None` if the
     /// object has changed in between.
-    fn compare(&self, incoming: &Incoming<'_>, item: &Item, stored: &Stored) -> Result<Option<Outcome>, CallError> {
+    fn compare(
+        &self,
+        incoming: &IncomingFile<'_>,
+        item: &WireNewsItem,
+        stored: &ExistingObject,
+    ) -> Result<Option<PlainFileOutcome>, CallError> {
         if stored.sha256.as_deref() == Some(&incoming.hash()?) {
-            return Ok(Some((Fate::There, None)));
+            return Ok(Some((TransferOutcome::There, None)));
         }
-        let ours = Stamp::of(item);
+        let ours = WireNewsItemVersion::of(item);
         let (here, there, place) = (ours.describe(), stored.stamp.describe(), stored.place());
         match ours.compare(&stored.stamp) {
             Some(Ordering::Greater) if self.update => self.write(incoming, item, stored),
             Some(Ordering::Greater) => {
                 let why = format!("a newer version is there: {here}; `{place}` has {there}. `--update` takes it over");
-                Ok(Some((Fate::LeftOut, Some(why))))
+                Ok(Some((TransferOutcome::LeftOut, Some(why))))
             }
             Some(Ordering::Less) => {
                 let why = format!("it is {here}, older than {there}, which `{place}` has");
-                Ok(Some((Fate::LeftOut, Some(why))))
+                Ok(Some((TransferOutcome::LeftOut, Some(why))))
             }
             // Agencies send one version in several forms; each is an object of its own.
             Some(Ordering::Equal) | None => self.make_file(incoming, Some(item)).map(Some),
@@ -145,10 +164,15 @@ impl<'p> Plain<'p> {
 
     /// Writes an item as a new version of its object. Returns `None` if the object has changed in
     /// between.
-    fn write(&self, incoming: &Incoming<'_>, item: &Item, stored: &Stored) -> Result<Option<Outcome>, CallError> {
+    fn write(
+        &self,
+        incoming: &IncomingFile<'_>,
+        item: &WireNewsItem,
+        stored: &ExistingObject,
+    ) -> Result<Option<PlainFileOutcome>, CallError> {
         let Some((folder, name)) = stored.path.as_deref().and_then(|path| path.rsplit_once('/')) else {
             let why = format!("`{}` lies in a folder that may not be read", stored.place());
-            return Ok(Some((Fate::LeftOut, Some(why))));
+            return Ok(Some((TransferOutcome::LeftOut, Some(why))));
         };
         let folder = if folder.is_empty() { "/" } else { folder };
         let mut options =
@@ -157,7 +181,7 @@ impl<'p> Plain<'p> {
         match self.client.form_if("/v3/object/create", &options, Some(incoming.upload()), stored.tag.as_deref()) {
             Ok(_) => {
                 self.progress.add_bytes(incoming.size());
-                Ok(Some((Fate::Updated, None)))
+                Ok(Some((TransferOutcome::Updated, None)))
             }
             // It was changed, moved or renamed after it had been read.
             Err(error) if error.is("PreconditionFailed") || error.is("DuplicatedName") => Ok(None),
@@ -165,7 +189,12 @@ impl<'p> Plain<'p> {
         }
     }
 
-    fn create(&self, incoming: &Incoming<'_>, item: Option<&Item>, uuid: Option<&str>) -> Result<(), CallError> {
+    fn create(
+        &self,
+        incoming: &IncomingFile<'_>,
+        item: Option<&WireNewsItem>,
+        uuid: Option<&str>,
+    ) -> Result<(), CallError> {
         let mut options = json!({ "name": incoming.name, "folderPath": incoming.folder });
         if let Some(item) = item {
             options["attributes"] = item.attributes().into();
@@ -180,7 +209,7 @@ impl<'p> Plain<'p> {
 
     /// Returns the uuid of an item's object; `None` if the caller may not see the target folder of
     /// the import.
-    fn uuid_of(&self, item: &Item) -> Result<Option<String>, CallError> {
+    fn uuid_of(&self, item: &WireNewsItem) -> Result<Option<String>, CallError> {
         let Some(top) = self.top_uuid()? else { return Ok(None) };
         Ok(item.guid.as_deref().map(|guid| Uuid::new_v5(&top, guid.as_bytes()).to_string()))
     }
@@ -208,7 +237,7 @@ impl<'p> Plain<'p> {
     }
 
     /// Returns the object that a uuid or path names, if it exists.
-    fn stored(&self, source: &str) -> Result<Option<Stored>, CallError> {
+    fn stored(&self, source: &str) -> Result<Option<ExistingObject>, CallError> {
         let shown = "showPath=true&showXml=true&useUnparsedXml=true&showAdditionalInfo=true&showSystemAttributes=false";
         let path = format!("/v3/object/{}?{shown}&showUsageTickets=false", encoded(source));
         let (shown, tag) = match self.client.get_tagged(&path) {
@@ -217,23 +246,23 @@ impl<'p> Plain<'p> {
             Err(error) => return Err(error),
         };
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        Ok(Some(Stored {
+        Ok(Some(ExistingObject {
             uuid: text(&shown["pstate"]["uuid"]).unwrap_or_default(),
             path: text(&shown["path"]),
             name: text(&shown["name"]).unwrap_or_default(),
             sha256: text(&shown["additionalInfo"]["sha256"]),
             tag,
-            stamp: Stamp::of_attributes(shown["attributesXml"].as_str().unwrap_or_default()),
+            stamp: WireNewsItemVersion::of_attributes(shown["attributesXml"].as_str().unwrap_or_default()),
         }))
     }
 
     /// Compares a content with the object whose name a new object would have.
-    pub fn met(&self, path: &str, sha256: Option<&str>, refused: CallError) -> Result<Outcome, CallError> {
+    pub fn met(&self, path: &str, sha256: Option<&str>, refused: CallError) -> Result<PlainFileOutcome, CallError> {
         match self.stored(path)? {
             // The uuid is taken, or the name belongs to an object that the caller may not see.
             None => Err(refused),
-            Some(there) if there.sha256.as_deref() == sha256 => Ok((Fate::There, None)),
-            Some(_) => Ok((Fate::Differs, Some(differs(path)))),
+            Some(there) if there.sha256.as_deref() == sha256 => Ok((TransferOutcome::There, None)),
+            Some(_) => Ok((TransferOutcome::Differs, Some(differs(path)))),
         }
     }
 }
@@ -242,15 +271,15 @@ fn differs(path: &str) -> String {
     format!("`{path}` is there with another content, and was left as it is")
 }
 
-impl Stored {
+impl ExistingObject {
     fn place(&self) -> &str {
         self.path.as_deref().unwrap_or(&self.name)
     }
 }
 
-impl Incoming<'_> {
-    fn upload(&self) -> Upload<'_> {
-        Upload { file: self.file, content_type: self.content_type }
+impl IncomingFile<'_> {
+    fn upload(&self) -> FormUpload<'_> {
+        FormUpload { file: self.file, content_type: self.content_type }
     }
 
     fn hash(&self) -> Result<String, CallError> {

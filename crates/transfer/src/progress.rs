@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 /// The outcome for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TransferOutcome {
     /// The object was created, or written to disk.
     Done,
     /// The object existed and got a new version.
@@ -29,14 +29,14 @@ pub enum Fate {
 
 /// The counts of a transfer, shared by its threads.
 #[derive(Debug)]
-pub struct Progress {
+pub struct TransferProgress {
     verb: &'static str,
     quiet: bool,
     begun: Instant,
     counts: [AtomicU64; 7],
     bytes: AtomicU64,
     ended: AtomicBool,
-    unrecognised: Mutex<Unrecognised>,
+    unrecognised: Mutex<UnrecognisedFiles>,
 }
 
 /// Names of files that are listed at the end, if they were not recognised.
@@ -44,29 +44,29 @@ const LISTED: usize = 20;
 
 /// Files that could be items of an agency and were not recognised.
 #[derive(Debug, Default)]
-struct Unrecognised {
+struct UnrecognisedFiles {
     count: u64,
     /// The first of them in alphabetical order, at most [`LISTED`].
     names: BTreeSet<String>,
 }
 
-impl Progress {
+impl TransferProgress {
     /// Creates the counts; `verb` describes the first one: `made` or `written`.
-    pub fn new(verb: &'static str, quiet: bool) -> Progress {
+    pub fn new(verb: &'static str, quiet: bool) -> TransferProgress {
         let (counts, bytes, ended) = (Default::default(), AtomicU64::new(0), AtomicBool::new(false));
-        Progress { verb, quiet, begun: Instant::now(), counts, bytes, ended, unrecognised: Mutex::default() }
+        TransferProgress { verb, quiet, begun: Instant::now(), counts, bytes, ended, unrecognised: Mutex::default() }
     }
 
     /// Counts an object, and prints the reason, if there is one.
-    pub fn note(&self, fate: Fate, what: &str, why: Option<&dyn fmt::Display>) {
+    pub fn note(&self, fate: TransferOutcome, what: &str, why: Option<&dyn fmt::Display>) {
         self.counts[fate as usize].fetch_add(1, Ordering::Relaxed);
         if let Some(why) = why {
             let how = match fate {
-                Fate::Done | Fate::Updated | Fate::There => "note",
-                Fate::Differs => "differs",
-                Fate::LeftOut => "left out",
-                Fate::Failed => "failed",
-                Fate::Removed => "removed",
+                TransferOutcome::Done | TransferOutcome::Updated | TransferOutcome::There => "note",
+                TransferOutcome::Differs => "differs",
+                TransferOutcome::LeftOut => "left out",
+                TransferOutcome::Failed => "failed",
+                TransferOutcome::Removed => "removed",
             };
             say(&format!("{how}: {what}: {why}"));
         }
@@ -84,7 +84,7 @@ impl Progress {
 
     /// Returns a line that names the files which were not recognised, if there are any.
     pub fn unrecognised(&self) -> Option<String> {
-        let Unrecognised { count, names } = &*self.unrecognised.lock();
+        let UnrecognisedFiles { count, names } = &*self.unrecognised.lock();
         let what = match count {
             0 => return None,
             1 => "1 file was not recognised as a wire item, and has no attributes".to_owned(),
@@ -104,7 +104,7 @@ impl Progress {
     }
 
     /// Returns the number of objects with that outcome.
-    pub fn count(&self, fate: Fate) -> u64 {
+    pub fn count(&self, fate: TransferOutcome) -> u64 {
         self.counts[fate as usize].load(Ordering::Relaxed)
     }
 
@@ -149,16 +149,16 @@ pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-impl fmt::Display for Progress {
+impl fmt::Display for TransferProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |fate| self.count(fate);
-        write!(f, "{} {}, {} there already", count(Fate::Done), self.verb, count(Fate::There))?;
+        write!(f, "{} {}, {} there already", count(TransferOutcome::Done), self.verb, count(TransferOutcome::There))?;
         for (fate, how) in [
-            (Fate::Updated, "updated"),
-            (Fate::Removed, "removed where they were before"),
-            (Fate::Differs, "differ"),
-            (Fate::LeftOut, "left out"),
-            (Fate::Failed, "failed"),
+            (TransferOutcome::Updated, "updated"),
+            (TransferOutcome::Removed, "removed where they were before"),
+            (TransferOutcome::Differs, "differ"),
+            (TransferOutcome::LeftOut, "left out"),
+            (TransferOutcome::Failed, "failed"),
         ] {
             if count(fate) > 0 {
                 write!(f, ", {} {how}", count(fate))?;
@@ -175,20 +175,20 @@ mod tests {
 
     #[test]
     fn it_says_what_there_is_to_say() {
-        let progress = Progress::new("made", true);
+        let progress = TransferProgress::new("made", true);
         let said = progress.while_shown(|| {
-            progress.note(Fate::Done, "a", None);
+            progress.note(TransferOutcome::Done, "a", None);
             progress.add_bytes(1_500_000);
             progress.to_string()
         });
         assert!(said.starts_with("1 made, 0 there already; 1.5 MB in "), "{said}");
-        progress.note(Fate::Failed, "b", None);
+        progress.note(TransferOutcome::Failed, "b", None);
         assert!(progress.to_string().starts_with("1 made, 0 there already, 1 failed; "));
     }
 
     #[test]
     fn files_that_were_not_recognised_are_named_as_far_as_there_is_room() {
-        let progress = Progress::new("made", true);
+        let progress = TransferProgress::new("made", true);
         assert_eq!(progress.unrecognised(), None);
         progress.note_unrecognised("z.xml");
         let one = "1 file was not recognised as a wire item, and has no attributes: z.xml";

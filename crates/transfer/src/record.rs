@@ -19,7 +19,7 @@ const FOLDER: &str = "folder";
 /// A record file. Times are epoch seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Record {
+pub struct ExportRecord {
     pub format: u32,
     pub uuid: String,
     pub name: String,
@@ -48,10 +48,10 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_copy: Option<ChannelCopy>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<Link>,
+    pub links: Vec<ExportLink>,
     /// The content in the file beside the record, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub content: Option<Content>,
+    pub content: Option<ExportContent>,
 }
 
 /// The origin of a channel copy.
@@ -70,7 +70,7 @@ pub struct ChannelCopy {
 /// A link, as it is seen from the object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Link {
+pub struct ExportLink {
     pub link_name: String,
     pub other_link_name: String,
     /// `source` or `target`.
@@ -82,7 +82,7 @@ pub struct Link {
 /// The bytes of a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Content {
+pub struct ExportContent {
     pub content_type: String,
     pub size: u64,
     /// The hash in hexadecimal.
@@ -95,18 +95,18 @@ fn text(value: &Value) -> Option<String> {
 }
 
 /// Like [`text`], where `empty` stands for a value that was never set.
-fn given(value: &Value, empty: &str) -> Option<String> {
+fn text_unless(value: &Value, empty: &str) -> Option<String> {
     text(value).filter(|text| text != empty)
 }
 
-impl Record {
+impl ExportRecord {
     /// Builds the record of an object from the server's reply, which must contain unparsed XML,
     /// virtual attributes and additional information. The caller adds links and the source of a
     /// channel copy.
     ///
     /// # Errors
     /// The name of the missing field.
-    pub fn of(shown: &Value) -> Result<Record, &'static str> {
+    pub fn of(shown: &Value) -> Result<ExportRecord, &'static str> {
         let word = |value: &Value, field| text(value).ok_or(field);
         let number = |value: &Value, field| value.as_u64().ok_or(field);
         let copy = &shown["channelCopy"];
@@ -118,14 +118,14 @@ impl Record {
         });
         let (of_content, sha256) = (&shown["virtualAttributes"], text(&shown["additionalInfo"]["sha256"]));
         let content = match sha256 {
-            Some(sha256) => Some(Content {
+            Some(sha256) => Some(ExportContent {
                 content_type: word(&of_content["contentType"], "contentType")?,
                 size: number(&of_content["size"], "size")?,
                 sha256,
             }),
             None => None,
         };
-        Ok(Record {
+        Ok(ExportRecord {
             format: FORMAT,
             uuid: word(&shown["pstate"]["uuid"], "pstate")?,
             name: word(&shown["name"], "name")?,
@@ -139,9 +139,9 @@ impl Record {
             modified: number(&shown["modified"], "modified")?,
             creator: word(&shown["creator"], "creator")?,
             last_modifier: word(&shown["lastModifier"], "lastModifier")?,
-            attributes: given(&shown["attributesXml"], ""),
-            system_attributes: given(&shown["systemAttributesXml"], "<props/>"),
-            usage_tickets: given(&shown["usageTicketsXml"], "<tl/>"),
+            attributes: text_unless(&shown["attributesXml"], ""),
+            system_attributes: text_unless(&shown["systemAttributesXml"], "<props/>"),
+            usage_tickets: text_unless(&shown["usageTicketsXml"], "<tl/>"),
             channel_copy,
             links: Vec::new(),
             content,
@@ -152,15 +152,15 @@ impl Record {
     ///
     /// # Errors
     /// A sentence without the file's name.
-    pub fn read(file: &Path) -> Result<Record, String> {
+    pub fn read(file: &Path) -> Result<ExportRecord, String> {
         let text = files::read(file, MAX_BYTES).map_err(|error| error.to_string())?;
         // Editors put a byte order mark in front of files.
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         #[derive(Deserialize)]
-        struct Form {
+        struct FormatHeader {
             format: u32,
         }
-        let Form { format } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let FormatHeader { format } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         if format != FORMAT {
             return Err(format!("it has the format {format}; this program reads {FORMAT}"));
         }
@@ -203,7 +203,7 @@ mod tests {
             "virtualAttributes": { "contentType": "text/xml", "size": 4 }, "additionalInfo": { "sha256": "00", "family": "document" },
             "channelCopy": { "channel": "Web", "inheritFrom": null, "follows": false },
         });
-        let record = Record::of(&shown).expect("it is complete");
+        let record = ExportRecord::of(&shown).expect("it is complete");
         assert_eq!(
             (record.attributes.as_deref(), &record.system_attributes, &record.usage_tickets),
             (Some("<a/>"), &None, &None)
@@ -211,9 +211,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("a.record.json");
         std::fs::write(&file, record.written()).expect("it can be written");
-        assert_eq!(Record::read(&file), Ok(record.clone()));
+        assert_eq!(ExportRecord::read(&file), Ok(record.clone()));
         std::fs::write(&file, format!("\u{feff}{}", record.written())).expect("it can be written");
-        assert_eq!(Record::read(&file), Ok(record.clone()), "editors put a byte order mark in front");
+        assert_eq!(ExportRecord::read(&file), Ok(record.clone()), "editors put a byte order mark in front");
         let options = record.options("/News");
         assert_eq!(
             (&options["folderPath"], &options["content"], &options["format"]),
@@ -222,10 +222,10 @@ mod tests {
         assert_eq!((&options["lastModifier"], &options["channelCopy"]["channel"]), (&json!("bob"), &json!("Web")));
         for (from, to) in [("\"format\": 1", "\"format\": 2"), ("\"uuid\"", "\"uid\""), ("}", "")] {
             std::fs::write(&file, record.written().replacen(from, to, 1)).expect("it can be written");
-            assert!(Record::read(&file).is_err(), "{to}");
+            assert!(ExportRecord::read(&file).is_err(), "{to}");
         }
         let mut without = shown.clone();
         without["creator"].take();
-        assert_eq!(Record::of(&without), Err("creator"));
+        assert_eq!(ExportRecord::of(&without), Err("creator"));
     }
 }

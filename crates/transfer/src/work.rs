@@ -4,26 +4,29 @@ use std::collections::VecDeque;
 
 use parking_lot::{Condvar, Mutex};
 
-struct State<T> {
+struct TransferQueueState<T> {
     waiting: VecDeque<T>,
     under_way: usize,
 }
 
 /// A queue of tasks for a group of threads.
-pub struct Work<T> {
-    state: Mutex<State<T>>,
+pub struct TransferQueue<T> {
+    state: Mutex<TransferQueueState<T>>,
     more: Condvar,
 }
 
-impl<T: Send> Work<T> {
+impl<T: Send> TransferQueue<T> {
     /// Runs all tasks, and those that they add, on the given number of threads.
-    pub fn all(first: Vec<T>, threads: usize, one: impl Fn(T, &Work<T>) + Sync) {
-        let work = Work { state: Mutex::new(State { waiting: first.into(), under_way: 0 }), more: Condvar::new() };
+    pub fn all(first: Vec<T>, threads: usize, one: impl Fn(T, &TransferQueue<T>) + Sync) {
+        let work = TransferQueue {
+            state: Mutex::new(TransferQueueState { waiting: first.into(), under_way: 0 }),
+            more: Condvar::new(),
+        };
         std::thread::scope(|scope| {
             for _ in 0..threads.max(1) {
                 scope.spawn(|| {
                     while let Some(next) = work.take() {
-                        let _done = Done(&work);
+                        let _done = RunningTask(&work);
                         one(next, &work);
                     }
                 });
@@ -54,9 +57,9 @@ impl<T: Send> Work<T> {
 }
 
 /// Marks a task as ended when it is dropped, even in a panic.
-struct Done<'w, T>(&'w Work<T>);
+struct RunningTask<'w, T>(&'w TransferQueue<T>);
 
-impl<T> Drop for Done<'_, T> {
+impl<T> Drop for RunningTask<'_, T> {
     fn drop(&mut self) {
         self.0.state.lock().under_way -= 1;
         self.0.more.notify_all();
@@ -70,7 +73,7 @@ mod tests {
     #[test]
     fn all_of_it_is_done_by_many_and_what_comes_with_it() {
         let done = Mutex::new(Vec::new());
-        Work::all(vec![3_u32, 2], 4, |n, work| {
+        TransferQueue::all(vec![3_u32, 2], 4, |n, work| {
             work.add((0..n).map(|_| n - 1));
             done.lock().push(n);
         });
@@ -80,6 +83,6 @@ mod tests {
         // there from the start.
         let count = |n: u32| done.iter().filter(|done| **done == n).count();
         assert_eq!([3, 2, 1, 0].map(count), [1, 4, 8, 8]);
-        Work::all(Vec::<u32>::new(), 4, |_, _| unreachable!("there is no work"));
+        TransferQueue::all(Vec::<u32>::new(), 4, |_, _| unreachable!("there is no work"));
     }
 }

@@ -4,12 +4,12 @@ use super::chars::{SPACE, is_name};
 use super::error::{XmlError, XmlErrorKind, quoted};
 
 /// The rest of a piece of markup, and its offset in the document.
-pub(super) struct Cursor<'a> {
+pub(super) struct MarkupCursor<'a> {
     rest: &'a str,
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> MarkupCursor<'a> {
     pub(super) fn new(text: &'a str, at: usize) -> Self {
         Self { rest: text, at }
     }

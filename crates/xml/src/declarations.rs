@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Limits;
 use super::chars::{SPACE, is_char, is_name, resolve_reference};
-use super::cursor::Cursor;
+use super::cursor::MarkupCursor;
 use super::error::{XmlError, XmlErrorKind, quoted};
 
 /// The deepest nesting of parameter entities.
@@ -91,7 +91,7 @@ pub fn declarations(dtd: &str, limits: &Limits) -> Result<Declarations, XmlError
         let fault = format!("XML 1.0 cannot carry the character U+{:04X}", u32::from(c));
         return Err(XmlError::at_byte(XmlErrorKind::BadCharacter, at, fault));
     }
-    let mut reading = Reading {
+    let mut reading = DtdReader {
         limits,
         entities: HashMap::new(),
         put_in: 0,
@@ -116,7 +116,7 @@ enum Entity {
     File,
 }
 
-struct Reading<'l> {
+struct DtdReader<'l> {
     limits: &'l Limits,
     entities: HashMap<String, Entity>,
     /// The number of expansions so far.
@@ -131,7 +131,7 @@ struct Reading<'l> {
 }
 
 /// A text that is being read: the DTD or an entity.
-struct Source {
+struct DtdSource {
     text: String,
     from: usize,
     /// The byte of the DTD that the whole text stands for; `None` for the DTD itself.
@@ -140,7 +140,7 @@ struct Source {
     sections: usize,
 }
 
-impl Reading<'_> {
+impl DtdReader<'_> {
     fn all(&mut self, dtd: &str) -> Result<(), XmlError> {
         let begin = dtd.len() - dtd.trim_start_matches('\u{FEFF}').len();
         let mut from = begin;
@@ -149,17 +149,17 @@ impl Reading<'_> {
                 dtd[from..].find("?>").ok_or_else(|| XmlError::syntax(from, "the text declaration has no end"))?;
             from += end + 2;
         }
-        let mut open = vec![Source { text: dtd.to_owned(), from, stands_at: None, sections: 0 }];
+        let mut open = vec![DtdSource { text: dtd.to_owned(), from, stands_at: None, sections: 0 }];
         while let Some(mut source) = open.pop() {
             let at = source.stands_at.unwrap_or(source.from);
             let entered = self.next(&mut source, at)?;
             match entered {
-                Step::Declared => open.push(source),
-                Step::Over if source.sections > 0 => {
+                DtdConstruct::Declared => open.push(source),
+                DtdConstruct::Over if source.sections > 0 => {
                     return Err(XmlError::syntax(at, "a conditional section has no end"));
                 }
-                Step::Over => {}
-                Step::PutIn(text) => {
+                DtdConstruct::Over => {}
+                DtdConstruct::PutIn(text) => {
                     open.push(source);
                     if open.len() > MOST_ENTITIES_DEEP {
                         let fault = format!(
@@ -167,7 +167,7 @@ impl Reading<'_> {
                         );
                         return Err(XmlError::at_byte(XmlErrorKind::TooDeep, at, fault));
                     }
-                    open.push(Source { text, from: 0, stands_at: Some(at), sections: 0 });
+                    open.push(DtdSource { text, from: 0, stands_at: Some(at), sections: 0 });
                 }
             }
         }
@@ -175,9 +175,9 @@ impl Reading<'_> {
     }
 
     /// Reads the next construct of a source.
-    fn next(&mut self, source: &mut Source, at: usize) -> Result<Step, XmlError> {
+    fn next(&mut self, source: &mut DtdSource, at: usize) -> Result<DtdConstruct, XmlError> {
         let whole = std::mem::take(&mut source.text);
-        let mut cursor = Cursor::new(&whole[source.from..], source.stands_at.unwrap_or(source.from));
+        let mut cursor = MarkupCursor::new(&whole[source.from..], source.stands_at.unwrap_or(source.from));
         cursor.skip_space();
         let begun = whole.len() - cursor.rest().len();
         let at = source.stands_at.map_or(begun, |_| at);
@@ -187,34 +187,39 @@ impl Reading<'_> {
         step
     }
 
-    fn step(&mut self, cursor: &mut Cursor<'_>, at: usize, sections: &mut usize) -> Result<Step, XmlError> {
+    fn step(
+        &mut self,
+        cursor: &mut MarkupCursor<'_>,
+        at: usize,
+        sections: &mut usize,
+    ) -> Result<DtdConstruct, XmlError> {
         if cursor.rest().is_empty() {
-            return Ok(Step::Over);
+            return Ok(DtdConstruct::Over);
         }
         if cursor.eat("<!--") {
             cursor
                 .through("--")
                 .filter(|_| cursor.eat(">"))
                 .ok_or_else(|| XmlError::syntax(at, "a comment ends in no \"-->\""))?;
-            return Ok(Step::Declared);
+            return Ok(DtdConstruct::Declared);
         }
         if cursor.eat("<?") {
             cursor.through("?>").ok_or_else(|| XmlError::syntax(at, "an instruction ends in no \"?>\""))?;
-            return Ok(Step::Declared);
+            return Ok(DtdConstruct::Declared);
         }
         if cursor.eat("%") {
             let text = self.entity(cursor, at)?;
-            return Ok(Step::PutIn(text));
+            return Ok(DtdConstruct::PutIn(text));
         }
         if cursor.eat("]]>") {
             *sections = sections
                 .checked_sub(1)
                 .ok_or_else(|| XmlError::syntax(at, "a conditional section ends that was not begun"))?;
-            return Ok(Step::Declared);
+            return Ok(DtdConstruct::Declared);
         }
         if cursor.eat("<![") {
             self.section(cursor, at, sections)?;
-            return Ok(Step::Declared);
+            return Ok(DtdConstruct::Declared);
         }
         let keyword = ["<!ELEMENT", "<!ATTLIST", "<!ENTITY", "<!NOTATION"].into_iter().find(|word| cursor.eat(word));
         let keyword = keyword.ok_or_else(|| cursor.expected("a declaration"))?;
@@ -231,11 +236,11 @@ impl Reading<'_> {
             "<!ENTITY" => self.declare(body, at)?,
             _ => {}
         }
-        Ok(Step::Declared)
+        Ok(DtdConstruct::Declared)
     }
 
     /// Returns the text of the parameter entity whose name and `;` are next.
-    fn entity(&mut self, cursor: &mut Cursor<'_>, at: usize) -> Result<String, XmlError> {
+    fn entity(&mut self, cursor: &mut MarkupCursor<'_>, at: usize) -> Result<String, XmlError> {
         let name = cursor.name("a parameter entity")?;
         if !cursor.eat(";") {
             return Err(cursor.expected("\";\" after a reference"));
@@ -267,7 +272,7 @@ impl Reading<'_> {
     fn expanded(&mut self, body: &str, at: usize) -> Result<String, XmlError> {
         let mut text = body.to_owned();
         for _ in 0..MOST_ENTITIES_DEEP {
-            let (mut out, mut cursor, mut found) = (String::new(), Cursor::new(&text, at), false);
+            let (mut out, mut cursor, mut found) = (String::new(), MarkupCursor::new(&text, at), false);
             loop {
                 out.push_str(cursor.before(&['%', '"', '\'']));
                 if cursor.rest().is_empty() {
@@ -295,7 +300,7 @@ impl Reading<'_> {
     }
 
     /// Begins a conditional section (XML 1.0, 3.4), or skips it entirely.
-    fn section(&mut self, cursor: &mut Cursor<'_>, at: usize, sections: &mut usize) -> Result<(), XmlError> {
+    fn section(&mut self, cursor: &mut MarkupCursor<'_>, at: usize, sections: &mut usize) -> Result<(), XmlError> {
         let head = cursor.through("[").ok_or_else(|| XmlError::syntax(at, "a conditional section has no \"[\""))?;
         let head = self.expanded(head, at)?;
         match head.trim_matches(SPACE) {
@@ -328,7 +333,7 @@ impl Reading<'_> {
     /// Notes a parameter entity; the first declaration of a name counts. General entities have
     /// effect in documents only.
     fn declare(&mut self, body: &str, at: usize) -> Result<(), XmlError> {
-        let mut cursor = Cursor::new(body, at);
+        let mut cursor = MarkupCursor::new(body, at);
         cursor.space_before("a declared name")?;
         if !cursor.eat("%") {
             return Ok(());
@@ -350,7 +355,7 @@ impl Reading<'_> {
     /// Returns the text of an entity, with parameter entities expanded and character references
     /// resolved.
     fn value(&mut self, literal: &str, at: usize) -> Result<String, XmlError> {
-        let (mut out, mut cursor) = (String::new(), Cursor::new(literal, at));
+        let (mut out, mut cursor) = (String::new(), MarkupCursor::new(literal, at));
         loop {
             out.push_str(cursor.before(&['%', '&']));
             if cursor.eat("%") {
@@ -368,7 +373,7 @@ impl Reading<'_> {
     }
 
     fn element(&mut self, body: &str, at: usize) -> Result<(), XmlError> {
-        let mut cursor = Cursor::new(body, at);
+        let mut cursor = MarkupCursor::new(body, at);
         cursor.space_before("the name of an element")?;
         let name = name(&mut cursor, "an element")?;
         cursor.space_before("what may stand in an element")?;
@@ -386,8 +391,8 @@ impl Reading<'_> {
     }
 
     /// Returns how often each child may occur by a content model, whatever its siblings are.
-    fn content(&self, cursor: &mut Cursor<'_>, at: usize) -> Result<Vec<(String, Occurs)>, XmlError> {
-        let mut open: Vec<Group> = Vec::new();
+    fn content(&self, cursor: &mut MarkupCursor<'_>, at: usize) -> Result<Vec<(String, Occurs)>, XmlError> {
+        let mut open: Vec<ModelGroup> = Vec::new();
         let (mut order, mut seen) = (Vec::<String>::new(), HashSet::<String>::new());
         loop {
             cursor.skip_space();
@@ -396,19 +401,19 @@ impl Reading<'_> {
                     let fault = format!("a content model has groups below the limit of {} levels", self.limits.depth());
                     return Err(XmlError::at_byte(XmlErrorKind::TooDeep, at, fault));
                 }
-                open.push(Group::default());
+                open.push(ModelGroup::default());
                 continue;
             }
             let mut counts = if cursor.eat("#PCDATA") {
-                Counts::new()
+                ChildCounts::new()
             } else {
                 let name = name(cursor, "an element")?;
                 if seen.insert(name.clone()) {
                     order.push(name.clone());
                 }
-                Counts::from([(name, (1, 1))])
+                ChildCounts::from([(name, (1, 1))])
             };
-            counts = repeated(counts, cursor);
+            counts = apply_repetition(counts, cursor);
             // A member has been read; groups that end after it are members of the groups around
             // them.
             loop {
@@ -429,7 +434,7 @@ impl Reading<'_> {
                 }
                 // The loop has seen that it exists.
                 let group = open.pop().unwrap_or_default();
-                counts = repeated(group.counts(), cursor);
+                counts = apply_repetition(group.counts(), cursor);
                 if open.is_empty() {
                     let occurs = |name: String| {
                         let occurs = counts.get(&name).map_or(Occurs::Any, |count| occurs(*count));
@@ -442,7 +447,7 @@ impl Reading<'_> {
     }
 
     fn attlist(&mut self, body: &str, at: usize) -> Result<(), XmlError> {
-        let mut cursor = Cursor::new(body, at);
+        let mut cursor = MarkupCursor::new(body, at);
         cursor.space_before("the name of an element")?;
         let element = name(&mut cursor, "an element")?;
         let known = self.attributes.entry(element).or_default();
@@ -479,7 +484,7 @@ impl Reading<'_> {
     }
 }
 
-enum Step {
+enum DtdConstruct {
     /// A declaration, or something without effect.
     Declared,
     /// The end of the source.
@@ -490,17 +495,17 @@ enum Step {
 
 /// The least and the greatest number of each child in a part of a content model; 2 stands for any
 /// number.
-type Counts = BTreeMap<String, (u8, u8)>;
+type ChildCounts = BTreeMap<String, (u8, u8)>;
 
 /// A group that has not ended.
 #[derive(Default)]
-struct Group {
+struct ModelGroup {
     separator: Option<char>,
-    members: Vec<Counts>,
+    members: Vec<ChildCounts>,
 }
 
-impl Group {
-    fn counts(self) -> Counts {
+impl ModelGroup {
+    fn counts(self) -> ChildCounts {
         let (members, is_choice) = (self.members.len(), self.separator == Some('|'));
         let mut all: BTreeMap<String, (u8, u8, usize)> = BTreeMap::new();
         for (name, (least, most)) in self.members.into_iter().flatten() {
@@ -519,7 +524,7 @@ impl Group {
 }
 
 /// Applies the repetition mark that is next, if there is one.
-fn repeated(mut counts: Counts, cursor: &mut Cursor<'_>) -> Counts {
+fn apply_repetition(mut counts: ChildCounts, cursor: &mut MarkupCursor<'_>) -> ChildCounts {
     let (least, many) = if cursor.eat("?") {
         (true, false)
     } else if cursor.eat("*") {
@@ -550,7 +555,7 @@ fn occurs((least, most): (u8, u8)) -> Occurs {
 }
 
 /// Passes a name within a declaration, where other characters end it than in a document.
-fn name(cursor: &mut Cursor<'_>, what: &str) -> Result<String, XmlError> {
+fn name(cursor: &mut MarkupCursor<'_>, what: &str) -> Result<String, XmlError> {
     const ENDS: [char; 14] = [' ', '\t', '\n', '\r', '(', ')', ',', '|', '?', '*', '+', '>', '"', '\''];
     let at = cursor.at();
     let found = cursor.before(&ENDS);
@@ -565,7 +570,7 @@ fn name(cursor: &mut Cursor<'_>, what: &str) -> Result<String, XmlError> {
 }
 
 /// Passes the body of a declaration and the closing `>`; a `>` in quotes does not close it.
-fn declaration<'a>(cursor: &mut Cursor<'a>, at: usize) -> Result<&'a str, XmlError> {
+fn declaration<'a>(cursor: &mut MarkupCursor<'a>, at: usize) -> Result<&'a str, XmlError> {
     let from = cursor.rest();
     loop {
         cursor.before(&['>', '"', '\'']);
@@ -581,7 +586,7 @@ fn declaration<'a>(cursor: &mut Cursor<'a>, at: usize) -> Result<&'a str, XmlErr
 }
 
 /// Passes the type of an attribute; returns the values that it lists.
-fn attribute_type(cursor: &mut Cursor<'_>) -> Result<Vec<String>, XmlError> {
+fn attribute_type(cursor: &mut MarkupCursor<'_>) -> Result<Vec<String>, XmlError> {
     const TYPES: [&str; 8] = ["CDATA", "IDREFS", "IDREF", "ID", "ENTITIES", "ENTITY", "NMTOKENS", "NMTOKEN"];
     if TYPES.into_iter().any(|word| cursor.eat(word)) {
         return Ok(Vec::new());

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::chars::{SPACE, is_name};
-use super::cursor::Cursor;
+use super::cursor::MarkupCursor;
 use super::error::{XmlError, quoted};
 use super::tag;
 
 /// The parts of a DOCTYPE.
 #[derive(Debug, Default)]
-pub(super) struct Doctype<'a> {
+pub(super) struct DoctypeParts<'a> {
     /// The system identifier, if there is one.
     pub(super) system: Option<&'a str>,
     /// The range from `SYSTEM` or `PUBLIC` to the quote that ends the system identifier, in bytes
@@ -26,19 +26,19 @@ pub(super) struct Doctype<'a> {
     /// Whether such a reference is within a declaration, which only an external subset may have.
     pub(super) refers_within: bool,
     /// The entities whose text is in a file.
-    pub(super) externals: Vec<External<'a>>,
+    pub(super) externals: Vec<ExternalEntity<'a>>,
 }
 
 /// The declaration of an entity whose text is in a file.
 #[derive(Debug)]
-pub(super) struct External<'a> {
+pub(super) struct ExternalEntity<'a> {
     pub(super) name: &'a str,
     pub(super) system: &'a str,
     /// The range of the whole declaration, in bytes of the DOCTYPE.
     pub(super) place: Range<usize>,
 }
 
-impl Doctype<'_> {
+impl DoctypeParts<'_> {
     /// Reports whether a reference to this entity is well-formed (XML 1.0, 4.1, Entity Declared).
     /// Any is if a part of the declarations is elsewhere.
     pub(super) fn may_declare(&self, entity: &str) -> bool {
@@ -52,9 +52,9 @@ pub(super) fn check(raw: &str, at: usize) -> Result<(), XmlError> {
 }
 
 /// Parses a DOCTYPE; `raw` is as for [`check`].
-pub(super) fn parse(raw: &str, at: usize) -> Result<Doctype<'_>, XmlError> {
-    let mut cursor = Cursor::new(raw, at);
-    let mut found = Doctype::default();
+pub(super) fn parse(raw: &str, at: usize) -> Result<DoctypeParts<'_>, XmlError> {
+    let mut cursor = MarkupCursor::new(raw, at);
+    let mut found = DoctypeParts::default();
     if !cursor.eat("<!DOCTYPE") {
         return Err(cursor.expected("\"<!DOCTYPE\" in capitals"));
     }
@@ -88,7 +88,7 @@ pub(super) fn parse(raw: &str, at: usize) -> Result<Doctype<'_>, XmlError> {
     Ok(found)
 }
 
-fn check_public_identifier(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
+fn check_public_identifier(cursor: &mut MarkupCursor<'_>) -> Result<(), XmlError> {
     let (at, text) = cursor.literal("a public identifier")?;
     let legal = |c: char| c.is_ascii_alphanumeric() || " \r\n-'()+,./:=?;!*#@$_%".contains(c);
     match text.char_indices().find(|&(_, c)| !legal(c)) {
@@ -101,7 +101,11 @@ fn check_public_identifier(cursor: &mut Cursor<'_>) -> Result<(), XmlError> {
 }
 
 /// Passes the subset and the closing `]`. The DOCTYPE begins at `begun`.
-fn internal_subset<'a>(cursor: &mut Cursor<'a>, begun: usize, found: &mut Doctype<'a>) -> Result<(), XmlError> {
+fn internal_subset<'a>(
+    cursor: &mut MarkupCursor<'a>,
+    begun: usize,
+    found: &mut DoctypeParts<'a>,
+) -> Result<(), XmlError> {
     loop {
         cursor.skip_space();
         if cursor.eat("]") {
@@ -132,7 +136,7 @@ fn internal_subset<'a>(cursor: &mut Cursor<'a>, begun: usize, found: &mut Doctyp
             if from.starts_with("<!ENTITY")
                 && let Some((name, system)) = external_entity(&from[..cursor.at() - at])
             {
-                found.externals.push(External { name, system, place: at - begun..cursor.at() - begun });
+                found.externals.push(ExternalEntity { name, system, place: at - begun..cursor.at() - begun });
             }
         } else {
             return Err(cursor.expected("a declaration or the end of the DOCTYPE"));
@@ -142,7 +146,7 @@ fn internal_subset<'a>(cursor: &mut Cursor<'a>, begun: usize, found: &mut Doctyp
 
 /// Name and system identifier of an entity whose text is in a file; `None` for any other entity.
 fn external_entity(declaration: &str) -> Option<(&str, &str)> {
-    let mut cursor = Cursor::new(declaration, 0);
+    let mut cursor = MarkupCursor::new(declaration, 0);
     cursor.eat("<!ENTITY");
     cursor.skip_space();
     let name = cursor.name("an entity").ok()?;
@@ -162,7 +166,7 @@ fn external_entity(declaration: &str) -> Option<(&str, &str)> {
 
 /// Passes a declaration's body and the closing `>`; a `>` in quotes does not close it. Returns
 /// whether the declaration refers to a parameter entity.
-fn markup_declaration(cursor: &mut Cursor<'_>) -> Result<bool, XmlError> {
+fn markup_declaration(cursor: &mut MarkupCursor<'_>) -> Result<bool, XmlError> {
     let mut refers = false;
     loop {
         refers |= has_parameter_reference(cursor.before(&['"', '\'', '<', '>']));

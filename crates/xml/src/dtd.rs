@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::chars::is_char;
 use super::scan::Scanner;
-use super::token::Token;
+use super::token::XmlToken;
 use super::{Limits, doctype};
 
 /// The DOCTYPE of a document.
@@ -25,11 +25,11 @@ pub fn doctype_of(head: &str) -> Option<Doctype<'_>> {
     let mut scanner = Scanner::new(head, &limits).ok()?;
     loop {
         match scanner.next().ok()?? {
-            Token::Doctype(text) => {
+            XmlToken::Doctype(text) => {
                 let system = doctype::parse(text, 0).ok()?.system?;
                 return Some(Doctype { text, place: scanner.span(), system });
             }
-            Token::Start(..) => return None,
+            XmlToken::Start(..) => return None,
             _ => {}
         }
     }

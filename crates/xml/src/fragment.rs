@@ -4,7 +4,7 @@ use super::Limits;
 use super::error::{XmlError, XmlErrorKind, quoted};
 use super::namespaces::{Namespaces, prefix_declared};
 use super::scan::Scanner;
-use super::token::Token;
+use super::token::XmlToken;
 
 /// The root element of a document, as it is written there. It means the same at any place, because
 /// it refers to nothing outside: neither to an entity, nor to a prefix that it does not declare.
@@ -43,7 +43,7 @@ pub fn fragment<'a>(xml: &'a str, limits: &Limits) -> Result<Fragment<'a>, XmlEr
     while let Some(token) = scanner.next()? {
         let span = scanner.span();
         match token {
-            Token::Start(name, attributes) => {
+            XmlToken::Start(name, attributes) => {
                 spaces.enter(name, &attributes, span.start)?;
                 if depth == 0 {
                     begin = span.start;
@@ -51,14 +51,14 @@ pub fn fragment<'a>(xml: &'a str, limits: &Limits) -> Result<Fragment<'a>, XmlEr
                 }
                 depth += 1;
             }
-            Token::End(_) => {
+            XmlToken::End(_) => {
                 spaces.leave();
                 depth -= 1;
                 if depth == 0 {
                     end = span.end;
                 }
             }
-            Token::Instruction(target, _) if depth > 0 && target.contains(':') => {
+            XmlToken::Instruction(target, _) if depth > 0 && target.contains(':') => {
                 let fault = format!("a colon stands in the name of the instruction {}", quoted(target));
                 return Err(XmlError::at_byte(XmlErrorKind::Namespace, span.start, fault));
             }

@@ -10,11 +10,11 @@ use super::error::XmlError;
 use super::namespaces::prefix_declared;
 use super::scan::Scanner;
 use super::tag::Attributes;
-use super::token::Token;
+use super::token::XmlToken;
 
 /// The place in a document for inserted text. Ranges are in bytes of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
+pub struct InsertionFrame {
     /// The declaration, if it would be wrong after the insertion: the text is UTF-8 and XML 1.0
     /// then.
     pub false_declaration: Option<Range<usize>>,
@@ -29,7 +29,7 @@ pub struct Frame {
     pub in_default: bool,
 }
 
-/// The declaration that replaces a [`Frame::false_declaration`].
+/// The declaration that replaces a [`InsertionFrame::false_declaration`].
 pub const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
 /// Finds the place for the insertion: the end of the first element whose attribute `mark.0` has the
@@ -39,10 +39,11 @@ pub const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 ///
 /// # Errors
 /// When the text is not a well-formed document within `limits`.
-pub fn frame(xml: &str, mark: (&str, &str), limits: &Limits) -> Result<Frame, XmlError> {
+pub fn frame(xml: &str, mark: (&str, &str), limits: &Limits) -> Result<InsertionFrame, XmlError> {
     let masked = without_entities(xml, limits)?;
     let mut scanner = Scanner::new(&masked, limits)?;
-    let mut found = Frame { false_declaration: None, place: 0..0, before: "", after: String::new(), in_default: false };
+    let mut found =
+        InsertionFrame { false_declaration: None, place: 0..0, before: "", after: String::new(), in_default: false };
     // Whether a default namespace holds in each open element.
     let mut defaults: Vec<bool> = Vec::new();
     // The depth of the marked element, and its place.
@@ -50,8 +51,8 @@ pub fn frame(xml: &str, mark: (&str, &str), limits: &Limits) -> Result<Frame, Xm
     while let Some(token) = scanner.next()? {
         let span = scanner.span();
         match token {
-            Token::Declaration(_) if !fits(&xml[span.clone()]) => found.false_declaration = Some(span),
-            Token::Start(name, attributes) => {
+            XmlToken::Declaration(_) if !fits(&xml[span.clone()]) => found.false_declaration = Some(span),
+            XmlToken::Start(name, attributes) => {
                 defaults.push(has_default(&attributes).unwrap_or(defaults.last() == Some(&true)));
                 let is_marked = attributes.iter().any(|(name, value)| (*name, &**value) == mark);
                 if marked.is_none() && is_marked {
@@ -65,7 +66,7 @@ pub fn frame(xml: &str, mark: (&str, &str), limits: &Limits) -> Result<Frame, Xm
                     is_placed = true;
                 }
             }
-            Token::End(_) => {
+            XmlToken::End(_) => {
                 if !is_placed && (defaults.len() == 1 || marked == Some(defaults.len())) {
                     found.place = span.start..span.start;
                     found.in_default = defaults.last() == Some(&true);
@@ -99,8 +100,8 @@ pub(super) fn without_entities<'a>(xml: &'a str, limits: &Limits) -> Result<Cow<
     let mut scanner = Scanner::new(xml, limits)?;
     let declaration = loop {
         match scanner.next()? {
-            Some(Token::Doctype(raw)) => break raw,
-            Some(Token::Start(..)) | None => return Ok(Cow::Borrowed(xml)),
+            Some(XmlToken::Doctype(raw)) => break raw,
+            Some(XmlToken::Start(..)) | None => return Ok(Cow::Borrowed(xml)),
             Some(_) => {}
         }
     };

@@ -9,7 +9,7 @@ use super::doctype;
 use super::error::XmlError;
 use super::frame::without_entities;
 use super::scan::Scanner;
-use super::token::Token;
+use super::token::XmlToken;
 
 /// The inclusions of a document. Ranges are in bytes of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn inclusions(xml: &str, limits: &Limits) -> Result<Inclusions, XmlError> {
     while let Some(token) = scanner.next()? {
         let span = scanner.span();
         match token {
-            Token::Doctype(_) => {
+            XmlToken::Doctype(_) => {
                 let raw = &xml[span.clone()];
                 for entity in doctype::parse(raw, 0)?.externals {
                     found.declared.push(span.start + entity.place.start..span.start + entity.place.end);
@@ -56,17 +56,17 @@ pub fn inclusions(xml: &str, limits: &Limits) -> Result<Inclusions, XmlError> {
                 }
                 known = !externals.is_empty();
             }
-            Token::Start(..) => {
+            XmlToken::Start(..) => {
                 if depth == 0 {
                     found.root.start = span.start;
                 }
                 depth += 1;
             }
-            Token::End(_) => {
+            XmlToken::End(_) => {
                 depth -= 1;
                 found.root.end = span.end;
             }
-            Token::Text(_) if known && !xml[span.clone()].starts_with("<![CDATA[") => {
+            XmlToken::Text(_) if known && !xml[span.clone()].starts_with("<![CDATA[") => {
                 let mut from = span.start;
                 while let Some(at) = xml[from..span.end].find('&').map(|at| from + at) {
                     let Some(end) = xml[at..span.end].find(';').map(|end| at + end) else { break };

@@ -95,11 +95,11 @@ pub use declarations::{Declarations, DeclaredAttribute, DeclaredElement, Occurs,
 pub use dtd::{Doctype, doctype_of};
 pub use error::{Location, XmlError, XmlErrorKind};
 pub use fragment::{Fragment, fragment};
-pub use frame::{DECLARATION, Frame, frame};
+pub use frame::{DECLARATION, InsertionFrame, frame};
 pub use inclusions::{Inclusions, inclusions};
 pub use output::Output;
 pub use references::references;
-pub use walk::{Piece, first_text_of, walk};
+pub use walk::{DocumentPiece, first_text_of, walk};
 
 /// Limits for accepted input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Default for Limits {
 }
 
 /// Returns the text without the characters that XML can't contain.
-pub fn carried(text: &str) -> Cow<'_, str> {
+pub fn without_illegal_chars(text: &str) -> Cow<'_, str> {
     if text.chars().all(chars::is_char) {
         return Cow::Borrowed(text);
     }

@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 use super::Limits;
 use super::error::XmlError;
 use super::scan::Scanner;
-use super::token::{Run, Token};
+use super::token::{Run, XmlToken};
 
 /// The key of text beside children or attributes.
 pub(super) const TEXT_KEY: &str = "#text";
 
 /// An element that is being read. The children read so far are complete.
-struct Frame<'a> {
+struct ElementBuilder<'a> {
     name: &'a str,
     members: Map<String, Value>,
     has_children: bool,
@@ -20,7 +20,7 @@ struct Frame<'a> {
     run: Run,
 }
 
-impl Frame<'_> {
+impl ElementBuilder<'_> {
     /// Ends a run of text, at a child or at the end of the element.
     fn end_run(&mut self) {
         let run = std::mem::take(&mut self.run);
@@ -70,11 +70,11 @@ impl Frame<'_> {
 
 pub(super) fn to_json(xml: &str, limits: &Limits) -> Result<Value, XmlError> {
     let mut scanner = Scanner::new(xml, limits)?;
-    let mut open: Vec<Frame<'_>> = Vec::new();
+    let mut open: Vec<ElementBuilder<'_>> = Vec::new();
     let mut document = Map::new();
     while let Some(token) = scanner.next()? {
         match token {
-            Token::Start(name, attributes) => {
+            XmlToken::Start(name, attributes) => {
                 if let Some(parent) = open.last_mut() {
                     parent.has_children = true;
                     parent.end_run();
@@ -83,9 +83,9 @@ pub(super) fn to_json(xml: &str, limits: &Limits) -> Result<Value, XmlError> {
                     .into_iter()
                     .map(|(name, value)| (format!("@{name}"), Value::String(value.into_owned())))
                     .collect();
-                open.push(Frame { name, members, has_children: false, run: Run::default() });
+                open.push(ElementBuilder { name, members, has_children: false, run: Run::default() });
             }
-            Token::End(_) => {
+            XmlToken::End(_) => {
                 if let Some(frame) = open.pop() {
                     let name = frame.name;
                     let value = frame.into_value();
@@ -97,12 +97,12 @@ pub(super) fn to_json(xml: &str, limits: &Limits) -> Result<Value, XmlError> {
                     }
                 }
             }
-            Token::Text(piece) => {
+            XmlToken::Text(piece) => {
                 if let Some(frame) = open.last_mut() {
                     frame.run.push(&piece);
                 }
             }
-            Token::Declaration(_) | Token::Doctype(_) | Token::Comment(_) | Token::Instruction(..) => {}
+            XmlToken::Declaration(_) | XmlToken::Doctype(_) | XmlToken::Comment(_) | XmlToken::Instruction(..) => {}
         }
     }
     Ok(Value::Object(document))

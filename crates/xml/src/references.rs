@@ -4,7 +4,7 @@ use super::Limits;
 use super::error::XmlError;
 use super::frame::without_entities;
 use super::scan::Scanner;
-use super::token::Token;
+use super::token::XmlToken;
 
 /// Returns the values of the attributes with one of these names on any element, each once, in the
 /// order of the document. The prefix and the case of a name are ignored. References to entities
@@ -17,7 +17,7 @@ pub fn references(xml: &str, names: &[&str], limits: &Limits) -> Result<Vec<Stri
     let mut scanner = Scanner::new(&masked, limits)?;
     let (mut found, mut known) = (Vec::new(), std::collections::HashSet::new());
     while let Some(token) = scanner.next()? {
-        let Token::Start(_, attributes) = token else { continue };
+        let XmlToken::Start(_, attributes) = token else { continue };
         for (name, value) in attributes {
             let local = name.rsplit_once(':').map_or(name, |(_, local)| local);
             if names.iter().any(|wanted| wanted.eq_ignore_ascii_case(local)) && known.insert(value.to_string()) {

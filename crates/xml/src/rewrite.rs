@@ -4,12 +4,12 @@ use super::Limits;
 use super::error::XmlError;
 use super::output::Output;
 use super::scan::Scanner;
-use super::token::{Run, Token};
+use super::token::{Run, XmlToken};
 
 /// A part of a document. White space outside the root is not content; each item there gets a line
 /// of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum DocumentPart {
     Prolog,
     Content,
     Epilog,
@@ -18,38 +18,38 @@ enum Part {
 pub(super) fn reserialize(xml: &str, limits: &Limits) -> Result<String, XmlError> {
     let mut scanner = Scanner::new(xml, limits)?;
     let mut out = Output::with_capacity(xml.len());
-    let mut part = Part::Prolog;
+    let mut part = DocumentPart::Prolog;
     let mut depth = 0_usize;
     let mut run = Run::default();
     while let Some(token) = scanner.next()? {
-        if let Token::Text(piece) = &token {
+        if let XmlToken::Text(piece) = &token {
             run.push(piece);
             continue;
         }
         end_run(&mut out, &mut run);
         match token {
-            Token::Start(name, attributes) => {
-                part = Part::Content;
+            XmlToken::Start(name, attributes) => {
+                part = DocumentPart::Content;
                 depth += 1;
                 out.open(name);
                 for (name, value) in attributes {
                     out.attribute(name, &value);
                 }
             }
-            Token::End(name) => {
+            XmlToken::End(name) => {
                 out.close(name);
                 depth -= 1;
                 if depth == 0 {
-                    part = Part::Epilog;
+                    part = DocumentPart::Epilog;
                 }
             }
-            Token::Comment(text) => item(&mut out, part, &["<!--", &text, "-->"]),
-            Token::Instruction(target, data) => {
+            XmlToken::Comment(text) => item(&mut out, part, &["<!--", &text, "-->"]),
+            XmlToken::Instruction(target, data) => {
                 let space = if data.is_empty() { "" } else { " " };
                 item(&mut out, part, &["<?", target, space, &data, "?>"]);
             }
-            Token::Doctype(raw) => item(&mut out, part, &[raw]),
-            Token::Declaration(standalone) => {
+            XmlToken::Doctype(raw) => item(&mut out, part, &[raw]),
+            XmlToken::Declaration(standalone) => {
                 let start = "<?xml version=\"1.0\" encoding=\"UTF-8\"";
                 match standalone {
                     Some(value) => {
@@ -59,18 +59,18 @@ pub(super) fn reserialize(xml: &str, limits: &Limits) -> Result<String, XmlError
                     None => item(&mut out, part, &[start, "?>"]),
                 }
             }
-            Token::Text(_) => {}
+            XmlToken::Text(_) => {}
         }
     }
     Ok(out.into_text())
 }
 
-fn item(out: &mut Output, part: Part, parts: &[&str]) {
-    if part == Part::Epilog {
+fn item(out: &mut Output, part: DocumentPart, parts: &[&str]) {
+    if part == DocumentPart::Epilog {
         out.raw(&["\n"]);
     }
     out.raw(parts);
-    if part == Part::Prolog {
+    if part == DocumentPart::Prolog {
         out.raw(&["\n"]);
     }
 }

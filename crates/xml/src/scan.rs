@@ -15,7 +15,7 @@ use super::chars::{SPACE, is_char, is_space, normalize_line_ends, resolve_refere
 use super::doctype;
 use super::error::{XmlError, XmlErrorKind, quoted};
 use super::tag;
-use super::token::{Text, Token};
+use super::token::{TokenText, XmlToken};
 
 /// Reads tokens; the first error ends the document.
 pub(super) struct Scanner<'a> {
@@ -103,11 +103,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the next token; `None` when the whole document has been read and is well-formed.
-    pub(super) fn next(&mut self) -> Result<Option<Token<'a>>, XmlError> {
+    pub(super) fn next(&mut self) -> Result<Option<XmlToken<'a>>, XmlError> {
         if std::mem::take(&mut self.close_next)
             && let Some((name, _)) = self.open.pop()
         {
-            return Ok(Some(Token::End(name)));
+            return Ok(Some(XmlToken::End(name)));
         }
         loop {
             let start = self.position();
@@ -132,7 +132,7 @@ impl<'a> Scanner<'a> {
                 },
                 Event::CData(_) => {
                     self.inside_root(raw, at)?;
-                    Token::Text(Text {
+                    XmlToken::Text(TokenText {
                         text: normalize_line_ends(&raw["<![CDATA[".len()..raw.len() - 3]),
                         deliberate: true,
                     })
@@ -140,16 +140,16 @@ impl<'a> Scanner<'a> {
                 Event::GeneralRef(_) => {
                     self.inside_root(raw, at)?;
                     let c = resolve_reference(&raw[1..raw.len() - 1], at)?;
-                    Token::Text(Text { text: Cow::Owned(c.into()), deliberate: true })
+                    XmlToken::Text(TokenText { text: Cow::Owned(c.into()), deliberate: true })
                 }
                 Event::Comment(_) => comment(raw, at)?,
                 Event::PI(_) => {
                     let (target, data) = tag::instruction(raw, at)?;
-                    Token::Instruction(target, normalize_line_ends(data))
+                    XmlToken::Instruction(target, normalize_line_ends(data))
                 }
                 Event::Decl(_) if start == 0 => {
                     let ascii = self.source.is_ascii();
-                    Token::Declaration(tag::declaration(raw, at, ascii)?)
+                    XmlToken::Declaration(tag::declaration(raw, at, ascii)?)
                 }
                 Event::Decl(_) => {
                     let fault = "the XML declaration stands elsewhere than at the very beginning";
@@ -167,7 +167,7 @@ impl<'a> Scanner<'a> {
         usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX)
     }
 
-    fn start(&mut self, raw: &'a str, at: usize, empty: bool) -> Result<Token<'a>, XmlError> {
+    fn start(&mut self, raw: &'a str, at: usize, empty: bool) -> Result<XmlToken<'a>, XmlError> {
         if self.open.len() >= self.max_depth {
             let fault =
                 format!("the tag {} begins an element below the limit of {} levels", quoted(raw), self.max_depth);
@@ -200,13 +200,13 @@ impl<'a> Scanner<'a> {
         }
         self.open.push((name, at));
         self.close_next = empty;
-        Ok(Token::Start(name, attributes))
+        Ok(XmlToken::Start(name, attributes))
     }
 
-    fn end(&mut self, raw: &'a str, at: usize) -> Result<Token<'a>, XmlError> {
+    fn end(&mut self, raw: &'a str, at: usize) -> Result<XmlToken<'a>, XmlError> {
         let name = raw[2..raw.len() - 1].trim_end_matches(SPACE);
         let fault = match self.open.pop() {
-            Some((open, _)) if open == name => return Ok(Token::End(open)),
+            Some((open, _)) if open == name => return Ok(XmlToken::End(open)),
             Some((open, opened)) => format!(
                 "the end tag {} does not close the element {} that byte {} opens",
                 quoted(raw),
@@ -219,7 +219,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns a token of text; `None` for white space outside the root, which is not content.
-    fn text(&self, raw: &'a str, at: usize) -> Result<Option<Token<'a>>, XmlError> {
+    fn text(&self, raw: &'a str, at: usize) -> Result<Option<XmlToken<'a>>, XmlError> {
         if self.open.is_empty() && is_space(raw) {
             return Ok(None);
         }
@@ -228,7 +228,7 @@ impl<'a> Scanner<'a> {
             let fault = "\"]]>\" stands in text that is no CDATA";
             return Err(XmlError::syntax(at + found, fault));
         }
-        Ok(Some(Token::Text(Text { text: normalize_line_ends(raw), deliberate: false })))
+        Ok(Some(XmlToken::Text(TokenText { text: normalize_line_ends(raw), deliberate: false })))
     }
 
     fn inside_root(&self, raw: &str, at: usize) -> Result<(), XmlError> {
@@ -243,17 +243,17 @@ impl<'a> Scanner<'a> {
         Err(XmlError::syntax(at, fault))
     }
 
-    fn doctype(&mut self, raw: &'a str, at: usize) -> Result<Token<'a>, XmlError> {
+    fn doctype(&mut self, raw: &'a str, at: usize) -> Result<XmlToken<'a>, XmlError> {
         if self.root.is_some() || self.has_doctype {
             let fault = "a DOCTYPE stands elsewhere than once before the root element";
             return Err(XmlError::syntax(at, fault));
         }
         doctype::check(raw, at)?;
         self.has_doctype = true;
-        Ok(Token::Doctype(raw))
+        Ok(XmlToken::Doctype(raw))
     }
 
-    fn finish(&mut self) -> Result<Option<Token<'a>>, XmlError> {
+    fn finish(&mut self) -> Result<Option<XmlToken<'a>>, XmlError> {
         if let Some((name, at)) = self.open.pop() {
             let fault = format!("the element {} is opened and never closed", quoted(name));
             return Err(XmlError::at_byte(XmlErrorKind::TagMismatch, at, fault));
@@ -262,11 +262,11 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn comment(raw: &str, at: usize) -> Result<Token<'_>, XmlError> {
+fn comment(raw: &str, at: usize) -> Result<XmlToken<'_>, XmlError> {
     let text = &raw["<!--".len()..raw.len() - "-->".len()];
     if text.contains("--") || text.ends_with('-') {
         let fault = format!("\"--\" stands inside the comment {}", quoted(raw));
         return Err(XmlError::syntax(at, fault));
     }
-    Ok(Token::Comment(normalize_line_ends(text)))
+    Ok(XmlToken::Comment(normalize_line_ends(text)))
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::chars::attribute_value;
-use super::cursor::Cursor;
+use super::cursor::MarkupCursor;
 use super::error::{XmlError, XmlErrorKind, quoted};
 
 /// Attributes in document order, their values as readers report them.
@@ -13,7 +13,7 @@ pub(super) type Attributes<'a> = Vec<(&'a str, Cow<'a, str>)>;
 /// Parses a start tag. `raw` is the whole tag, from `<` to `>`; `empty` is true if it ends in `/>`.
 pub(super) fn start_tag(raw: &str, at: usize, empty: bool) -> Result<(&str, Attributes<'_>), XmlError> {
     let end = raw.len() - if empty { 2 } else { 1 };
-    let mut cursor = Cursor::new(&raw[1..end], at + 1);
+    let mut cursor = MarkupCursor::new(&raw[1..end], at + 1);
     let name = cursor.name("an element")?;
     let mut attributes = Attributes::new();
     // A linear search for each name would take quadratic time on a tag with many attributes.
@@ -30,14 +30,14 @@ pub(super) fn start_tag(raw: &str, at: usize, empty: bool) -> Result<(&str, Attr
 }
 
 /// `name = "value"`, the value as written.
-struct Pair<'a> {
+struct RawAttribute<'a> {
     at: usize,
     name: &'a str,
     value_at: usize,
     value: &'a str,
 }
 
-fn next_pair<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Pair<'a>>, XmlError> {
+fn next_pair<'a>(cursor: &mut MarkupCursor<'a>) -> Result<Option<RawAttribute<'a>>, XmlError> {
     let spaced = cursor.skip_space();
     if cursor.rest().is_empty() {
         return Ok(None);
@@ -53,13 +53,13 @@ fn next_pair<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Pair<'a>>, XmlError> 
     }
     cursor.skip_space();
     let (value_at, value) = cursor.literal("an attribute value")?;
-    Ok(Some(Pair { at, name, value_at, value }))
+    Ok(Some(RawAttribute { at, name, value_at, value }))
 }
 
 /// Parses a processing instruction from `<?` to `?>`: its target, and the text after the space
 /// behind it.
 pub(super) fn instruction(raw: &str, at: usize) -> Result<(&str, &str), XmlError> {
-    let mut cursor = Cursor::new(&raw[2..raw.len() - 2], at + 2);
+    let mut cursor = MarkupCursor::new(&raw[2..raw.len() - 2], at + 2);
     let target = cursor.name("a processing instruction")?;
     if target.eq_ignore_ascii_case("xml") {
         let fault = format!("the name {} is reserved for the declaration that begins a document", quoted(target));
@@ -74,7 +74,7 @@ pub(super) fn instruction(raw: &str, at: usize) -> Result<(&str, &str), XmlError
 /// Parses the XML declaration, from `<?xml` to `?>`. Returns the value of `standalone`, if stated.
 /// `ascii` is true if the whole text is ASCII, which the declared encoding may then be.
 pub(super) fn declaration(raw: &str, at: usize, ascii: bool) -> Result<Option<&str>, XmlError> {
-    let mut cursor = Cursor::new(&raw[5..raw.len() - 2], at + 5);
+    let mut cursor = MarkupCursor::new(&raw[5..raw.len() - 2], at + 5);
     let mut standalone = None;
     // The order is fixed, so the position of a pseudo-attribute also reveals a repeated one.
     let mut place = 0;

@@ -6,7 +6,7 @@ use super::chars::is_space;
 use super::tag::Attributes;
 
 /// The parts of a document in document order. Every `Start` has its `End`.
-pub(super) enum Token<'a> {
+pub(super) enum XmlToken<'a> {
     /// The XML declaration, with the value of `standalone`.
     Declaration(Option<&'a str>),
     /// The whole DOCTYPE, as it is written.
@@ -14,13 +14,13 @@ pub(super) enum Token<'a> {
     Start(&'a str, Attributes<'a>),
     End(&'a str),
     /// Text inside the root; adjoining tokens belong together.
-    Text(Text<'a>),
+    Text(TokenText<'a>),
     Comment(Cow<'a, str>),
     Instruction(&'a str, Cow<'a, str>),
 }
 
 /// A piece of text, line ends normalised and references resolved.
-pub(super) struct Text<'a> {
+pub(super) struct TokenText<'a> {
     pub(super) text: Cow<'a, str>,
     /// Whether it is from a reference or CDATA, so that white space in it is not layout.
     pub(super) deliberate: bool,
@@ -34,7 +34,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn push(&mut self, piece: &Text<'_>) {
+    pub(super) fn push(&mut self, piece: &TokenText<'_>) {
         self.text.push_str(&piece.text);
         self.deliberate |= piece.deliberate && !piece.text.is_empty();
     }

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::token::Token;
+use super::token::XmlToken;
 use super::{Limits, XmlError, scan};
 
 /// A part of a document. Every start has its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum DocumentPiece<'a> {
     /// An element of that name begins.
     Start(&'a str),
     /// Text of the innermost element, with references resolved; adjoining pieces belong together.
@@ -24,15 +24,17 @@ pub enum Piece<'a> {
 pub fn walk<'a>(
     xml: &'a str,
     limits: &Limits,
-    visit: &mut dyn FnMut(Piece<'a>) -> ControlFlow<()>,
+    visit: &mut dyn FnMut(DocumentPiece<'a>) -> ControlFlow<()>,
 ) -> Result<(), XmlError> {
     let mut scanner = scan::Scanner::new(xml, limits)?;
     while let Some(token) = scanner.next()? {
         let piece = match token {
-            Token::Start(name, _) => Piece::Start(name),
-            Token::Text(text) => Piece::Text(text.text),
-            Token::End(_) => Piece::End,
-            Token::Declaration(_) | Token::Doctype(_) | Token::Comment(_) | Token::Instruction(..) => continue,
+            XmlToken::Start(name, _) => DocumentPiece::Start(name),
+            XmlToken::Text(text) => DocumentPiece::Text(text.text),
+            XmlToken::End(_) => DocumentPiece::End,
+            XmlToken::Declaration(_) | XmlToken::Doctype(_) | XmlToken::Comment(_) | XmlToken::Instruction(..) => {
+                continue;
+            }
         };
         if visit(piece).is_break() {
             break;
@@ -51,9 +53,9 @@ pub fn first_text_of(xml: &str, name: &str, limits: &Limits) -> Result<Option<St
     let (mut depth, mut text, mut found) = (0_usize, String::new(), None);
     walk(xml, limits, &mut |piece| {
         match piece {
-            Piece::Start(begins) if depth > 0 || begins == name => depth += 1,
-            Piece::Text(piece) if depth > 0 => text.push_str(&piece),
-            Piece::End if depth > 0 => {
+            DocumentPiece::Start(begins) if depth > 0 || begins == name => depth += 1,
+            DocumentPiece::Text(piece) if depth > 0 => text.push_str(&piece),
+            DocumentPiece::End if depth > 0 => {
                 depth -= 1;
                 if depth == 0 {
                     found = Some(text.split_whitespace().collect::<Vec<_>>().join(" "));

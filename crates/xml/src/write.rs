@@ -12,10 +12,10 @@ use super::output::Output;
 use super::read::TEXT_KEY;
 
 /// A value with its key, and its index if it is in an array.
-type Member<'v> = (&'v str, Option<usize>, &'v Value);
+type JsonMember<'v> = (&'v str, Option<usize>, &'v Value);
 
 /// An element that is being written. Its attributes are written, and its members follow.
-struct Frame<'v> {
+struct ElementMembers<'v> {
     name: &'v str,
     /// The element's own index in an array, for paths.
     index: Option<usize>,
@@ -24,9 +24,9 @@ struct Frame<'v> {
     array: Option<(&'v str, usize, slice::Iter<'v, Value>)>,
 }
 
-impl<'v> Frame<'v> {
+impl<'v> ElementMembers<'v> {
     /// Returns the next child or text; arrays are returned item by item.
-    fn next(&mut self) -> Option<Member<'v>> {
+    fn next(&mut self) -> Option<JsonMember<'v>> {
         loop {
             if let Some((key, count, items)) = &mut self.array {
                 if let Some(item) = items.next() {
@@ -44,9 +44,9 @@ impl<'v> Frame<'v> {
     }
 }
 
-struct Writer<'v> {
+struct JsonViewWriter<'v> {
     out: Output,
-    open: Vec<Frame<'v>>,
+    open: Vec<ElementMembers<'v>>,
     max_depth: usize,
     max_bytes: usize,
     max_nodes: usize,
@@ -55,7 +55,7 @@ struct Writer<'v> {
 }
 
 pub(super) fn from_json(value: &Value, limits: &Limits) -> Result<String, XmlError> {
-    let mut writer = Writer {
+    let mut writer = JsonViewWriter {
         out: Output::default(),
         open: Vec::new(),
         max_depth: limits.depth(),
@@ -74,15 +74,15 @@ pub(super) fn from_json(value: &Value, limits: &Limits) -> Result<String, XmlErr
             }
         }
     }
-    let Writer { out, max_bytes, .. } = writer;
-    within(&out, max_bytes, || "$".to_owned())?;
+    let JsonViewWriter { out, max_bytes, .. } = writer;
+    check_output_size(&out, max_bytes, || "$".to_owned())?;
     Ok(out.into_text())
 }
 
-fn root(value: &Value) -> Result<Member<'_>, XmlError> {
+fn root(value: &Value) -> Result<JsonMember<'_>, XmlError> {
     let fault = |kind, fault: String| Err(XmlError::at_path(kind, "$".to_owned(), fault));
     let Value::Object(document) = value else {
-        let fault_text = format!("{} stands where an object is expected", shown(value));
+        let fault_text = format!("{} stands where an object is expected", describe_value(value));
         return fault(XmlErrorKind::BadJson, fault_text);
     };
     let mut members = document.iter();
@@ -100,7 +100,8 @@ fn root(value: &Value) -> Result<Member<'_>, XmlError> {
         Value::Array(items) => match items.as_slice() {
             [only] => Ok((name, Some(0), only)),
             _ => {
-                let fault_text = format!("the root element {} is {}, not one element", quoted(name), shown(content));
+                let fault_text =
+                    format!("the root element {} is {}, not one element", quoted(name), describe_value(content));
                 fault(XmlErrorKind::NotOneRoot, fault_text)
             }
         },
@@ -108,10 +109,10 @@ fn root(value: &Value) -> Result<Member<'_>, XmlError> {
     }
 }
 
-impl<'v> Writer<'v> {
+impl<'v> JsonViewWriter<'v> {
     /// Writes an element. An element with members is only begun, and becomes the innermost open
     /// one.
-    fn element(&mut self, (name, index, value): Member<'v>) -> Result<(), XmlError> {
+    fn element(&mut self, (name, index, value): JsonMember<'v>) -> Result<(), XmlError> {
         let here = (name, index);
         if !is_name(name) {
             let fault = format!("the key {} is no legal XML name", quoted(name));
@@ -126,10 +127,10 @@ impl<'v> Writer<'v> {
         match value {
             Value::Object(members) => {
                 self.attributes(here, members)?;
-                self.open.push(Frame { name, index, members: members.iter(), array: None });
+                self.open.push(ElementMembers { name, index, members: members.iter(), array: None });
             }
             Value::Array(_) => {
-                let fault = format!("{} stands inside an array", shown(value));
+                let fault = format!("{} stands inside an array", describe_value(value));
                 return Err(self.error(XmlErrorKind::BadJson, &[here], fault));
             }
             _ => {
@@ -142,7 +143,7 @@ impl<'v> Writer<'v> {
             let fault = format!("the value has more than the {} elements and attributes allowed", self.max_nodes);
             return Err(self.error(XmlErrorKind::TooLarge, &[here], fault));
         }
-        within(&self.out, self.max_bytes, || self.path(&[here]))
+        check_output_size(&self.out, self.max_bytes, || self.path(&[here]))
     }
 
     fn attributes(
@@ -167,7 +168,7 @@ impl<'v> Writer<'v> {
     }
 
     /// Writes text of the innermost open element, which may have attributes or children as well.
-    fn text_beside(&mut self, (key, index, value): Member<'v>) -> Result<(), XmlError> {
+    fn text_beside(&mut self, (key, index, value): JsonMember<'v>) -> Result<(), XmlError> {
         let here = [(key, index)];
         let text = self.scalar(&here, value)?;
         if is_space(&text) {
@@ -175,7 +176,7 @@ impl<'v> Writer<'v> {
         } else {
             self.out.text(&text);
         }
-        within(&self.out, self.max_bytes, || self.path(&here))
+        check_output_size(&self.out, self.max_bytes, || self.path(&here))
     }
 
     fn scalar(&self, here: &[(&str, Option<usize>)], value: &'v Value) -> Result<Cow<'v, str>, XmlError> {
@@ -186,7 +187,7 @@ impl<'v> Writer<'v> {
             Value::Number(number) => Cow::Owned(number.to_string()),
             Value::String(text) => Cow::Borrowed(text.as_str()),
             Value::Array(_) | Value::Object(_) => {
-                let fault = format!("{} stands where XML can only hold text", shown(value));
+                let fault = format!("{} stands where XML can only hold text", describe_value(value));
                 return Err(self.error(XmlErrorKind::BadJson, here, fault));
             }
         };
@@ -228,7 +229,7 @@ impl<'v> Writer<'v> {
 
 /// Checks the size, after every element and text, so that the excess is never more than one of
 /// them.
-fn within(out: &Output, max: usize, path: impl Fn() -> String) -> Result<(), XmlError> {
+fn check_output_size(out: &Output, max: usize, path: impl Fn() -> String) -> Result<(), XmlError> {
     if out.len() <= max {
         return Ok(());
     }
@@ -237,7 +238,7 @@ fn within(out: &Output, max: usize, path: impl Fn() -> String) -> Result<(), Xml
 }
 
 /// Formats a value for a message. Containers are not printed, which would recurse without bound.
-fn shown(value: &Value) -> String {
+fn describe_value(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("an array of length {}", items.len()),
         Value::Object(members) if members.len() == 1 => "an object with 1 key".to_owned(),

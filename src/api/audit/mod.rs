@@ -5,13 +5,13 @@ pub mod routes;
 use std::time::{Duration, Instant};
 
 use stet_actors::error::{Error, Result};
-use stet_actors::id::{Loid, Source};
-use stet_actors::store::Times;
+use stet_actors::id::{Loid, ObjectSource};
+use stet_actors::store::EventPeriod;
 
-use crate::audit::{AuditPage, EventKey, Filter, first_found, page};
+use crate::audit::{AuditFilter, AuditPage, EventKey, first_found, page};
 use crate::auth::Name;
 use crate::http::call::Call;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::reply::{EnvelopedReply, Json};
 use crate::limits::offload;
 
 /// Entries of a page without a `limit`, and the most allowed.
@@ -34,10 +34,10 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     if let Some(sort) = text("sortBy") {
         return Err(Error::parameter("sortBy", sort, "absent: the newest comes first"));
     }
-    let filter = Filter {
+    let filter = AuditFilter {
         object: text("object").map(|object| object_of(&call, object)).transpose()?,
         user: text("user").map(Name::of),
-        times: Times { from_ms: time(&call, "from")?, to_ms: time(&call, "to")? },
+        times: EventPeriod { from_ms: time(&call, "from")?, to_ms: time(&call, "to")? },
     };
     let after = text("after").map(|after| EventKey::parse("after", after)).transpose()?;
     let limit = usize::try_from(limit).unwrap_or(1);
@@ -51,13 +51,13 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
     };
     let found = first_found(after, Instant::now() + LONGEST_SEARCH, read).await?;
     // A page may have a megabyte.
-    offload::offload(move || Enveloped::of(&found, found.bytes())).await?.map(Json::from)
+    offload::offload(move || EnvelopedReply::of(&found, found.bytes())).await?.map(Json::from)
 }
 
 /// Returns the object that a source names. A destroyed object still has a trail, under its loid.
 fn object_of(call: &Call, text: &str) -> Result<Loid> {
-    match Source::parse("object", text)? {
-        Source::Loid(loid) => Ok(loid.object()),
+    match ObjectSource::parse("object", text)? {
+        ObjectSource::Loid(loid) => Ok(loid.object()),
         source => Ok(call.app.repository.resolve_any(&source, call.database()?)?.loid),
     }
 }

@@ -7,12 +7,12 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 
 pub use self::types::{
-    Alive, ConnectionData, ConnectionInfo, ConnectionParameter, ConnectionReply, CopyRequest, Ended, LoginReply,
-    LoginRequest, OlderLogin, OlderLogout, TokenReply, UserInfo,
+    AliveReply, ConnectionData, ConnectionInfo, ConnectionParameter, ConnectionReply, CopyRequest, LoginReply,
+    LoginRequest, LogoutReply, OlderLogin, OlderLogout, TokenReply, UserInfo,
 };
 use super::configuration;
 use crate::access::Access;
-use crate::auth::{Attempt, LoginAddress, Name, NewSession, Session, User};
+use crate::auth::{LoginAddress, LoginAttempt, Name, NewSession, Session, User};
 use crate::config::ConnectionConfig;
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -85,11 +85,11 @@ async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() ->
 pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Output = Result<T>>) -> Result<T> {
     let name = Name::of(user);
     let attempt = call.app.attempts.begin(&name, call.address(), &**call.app.repository.clock()).await?;
-    settled(attempt, check.await)
+    settle_attempt(attempt, check.await)
 }
 
 /// Reports the outcome of a login to its attempt, and returns it.
-fn settled<T>(attempt: Attempt<'_>, outcome: Result<T>) -> Result<T> {
+fn settle_attempt<T>(attempt: LoginAttempt<'_>, outcome: Result<T>) -> Result<T> {
     match &outcome {
         Ok(_) => attempt.succeeded(),
         // The attempt stays counted.
@@ -114,7 +114,7 @@ fn user_info(app: &App, user: &User) -> Result<UserInfo> {
 }
 
 /// The parts of a login's reply beside the token.
-struct Shown {
+struct LoginReplyParts {
     user: bool,
     groups: bool,
     privileges: bool,
@@ -131,7 +131,7 @@ struct ShownConfiguration {
 
 /// Builds the reply to every v3 login, however the user has logged in.
 // Its future is large: callers put it on the heap.
-async fn login_reply(call: &Call, new: &NewSession, shown: &Shown) -> Result<Json<LoginReply>> {
+async fn login_reply(call: &Call, new: &NewSession, shown: &LoginReplyParts) -> Result<Json<LoginReply>> {
     let app = &call.app;
     let session = new.session.session();
     let user = app.directory.user(&session.user)?.ok_or_else(Error::internal)?;
@@ -171,7 +171,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
         Error::new(Code::InvalidLogin, message)
     })?;
     let load = call.query.boolean("loadConfig");
-    let shown = Shown {
+    let shown = LoginReplyParts {
         user: call.query.boolean("showUserInfo"),
         groups: call.query.boolean("showGroups"),
         privileges: call.query.boolean("showPrivileges"),
@@ -186,8 +186,8 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     let attempt = app.attempts.begin_nameless(call.address(), &**app.repository.clock()).await?;
     let came_to = address_of(&call);
     let user = cas.user_of(&app.directory, ticket, &came_to, &call.address().to_string()).await;
-    let user = settled(attempt, user)?;
-    let shown = Shown { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
+    let user = settle_attempt(attempt, user)?;
+    let shown = LoginReplyParts { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
     let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
     Box::pin(login_reply(&call, &new, &shown)).await
 }
@@ -207,7 +207,7 @@ fn shown_configuration(load: bool, database: DatabaseId, display: Display) -> Op
 pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
     let request: LoginRequest = call.json().await?;
     let (load, display) = (request.option("loadConfig", true)?, call.display_of_body().await?);
-    let shown = Shown {
+    let shown = LoginReplyParts {
         user: request.option("showUserInfo", false)?,
         groups: request.option("showGroups", true)?,
         privileges: request.option("showPrivileges", false)?,
@@ -217,7 +217,7 @@ pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
     // Strangers must not learn which databases exist.
     let (new, database) = begin(&call, &request, || request.database(&call.app)).await?;
     let configuration = shown_configuration(load, database, display);
-    let shown = Shown { configuration, ..shown };
+    let shown = LoginReplyParts { configuration, ..shown };
     Box::pin(login_reply(&call, &new, &shown)).await
 }
 
@@ -225,18 +225,19 @@ pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
 pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
     let request: CopyRequest = call.json().await?;
     let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
-    let shown = Shown { user: false, groups: false, privileges: false, configuration: None, connections: false };
+    let shown =
+        LoginReplyParts { user: false, groups: false, privileges: false, configuration: None, connections: false };
     Box::pin(login_reply(&call, &new, &shown)).await
 }
 
-async fn end(call: &Call) -> Result<Json<Ended>> {
+async fn end(call: &Call) -> Result<Json<LogoutReply>> {
     let token = call.token().ok_or_else(Error::internal)?;
     call.app.sessions.end(&token).await?;
-    with_cookie(call, Json::of(&Ended { result: "ok".to_owned() })?, "", 0)
+    with_cookie(call, Json::of(&LogoutReply { result: "ok".to_owned() })?, "", 0)
 }
 
 /// `GET /v3/auth/logout`
-pub async fn log_out(call: Call) -> Result<Json<Ended>> {
+pub async fn log_out(call: Call) -> Result<Json<LogoutReply>> {
     end(&call).await
 }
 
@@ -246,9 +247,9 @@ pub async fn older_log_out(call: Call) -> Result<Json<OlderLogout>> {
 }
 
 /// `GET /v3/auth/connection/check`: the call only succeeds with a live session.
-pub async fn check(call: Call) -> Result<Json<Alive>> {
+pub async fn check(call: Call) -> Result<Json<AliveReply>> {
     call.caller()?;
-    Json::of(&Alive { alive: true })
+    Json::of(&AliveReply { alive: true })
 }
 
 /// `GET /v3/auth/connection`

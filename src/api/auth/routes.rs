@@ -30,7 +30,7 @@ pub const ROUTES: &[Route] = &[
         secret: true,
         path: "/v3/auth/login",
         summary: "Log in with a CAS ticket.",
-        token: Token::Login,
+        token: TokenRule::Login,
         query: &[
             needed("applicationId", "Name of the client program."),
             needed("connectionId", "Connection to log in to."),
@@ -63,8 +63,8 @@ pub const ROUTES: &[Route] = &[
         secret: true,
         path: "/v3/auth/copy",
         summary: "Open a second session of the same user, with a token of its own.",
-        token: Token::InBody,
-        body: required::<auth::CopyRequest>(Size::Short),
+        token: TokenRule::InBody,
+        body: required::<auth::CopyRequest>(BodySizeRule::Short),
         codes: &[200],
         handler: handler!(auth::copy),
         ..POST
@@ -75,8 +75,8 @@ pub const ROUTES: &[Route] = &[
         secret: true,
         path: "/v3/auth/login",
         summary: "Log in with a user name and password.",
-        token: Token::Login,
-        body: required::<auth::LoginRequest>(Size::Short),
+        token: TokenRule::Login,
+        body: required::<auth::LoginRequest>(BodySizeRule::Short),
         handler: handler!(auth::log_in),
         ..POST
     },

@@ -177,20 +177,20 @@ pub struct ConnectionReply {
 
 /// The reply for a live session; a dead one gets 401.
 #[derive(Serialize, JsonSchema)]
-pub struct Alive {
+pub struct AliveReply {
     /// Always true.
     pub alive: bool,
 }
 
 /// The reply to the end of a session.
 #[derive(Serialize, JsonSchema)]
-pub struct Ended {
+pub struct LogoutReply {
     /// `ok`
     pub result: String,
 }
 
 /// The reply to an older logout (docs/api/auth.md, "Copy and logout").
-pub type OlderLogout = Ended;
+pub type OlderLogout = LogoutReply;
 
 /// The reply to an older login (docs/api/auth.md, "Older login").
 #[derive(Serialize, JsonSchema)]

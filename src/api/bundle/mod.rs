@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::id::Loid;
 use stet_actors::object::{FamilyKind, FolderKey, PathLimits, Record};
 
 use super::folder::FolderReply;
-use super::folder::filter::{Wanted, filtered};
-use super::folder::listing::{Entries, Kind, Selection, listing, reply};
-use super::folder::views::{Asked, FolderView, viewed};
+use super::folder::filter::{FolderFilter, list_filtered};
+use super::folder::listing::{FolderEntries, FolderListingKind, ListingSelection, listing, reply};
+use super::folder::views::{FolderView, FolderViewRequest, list_in_view};
 use super::object::RecordReply;
-use super::records::{path_if_shown, record_of, shown};
+use super::records::{path_if_shown, record_of, record_with_path};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::records::{Cached, Gathering, Sort};
-use crate::sysconfig::Lists;
+use crate::records::{CachedRecord, PageCollector, Sort};
+use crate::sysconfig::ListKind;
 
 pub mod routes;
 
@@ -38,7 +38,7 @@ pub fn check_bundle(record: &Record, source: &str) -> Result<()> {
 ///
 /// # Errors
 /// Those of [`Call::resolve`]; `InvalidType`.
-fn named(call: &Call) -> Result<Arc<Cached>> {
+fn named(call: &Call) -> Result<Arc<CachedRecord>> {
     let bundle = call.resolve("source")?;
     check_bundle(&bundle, call.param("source"))?;
     Ok(bundle)
@@ -48,7 +48,7 @@ fn named(call: &Call) -> Result<Arc<Cached>> {
 ///
 /// # Errors
 /// Those of [`Call::resolve`]; `InvalidType`.
-fn bundle_or_copy(call: &Call) -> Result<Arc<Cached>> {
+fn bundle_or_copy(call: &Call) -> Result<Arc<CachedRecord>> {
     let object = call.resolve("source")?;
     if object.copy.is_none() {
         check_bundle(&object, call.param("source"))?;
@@ -59,23 +59,23 @@ fn bundle_or_copy(call: &Call) -> Result<Arc<Cached>> {
 /// `GET /v3/bundle/{source}`
 pub async fn list(call: Call) -> Result<Json<FolderReply>> {
     let bundle = named(&call)?;
-    listing(call, &bundle, Kind::All).await
+    listing(call, &bundle, FolderListingKind::All).await
 }
 
 /// `GET /v3/bundle/{source}/recursive`
 pub async fn recursive(call: Call) -> Result<Json<FolderReply>> {
     let bundle = named(&call)?;
-    let selection = Selection::of_query(&call, bundle.loid.database)?;
-    let wanted = Wanted::of_bundle(call.query.boolean("recursive"), selection);
+    let selection = ListingSelection::of_query(&call, bundle.loid.database)?;
+    let wanted = FolderFilter::of_bundle(call.query.boolean("recursive"), selection);
     // On the heap: the record beside it would make the future too large to copy with each call.
-    Box::pin(filtered(call, &bundle, wanted)).await
+    Box::pin(list_filtered(call, &bundle, wanted)).await
 }
 
 /// `GET` and `POST /v3/bundle/{source}/view` and `/v3/bundle/{source}/view/{view}`
 pub async fn view(call: Call) -> Result<Json<FolderView>> {
     let bundle = named(&call)?;
-    let asked = Asked::of(&call, Lists::Bundle).await?;
-    viewed(call, &bundle, asked).await
+    let asked = FolderViewRequest::of(&call, ListKind::Bundle).await?;
+    list_in_view(call, &bundle, asked).await
 }
 
 /// `GET /v3/bundle/{source}/root`: the outermost bundle that the object is, or that contains it.
@@ -89,7 +89,7 @@ pub async fn root(call: Call) -> Result<Json<RecordReply>> {
     call.access().check(Privilege::Read, &at, &call.param("source"))?;
     let shown = record_of(&call.app, &at, &call.display()).await?;
     let bytes = shown.text().len();
-    Json::tagged(shown, bytes, Tag::of(&at)).await
+    Json::tagged(shown, bytes, RevisionTag::of(&at)).await
 }
 
 /// `GET /v3/bundle/{source}/chain`: the object, its source of inheritance, the source of that, and
@@ -97,7 +97,7 @@ pub async fn root(call: Call) -> Result<Json<RecordReply>> {
 pub async fn chain(call: Call) -> Result<Json<FolderReply>> {
     let first = bundle_or_copy(&call)?;
     let (sort, page, display) = (Sort::parse(call.query.text("sortBy"))?, call.query.page(), call.display());
-    let mut gathering = Gathering::new(sort, page, call.reply_memory());
+    let mut gathering = PageCollector::new(sort, page, call.reply_memory());
     let mut next = Some(first.clone());
     // A copy is created after its source of inheritance, so this ends.
     while let Some(object) = next {
@@ -109,10 +109,10 @@ pub async fn chain(call: Call) -> Result<Json<FolderReply>> {
     }
     let (found, total) = gathering.page().await;
     let path = path_if_shown(&call.app, &first, &display)?;
-    let info = shown(&call.app, &first, &display, path.as_deref()).await?;
-    reply(call, &first, info, Entries::new(found, None, display), total).await
+    let info = record_with_path(&call.app, &first, &display, path.as_deref()).await?;
+    reply(call, &first, info, FolderEntries::new(found, None, display), total).await
 }
 
-fn live(call: &Call, loid: Loid) -> Result<Option<Arc<Cached>>> {
+fn live(call: &Call, loid: Loid) -> Result<Option<Arc<CachedRecord>>> {
     call.app.records.get(&call.app.repository, loid)
 }

@@ -43,7 +43,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/bundle/{source}/view",
         summary: "List a bundle in the default view, the parameters in the body.",
         path_params: &[BUNDLE],
-        body: optional::<ViewBody>(Size::Short),
+        body: optional::<ViewBody>(BodySizeRule::Short),
         handler: handler!(bundle::view),
         ..POST
     },
@@ -61,7 +61,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/bundle/{source}/view/{view}",
         summary: "List a bundle in a named view, the parameters in the body.",
         path_params: &[BUNDLE, VIEW],
-        body: optional::<ViewBody>(Size::Short),
+        body: optional::<ViewBody>(BodySizeRule::Short),
         handler: handler!(bundle::view),
         ..POST
     },

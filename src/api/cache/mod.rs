@@ -6,7 +6,7 @@ pub mod routes;
 use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::cache::{Extent, Origin};
+use stet_actors::cache::{CacheOrigin, RefreshExtent};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::DatabaseId;
 
@@ -14,19 +14,21 @@ use crate::auth::GroupView;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
-use crate::json::Ready;
+use crate::http::reply::{EnvelopedReply, Json};
+use crate::json::ReadyJson;
 use crate::sysconfig::caches::{
-    AnyCache, CachedUser, FileOrigin, GroupsOrigin, PerDatabase, Refused, ShownAs, UsersOrigin,
+    AnyCache, CachedUser, EntryList, FileOrigin, GroupsOrigin, PerDatabase, RefreshFailure, UsersOrigin,
 };
-use crate::sysconfig::{Command, Commands, Job, Jobs, ObjectType, ObjectTypes, SysConfig, Workflow, Workflows};
+use crate::sysconfig::{
+    ClientCommand, Commands, Jobs, ObjectType, ObjectTypes, ScheduledCommand, SysConfig, Workflow, Workflows,
+};
 
 /// A family of caches, one for each database.
-pub trait Family: 'static {
+pub trait CacheFamily: 'static {
     /// The type of an entry.
     type Item: Serialize + JsonSchema + 'static;
     /// The source from which the entries are read.
-    type Origin: Origin<Fault = Refused, Value: ShownAs<Self::Item>>;
+    type Origin: CacheOrigin<Fault = RefreshFailure, Value: EntryList<Self::Item>>;
 
     /// Returns the caches.
     fn caches(configuration: &SysConfig) -> &PerDatabase<Self::Origin>;
@@ -38,7 +40,7 @@ macro_rules! families {
         $(#[$about])*
         pub struct $family;
 
-        impl Family for $family {
+        impl CacheFamily for $family {
             type Item = $item;
             type Origin = $origin;
 
@@ -51,11 +53,11 @@ macro_rules! families {
 
 families! {
     /// The commands that clients offer for objects.
-    CommandCache, Command, FileOrigin<Commands>, commands;
+    CommandCache, ClientCommand, FileOrigin<Commands>, commands;
     /// Groups.
     GroupCache, GroupView, GroupsOrigin, groups;
     /// The commands that clients run on a schedule.
-    JobCache, Job, FileOrigin<Jobs>, jobs;
+    JobCache, ScheduledCommand, FileOrigin<Jobs>, jobs;
     /// Object types.
     ObjectTypeCache, ObjectType, FileOrigin<ObjectTypes>, types;
     /// Users.
@@ -75,7 +77,7 @@ pub struct CacheContent<I> {
     /// Time at which they were read, in epoch milliseconds.
     timestamp: u64,
     /// The entries, in the order of their file; users and groups by name.
-    items: Ready<Vec<I>>,
+    items: ReadyJson<Vec<I>>,
 }
 
 /// The entries in force of one family in all databases.
@@ -107,7 +109,7 @@ pub struct CacheTimestamps {
 
 /// The outcome of a refresh.
 #[derive(Serialize, JsonSchema)]
-pub struct Refreshed {
+pub struct RefreshReply {
     /// The requested caches in their present state: refreshed, or unchanged if they have errors.
     items: Vec<CacheTimestamp>,
     /// The reasons why caches were not refreshed.
@@ -139,7 +141,7 @@ fn database(call: &Call) -> Result<DatabaseId> {
     call.app.database(Some(call.param("databaseId")))
 }
 
-async fn content<F: Family>(call: &Call, database: DatabaseId) -> CacheContent<F::Item> {
+async fn content<F: CacheFamily>(call: &Call, database: DatabaseId) -> CacheContent<F::Item> {
     let cache = F::caches(&call.app.sysconfig).of(database);
     let in_force = cache.current().await;
     CacheContent {
@@ -155,11 +157,11 @@ fn tagged<T: Serialize>(call: &Call, tag: ETag, bytes: usize, reply: &T) -> Resu
     if call.has(&tag) {
         return Ok(Json::not_modified(tag));
     }
-    Ok(Json::from(Enveloped::of(reply, bytes)?).with_etag(tag))
+    Ok(Json::from(EnvelopedReply::of(reply, bytes)?).with_etag(tag))
 }
 
 /// `GET /v3/conf/cache/{family}`
-pub async fn read_all<F: Family>(call: Call) -> Result<Json<CacheContents<F::Item>>> {
+pub async fn read_all<F: CacheFamily>(call: Call) -> Result<Json<CacheContents<F::Item>>> {
     let mut items = Vec::new();
     for (database, _) in F::caches(&call.app.sysconfig).all() {
         items.push(content::<F>(&call, database).await);
@@ -170,14 +172,14 @@ pub async fn read_all<F: Family>(call: Call) -> Result<Json<CacheContents<F::Ite
 }
 
 /// `GET /v3/conf/cache/{family}/{databaseId}`
-pub async fn read<F: Family>(call: Call) -> Result<Json<CacheContent<F::Item>>> {
+pub async fn read<F: CacheFamily>(call: Call) -> Result<Json<CacheContent<F::Item>>> {
     let content = content::<F>(&call, database(&call)?).await;
     let tag = ETag::of_bytes((content.mark(), call.access().sees_all()));
     tagged(&call, tag, content.items.text().len(), &content)
 }
 
 /// `GET /v3/conf/cache/{family}/timestamp`
-pub async fn timestamp_all<F: Family>(call: Call) -> Result<Json<CacheTimestamps>> {
+pub async fn timestamp_all<F: CacheFamily>(call: Call) -> Result<Json<CacheTimestamps>> {
     let mut items = Vec::new();
     for (database, cache) in F::caches(&call.app.sysconfig).all() {
         items.push(CacheTimestamp::of(database, cache).await);
@@ -186,32 +188,36 @@ pub async fn timestamp_all<F: Family>(call: Call) -> Result<Json<CacheTimestamps
 }
 
 /// `GET /v3/conf/cache/{family}/timestamp/{databaseId}`
-pub async fn timestamp<F: Family>(call: Call) -> Result<Json<CacheTimestamp>> {
+pub async fn timestamp<F: CacheFamily>(call: Call) -> Result<Json<CacheTimestamp>> {
     let database = database(&call)?;
     Json::of(&CacheTimestamp::of(database, F::caches(&call.app.sysconfig).of(database)).await)
 }
 
 /// `GET /v3/conf/cache/{family}/refresh`
-pub async fn refresh_all<F: Family>(call: Call) -> Result<Json<Refreshed>> {
+pub async fn refresh_all<F: CacheFamily>(call: Call) -> Result<Json<RefreshReply>> {
     let caches = F::caches(&call.app.sysconfig).all();
-    refreshed(&call, caches.map(|(database, cache)| (database, cache as &dyn AnyCache)).collect(), Extent::Changed)
-        .await
+    refreshed(
+        &call,
+        caches.map(|(database, cache)| (database, cache as &dyn AnyCache)).collect(),
+        RefreshExtent::Changed,
+    )
+    .await
 }
 
 /// `GET /v3/conf/cache/{family}/refresh/{databaseId}`
-pub async fn refresh<F: Family>(call: Call) -> Result<Json<Refreshed>> {
+pub async fn refresh<F: CacheFamily>(call: Call) -> Result<Json<RefreshReply>> {
     let database = database(&call)?;
-    refreshed(&call, vec![(database, F::caches(&call.app.sysconfig).of(database))], Extent::Changed).await
+    refreshed(&call, vec![(database, F::caches(&call.app.sysconfig).of(database))], RefreshExtent::Changed).await
 }
 
 /// `GET /v3/conf/cache/refresh`
-pub async fn refresh_every(call: Call) -> Result<Json<Refreshed>> {
-    refreshed(&call, call.app.sysconfig.families(None), Extent::Changed).await
+pub async fn refresh_every(call: Call) -> Result<Json<RefreshReply>> {
+    refreshed(&call, call.app.sysconfig.families(None), RefreshExtent::Changed).await
 }
 
 /// `GET /v3/conf/cache/refresh/{databaseId}`
-pub async fn refresh_every_of(call: Call) -> Result<Json<Refreshed>> {
-    refreshed(&call, call.app.sysconfig.families(Some(database(&call)?)), Extent::Changed).await
+pub async fn refresh_every_of(call: Call) -> Result<Json<RefreshReply>> {
+    refreshed(&call, call.app.sysconfig.families(Some(database(&call)?)), RefreshExtent::Changed).await
 }
 
 /// `GET /v3/conf/cache/timestamp`
@@ -236,8 +242,8 @@ async fn timestamps(caches: Vec<(DatabaseId, &dyn AnyCache)>) -> Result<Json<Cac
 pub(in crate::api) async fn refreshed(
     call: &Call,
     caches: Vec<(DatabaseId, &dyn AnyCache)>,
-    extent: Extent,
-) -> Result<Json<Refreshed>> {
+    extent: RefreshExtent,
+) -> Result<Json<RefreshReply>> {
     let (app, by) = (&call.app, call.who()?);
     let refresh = |(database, cache): (DatabaseId, &dyn AnyCache)| {
         let name = cache.name();
@@ -257,7 +263,7 @@ pub(in crate::api) async fn refreshed(
         };
         items.push(CacheTimestamp { database_id: database.0, cache: name, timestamp });
     }
-    Json::of(&Refreshed { items, errors })
+    Json::of(&RefreshReply { items, errors })
 }
 
 impl<I> CacheContent<I> {
@@ -279,7 +285,7 @@ impl RefreshError {
         app: &App,
         database: DatabaseId,
         cache: &'static str,
-        refused: Refused,
+        refused: RefreshFailure,
     ) -> Vec<RefreshError> {
         let blank = |code: &Code, message: String| RefreshError {
             database_id: database.0,
@@ -291,9 +297,9 @@ impl RefreshError {
             column: None,
         };
         match refused {
-            Refused::Failed(error) => vec![blank(&error.code, error.message)],
-            Refused::Faulty(faults) => {
-                let of_fault = |fault: &crate::sysconfig::Fault| RefreshError {
+            RefreshFailure::Failed(error) => vec![blank(&error.code, error.message)],
+            RefreshFailure::Faulty(faults) => {
+                let of_fault = |fault: &crate::sysconfig::ConfigurationFault| RefreshError {
                     path: Some(fault.path.clone()).filter(|path| !path.is_empty()),
                     line: Some(fault.line).filter(|line| *line > 0),
                     column: Some(fault.column).filter(|column| *column > 0),

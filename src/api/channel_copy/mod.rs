@@ -2,21 +2,21 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::bundle::{CopyToChannel, Inherit};
+use stet_actors::bundle::{CopyInheritance, CopyToChannel};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{FamilyKind, Record, Text};
+use stet_actors::expect::RevisionTag;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::object::{FamilyKind, Record, SharedText};
 
 use super::bundle::check_bundle;
-use super::object::{ChangedRecord, Removed, status_of};
+use super::object::{ChangedRecord, RemovedObject, status_of};
 use super::records::record_after;
 use super::requests::stays_checked_out;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::Listed;
+use crate::json::ReplyList;
 use crate::nearest::with_nearest;
 use crate::records::usage;
 use crate::sysconfig::{Channel, ContentItem};
@@ -51,27 +51,27 @@ pub struct ChannelCopyRequest {
 #[derive(Serialize, JsonSchema)]
 pub struct ActionsReply {
     /// One for each content item of the site configuration.
-    items: Listed<ItemActions>,
+    items: ReplyList<ItemActions>,
 }
 
 /// A content item with its possible actions in the copy.
 #[derive(Hash, Serialize, JsonSchema)]
 pub struct ItemActions {
     /// The name that people use.
-    name: Text,
+    name: SharedText,
     /// The type of the content item.
-    r#type: Text,
+    r#type: SharedText,
     /// The item's place in the content, as an XPath; null if it is not configured.
-    xp: Option<Text>,
+    xp: Option<SharedText>,
     /// The actions that the channel's configuration lists; none for an item that it does not name.
-    actions: Vec<Text>,
+    actions: Vec<SharedText>,
 }
 
 /// The requested copy, with names resolved by the site configuration.
-pub(super) struct Wanted {
+pub(super) struct ChannelCopySpec {
     /// Name of the channel.
-    pub channel: Text,
-    inherit: Option<Inherit>,
+    pub channel: SharedText,
+    inherit: Option<CopyInheritance>,
     status: Option<String>,
     checked_out: bool,
 }
@@ -102,11 +102,11 @@ fn unknown(field: &str, name: &str, channels: &[Channel]) -> Error {
 /// Returns the channel that a copy is inherited from, if one is named.
 ///
 /// [`NO_CHANNEL`] means none, unless the site has a channel of that name.
-fn inherit_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<Option<Inherit>> {
+fn inherit_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<Option<CopyInheritance>> {
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
     let site = call.app.sysconfig.site(database);
     match site.channel(name) {
-        Some(from) => Ok(Some(Inherit { channel: from.name.clone(), is_neutral: from.is_neutral })),
+        Some(from) => Ok(Some(CopyInheritance { channel: from.name.clone(), is_neutral: from.is_neutral })),
         None if name.eq_ignore_ascii_case(NO_CHANNEL) => Ok(None),
         None => Err(unknown("inheritFrom", name, site.channels.list())),
     }
@@ -117,18 +117,18 @@ impl ChannelCopyRequest {
     ///
     /// # Errors
     /// `InvalidParameter` for an unknown channel, `InvalidBody` if there is none.
-    pub(super) fn wanted(&self, call: &Call, database: DatabaseId) -> Result<Wanted> {
+    pub(super) fn wanted(&self, call: &Call, database: DatabaseId) -> Result<ChannelCopySpec> {
         let channel = channel_of(call, database, self.channel.as_deref())?.name;
         let inherit = inherit_of(call, database, self.inherit_from.as_deref())?;
         if inherit.as_ref().is_some_and(|inherit| inherit.channel == channel) {
             return Err(Error::parameter("inheritFrom", &*channel, "another channel than that of the copy"));
         }
         let checked_out = stays_checked_out(self.check_in, self.keep_checked_out, self.unlock);
-        Ok(Wanted { channel, inherit, status: self.status.clone(), checked_out })
+        Ok(ChannelCopySpec { channel, inherit, status: self.status.clone(), checked_out })
     }
 }
 
-impl Wanted {
+impl ChannelCopySpec {
     /// Builds the command that copies this bundle. The copy's type follows from its content.
     ///
     /// # Errors
@@ -146,13 +146,13 @@ impl Wanted {
             type_name: known.map_or_else(|| "Story".into(), |known| known.name.clone()),
             status: status.or(first),
             checked_out_s: self.checked_out.then_some(call.app.config.auth.lock_idle_seconds),
-            ticket: usage::with,
+            ticket: usage::add_ticket,
         })
     }
 }
 
 /// `POST /v3/container/bundle/{source}/channelcopy`
-pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
+pub async fn create(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let request: ChannelCopyRequest = call.json().await?;
     let bundle = call.resolve("source")?;
     check_bundle(&bundle, call.param("source"))?;
@@ -162,7 +162,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
     let done = call.change_all(copy).await?;
     // The tag is for the bundle's next change.
     let copy = done.reply.loid;
-    let state = done.left.map(|bundle| Tag::of(&bundle.object().record));
+    let state = done.left.map(|bundle| RevisionTag::of(&bundle.object().record));
     if let Some(state) = state
         && let Some(minimal) = call.minimal(copy, state)?
     {
@@ -170,7 +170,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
     }
     let shown = match record_after(&call, copy, None, &display).await? {
         Some((_, record)) => ChangedRecord::Shown(record),
-        None => ChangedRecord::Gone(Removed { id: copy.to_string() }),
+        None => ChangedRecord::Gone(RemovedObject { id: copy.to_string() }),
     };
     let reply = Json::of(&shown)?;
     Ok(match state {
@@ -185,7 +185,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedRecord>> {
 /// `InvalidParameter`; those of [`Call::find`].
 pub(super) fn check_same(call: &Call, request: &ChannelCopyRequest, object: Loid) -> Result<()> {
     let Some(named) = request.source.as_deref().filter(|named| !named.is_empty()) else { return Ok(()) };
-    let source = Source::parse("source", named)?;
+    let source = ObjectSource::parse("source", named)?;
     if call.find(&source, object.database)?.loid == object {
         return Ok(());
     }
@@ -201,7 +201,7 @@ pub async fn actions(call: Call) -> Result<Json<ActionsReply>> {
     inherit_of(&call, database, call.query.text("inheritFrom"))?;
     let items = call.app.sysconfig.content_items(database);
     let items: Vec<ItemActions> = items.0.iter().map(|item| actions_of(item, &channel)).collect();
-    let tag = ETag::new(Tag::of(&bundle), &items);
+    let tag = ETag::new(RevisionTag::of(&bundle), &items);
     if call.has(&tag) {
         return Ok(Json::not_modified(tag));
     }

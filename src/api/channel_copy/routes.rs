@@ -15,7 +15,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/bundle/{source}/channelcopy",
         summary: "Make a channel copy in a bundle.",
         path_params: &[BUNDLE],
-        body: optional::<channel_copy::ChannelCopyRequest>(Size::Short),
+        body: optional::<channel_copy::ChannelCopyRequest>(BodySizeRule::Short),
         handler: handler!(channel_copy::create),
         ..POST
     },

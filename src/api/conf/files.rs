@@ -1,10 +1,10 @@
 //! Configuration files in their original form.
 
-use stet_actors::cache::Extent;
+use stet_actors::cache::RefreshExtent;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Source;
+use stet_actors::id::ObjectSource;
 
-use crate::api::cache::{Refreshed, refreshed};
+use crate::api::cache::{RefreshReply, refreshed};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Json, Reply};
@@ -19,8 +19,8 @@ pub async fn xml_file(call: Call) -> Result<Reply> {
     let named = call.query.text("path").filter(|path| !path.is_empty());
     let named = named.ok_or_else(|| Error::new(Code::InvalidParameter, "`path` is required."))?;
     let database = call.database()?;
-    let path = match Source::parse("path", named)? {
-        Source::Path(path) => path,
+    let path = match ObjectSource::parse("path", named)? {
+        ObjectSource::Path(path) => path,
         // A caller without a token must not learn anything about other objects.
         source => {
             let record = call.app.resolve(&source, database).ok();
@@ -46,9 +46,9 @@ pub async fn xml_file(call: Call) -> Result<Reply> {
 }
 
 /// `POST /v3/conf/xmlfiles/clearcache`
-pub async fn clear_cache(call: Call) -> Result<Json<Refreshed>> {
+pub async fn clear_cache(call: Call) -> Result<Json<RefreshReply>> {
     call.app.sysconfig.xml_files.clear();
     let sites = call.app.sysconfig.sites.all();
     let sites = sites.map(|(database, cache)| (database, cache as &dyn AnyCache)).collect();
-    refreshed(&call, sites, Extent::Everything).await
+    refreshed(&call, sites, RefreshExtent::Everything).await
 }

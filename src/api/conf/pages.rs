@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 use super::site::channel_id;
 use crate::api::requests::{DatabaseRef, database_named};
@@ -40,9 +40,9 @@ pub struct ShapesRequest {
 #[derive(Serialize, JsonSchema)]
 pub struct AccessoriesReply {
     /// Name of the channel.
-    channel: Text,
+    channel: SharedText,
     /// The section of the story's work folder; null if the site defines none.
-    section: Option<Text>,
+    section: Option<SharedText>,
     /// The kinds of pages.
     items: Vec<PageInfo>,
 }
@@ -51,9 +51,9 @@ pub struct AccessoriesReply {
 #[derive(Serialize, JsonSchema)]
 pub struct PageInfo {
     /// The id that calls use.
-    id: Text,
+    id: SharedText,
     /// The label for people.
-    label: Text,
+    label: SharedText,
     /// The accessories for stories of that section; those of every page come first.
     accessories: Vec<Accessory>,
 }
@@ -62,7 +62,7 @@ pub struct PageInfo {
 #[derive(Serialize, JsonSchema)]
 pub struct ShapesReply {
     /// Name of the channel.
-    channel: Text,
+    channel: SharedText,
     /// The templates, in the order of the file.
     items: Vec<ShapeTemplate>,
 }
@@ -91,7 +91,7 @@ pub async fn page_accessories(call: Call) -> Result<Json<AccessoriesReply>> {
     let bytes = file.as_ref().map_or(0, |file| file.offered_bytes);
     Json::made(bytes, move || {
         let is_offered = |accessory: &&Accessory| {
-            let of_section = |section: &Text| accessory.sections.contains(section);
+            let of_section = |section: &SharedText| accessory.sections.contains(section);
             accessory.sections.is_empty() || section.as_ref().is_some_and(of_section)
         };
         let wanted = request.page_id.as_deref().filter(|id| !id.is_empty());

@@ -10,7 +10,7 @@ use stet_xml::edit::{Path, first_texts};
 use crate::http::call::Call;
 use crate::http::reply::Json;
 use crate::limits::offload;
-use crate::sysconfig::Wanted;
+use crate::sysconfig::DestinationQuery;
 
 /// The folder for an object, with the values that lead to it. An unknown value is an empty text.
 #[derive(Serialize, JsonSchema)]
@@ -57,7 +57,7 @@ pub async fn resolve_path(call: Call) -> Result<Json<ResolvedPath>> {
     };
     let site = call.app.sysconfig.site(object.loid.database);
     let issue_date = object.issue_date.as_deref();
-    let wanted = Wanted {
+    let wanted = DestinationQuery {
         content: &object.type_name,
         work_folder: object.work_folder.as_deref().unwrap_or_default(),
         channel: None,

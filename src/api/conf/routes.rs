@@ -15,7 +15,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/xmlfiles/clearcache",
         summary: "Empty the in-memory cache of configuration files and their entities.",
         privilege: Some(Privilege::Configure),
-        produces: Produces::Any,
+        produces: ReplyFormat::Any,
         handler: handler!(conf::clear_cache),
         ..POST
     },
@@ -31,7 +31,7 @@ pub const ROUTES: &[Route] = &[
         id: "conf-catalogs-get",
         path: "/v3/conf/catalogs",
         summary: "Column catalogs valid for the current user; the default ones without a token.",
-        token: Token::NotListed,
+        token: TokenRule::NotListed,
         privilege: None,
         query: &[
             text("file", Some("columnCfgCatalogs.cfg"), "Name of the column catalog file."),
@@ -45,7 +45,7 @@ pub const ROUTES: &[Route] = &[
         id: "conf-xmlfile-get",
         path: "/v3/conf/xmlfile",
         summary: "Read a configuration file.",
-        token: Token::NotListed,
+        token: TokenRule::NotListed,
         privilege: None,
         query: &[
             needed("path", "Path of the file."),
@@ -56,7 +56,7 @@ pub const ROUTES: &[Route] = &[
                 "Put in the text of the entities that are references to other files; true for a page-accessories file.",
             ),
         ],
-        produces: Produces::Xml,
+        produces: ReplyFormat::Xml,
         tagged: true,
         handler: handler!(conf::xml_file),
         ..GET
@@ -65,7 +65,7 @@ pub const ROUTES: &[Route] = &[
         id: "conf-connections-get",
         path: "/v3/conf/connections",
         summary: "List the database connections.",
-        token: Token::NotListed,
+        token: TokenRule::NotListed,
         privilege: None,
         query: &[flag("showRepositories", false, "Show the repositories and the default one.")],
         codes: &[200],
@@ -76,7 +76,7 @@ pub const ROUTES: &[Route] = &[
         id: "conf-indexes-get",
         path: "/v3/conf/indexes",
         summary: "List the indexes.",
-        token: Token::NotListed,
+        token: TokenRule::NotListed,
         privilege: None,
         query: &[DATABASE],
         handler: handler!(conf::indexes),
@@ -87,7 +87,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/{source}/pageaccessories",
         summary: "Page accessories for a story.",
         path_params: &[STORY],
-        body: required::<conf::AccessoriesRequest>(Size::Short),
+        body: required::<conf::AccessoriesRequest>(BodySizeRule::Short),
         codes: S,
         handler: handler!(conf::page_accessories),
         ..POST
@@ -96,7 +96,7 @@ pub const ROUTES: &[Route] = &[
         id: "conf-shapetemplates-list-post",
         path: "/v3/conf/shapetemplates/list",
         summary: "List the shape templates.",
-        body: required::<conf::ShapesRequest>(Size::Short),
+        body: required::<conf::ShapesRequest>(BodySizeRule::Short),
         codes: S,
         handler: handler!(conf::shape_templates),
         ..POST
@@ -106,7 +106,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/shapetemplates/{source}/list",
         summary: "List the shape templates for a story.",
         path_params: &[STORY],
-        body: optional::<conf::ShapesRequest>(Size::Short),
+        body: optional::<conf::ShapesRequest>(BodySizeRule::Short),
         codes: S,
         handler: handler!(conf::shape_templates_of),
         ..POST
@@ -130,14 +130,14 @@ pub const ROUTES: &[Route] = &[
         id: "conf-siteconfigxml-get",
         path: "/v3/conf/siteconfigxml",
         summary: "Read the site configuration as XML.",
-        token: Token::NotListed,
+        token: TokenRule::NotListed,
         privilege: None,
         query: &[
             DATABASE,
             flag("refresh", false, "Read again the entities that have changed."),
             flag("forceRefresh", false, "Read every entity again."),
         ],
-        produces: Produces::Xml,
+        produces: ReplyFormat::Xml,
         tagged: true,
         handler: handler!(conf::site_config_xml),
         ..GET

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
-use stet_xml::{Limits, carried, from_json};
+use stet_xml::{Limits, from_json, without_illegal_chars};
 
 use super::pages::check_work_folder;
 use super::site::channel_id;
@@ -14,8 +14,8 @@ use crate::content::words::{is_text, read_of};
 use crate::http::call::Call;
 use crate::http::reply::Json;
 use crate::limits::offload::Offload;
-use crate::records::Cached;
-use crate::sysconfig::{Frame, ShapeTemplate};
+use crate::records::CachedRecord;
+use crate::sysconfig::{ShapeFrame, ShapeTemplate};
 
 /// The shape of a story.
 #[derive(Serialize, JsonSchema)]
@@ -48,7 +48,7 @@ pub async fn story_shape(call: Call) -> Result<Json<ShapeReply>> {
     let file = channel.and_then(|channel| content.shape_templates.get(channel.shape_templates.as_ref()?)).cloned();
     let Some(file) = file else { return Json::of(&ShapeReply { pgx: None }) };
     let work_folder = given("workFolder").or(story.work_folder.as_deref()).map(str::to_owned);
-    let page = given("pageId").map(|page| carried(page).into_owned());
+    let page = given("pageId").map(|page| without_illegal_chars(page).into_owned());
     let words = words_of(&call, &story).await?;
     let (loid, bytes) = (story.loid.to_string(), content.bytes);
     Json::made(bytes, move || {
@@ -90,7 +90,7 @@ fn fitting<'t>(
 
 /// Counts the words of a story's latest version; `None` for a content that is not text, or too
 /// large to read completely.
-async fn words_of(call: &Call, story: &Cached) -> Result<Option<usize>> {
+async fn words_of(call: &Call, story: &CachedRecord) -> Result<Option<usize>> {
     let Some(content) = &story.content else { return Ok(None) };
     let kind = content.content_type.clone();
     if !is_text(&kind) || content.size > call.app.xml_limits().max_bytes as u64 {
@@ -117,7 +117,7 @@ fn shape(template: &ShapeTemplate) -> Value {
         ("@minWords", least.as_deref()),
         ("@maxWords", most.as_deref()),
     ]);
-    let frame = |frame: &Frame| {
+    let frame = |frame: &ShapeFrame| {
         let (columns, lines) = (number(frame.columns), number(frame.lines));
         Value::Object(attributes([
             ("@element", Some(&*frame.element)),

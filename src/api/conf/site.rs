@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::cache::Extent;
-use stet_actors::count::counted;
+use stet_actors::cache::RefreshExtent;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 use crate::api::auth::{ConnectionInfo, connection_info};
 use crate::api::cache::RefreshError;
@@ -15,9 +15,9 @@ use crate::http::etag::ETag;
 use crate::http::reply::{Json, Reply};
 use crate::limits::offload;
 use crate::nearest::with_nearest;
-use crate::sysconfig::caches::Refused;
+use crate::sysconfig::caches::RefreshFailure;
 use crate::sysconfig::files::FOLDER;
-use crate::sysconfig::{Catalog, Catalogs, Collage, Index, Lists, Site, Whole, WidthUnit, parse};
+use crate::sysconfig::{Catalog, Catalogs, Collage, Index, ListKind, Site, WholeFile, WidthUnit, parse};
 
 /// The text of an empty site configuration.
 const EMPTY: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<siteConfig/>\n";
@@ -31,7 +31,7 @@ pub async fn site_config_xml(call: Call) -> Result<Reply> {
         let who = call.who()?;
         call.is_meant()?;
         call.access().check_everywhere(Privilege::Configure)?;
-        let extent = if everything { Extent::Everything } else { Extent::Changed };
+        let extent = if everything { RefreshExtent::Everything } else { RefreshExtent::Changed };
         let refreshed = call.app.sysconfig.sites.of(database).refresh(extent, who).await;
         refreshed.map_err(|refused| not_refreshed(&call, refused))?;
     }
@@ -45,13 +45,14 @@ pub async fn site_config_xml(call: Call) -> Result<Reply> {
     Ok(Reply::xml(text).with_etag(tag))
 }
 
-fn not_refreshed(call: &Call, refused: Refused) -> Error {
-    if let Refused::Failed(error) = refused {
+fn not_refreshed(call: &Call, refused: RefreshFailure) -> Error {
+    if let RefreshFailure::Failed(error) = refused {
         return error;
     }
     let database = call.database().unwrap_or(stet_actors::id::DatabaseId::main());
     let errors = RefreshError::of(&call.app, database, "site", refused);
-    let message = format!("The site configuration has {}; what was in force still is.", counted(errors.len(), "fault"));
+    let message =
+        format!("The site configuration has {}; what was in force still is.", count_with_noun(errors.len(), "fault"));
     // Texts and numbers are always serialisable.
     let errors = serde_json::to_value(errors).unwrap_or_default();
     Error::new(Code::InvalidBody, message).with_detail("errors", errors)
@@ -84,7 +85,7 @@ pub async fn collage(call: Call) -> Result<Json<CollageReply>> {
 ///
 /// # Errors
 /// `InvalidParameter` for an unknown channel.
-pub(in crate::api) fn channel_id(site: &Site, name: &str) -> Result<Text> {
+pub(in crate::api) fn channel_id(site: &Site, name: &str) -> Result<SharedText> {
     // Lists only as many as are useful.
     let names = || site.channels.list().iter().take(20).map(|channel| &*channel.name).collect::<Vec<_>>().join(", ");
     let known = site.channel(name).map(|channel| channel.id.clone());
@@ -163,12 +164,12 @@ pub struct CatalogsReply {
 #[serde(rename_all = "camelCase")]
 pub struct CatalogInfo {
     /// The name for people.
-    name: Text,
+    name: SharedText,
     /// The kind of lists that the catalog is for.
     #[schemars(extend("enum" = ["ALL", "FOLDER", "DRAWER", "BUNDLE", "MESSAGE"]))]
     r#type: &'static str,
     /// The branch of the repository that the catalog is for.
-    path: Text,
+    path: SharedText,
     /// Whether the catalog is preferred to others that fit.
     is_default: bool,
     /// The views, in the order of the file.
@@ -180,9 +181,9 @@ pub struct CatalogInfo {
 #[serde(rename_all = "camelCase")]
 pub struct CatalogView {
     /// The name that calls use.
-    name: Text,
+    name: SharedText,
     /// The title for people.
-    title: Text,
+    title: SharedText,
     /// Whether the view is used if a call names none.
     is_default: bool,
     /// The columns, from left to right.
@@ -194,24 +195,24 @@ pub struct CatalogView {
 #[serde(rename_all = "camelCase")]
 pub struct CatalogColumn {
     /// The id of the column in replies.
-    id: Text,
+    id: SharedText,
     /// The heading for people.
-    title: Text,
+    title: SharedText,
     /// The width, in the unit of `widthUnit`.
     width: f64,
     /// The unit of the width.
     #[schemars(extend("enum" = ["PIXEL", "POINT", "MILLIMETER", "INCH"]))]
     width_unit: &'static str,
     /// The source of the column's values.
-    path: Text,
+    path: SharedText,
 }
 
 /// `GET /v3/conf/catalogs`
 pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
     let database = call.database()?;
     let kind = call.query.text("type").unwrap_or_default();
-    let lists = Lists::named(kind).ok_or_else(|| {
-        let names: Vec<&str> = Lists::names().collect();
+    let lists = ListKind::named(kind).ok_or_else(|| {
+        let names: Vec<&str> = ListKind::names().collect();
         with_nearest(Error::parameter("type", kind, &format!("one of {}", names.join(", "))), kind, names)
     })?;
     let file = call.query.text("file").unwrap_or_default();
@@ -230,7 +231,7 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
             let read = move || {
                 // The cache has checked that it is UTF-8.
                 let text = std::str::from_utf8(&text).unwrap_or_default();
-                let parsed = parse::<Catalogs>(&Whole::of_text(&path, text));
+                let parsed = parse::<Catalogs>(&WholeFile::of_text(&path, text));
                 parsed.map(|parsed| std::sync::Arc::new(parsed.value)).map_err(|mut faults| faults.swap_remove(0))
             };
             let read = offload::offload(read).await?.map_err(|fault| {
@@ -240,10 +241,10 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
             (read, bytes)
         }
     };
-    let groups: Vec<Text> = match &call.session {
+    let groups: Vec<SharedText> = match &call.session {
         Some(session) => {
             let user = call.app.directory.user(session.user())?;
-            user.iter().flat_map(|user| &user.groups).map(|group| Text::from(&**group)).collect()
+            user.iter().flat_map(|user| &user.groups).map(|group| SharedText::from(&**group)).collect()
         }
         // Only the catalogs for everyone remain.
         None => Vec::new(),

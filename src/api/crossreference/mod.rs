@@ -5,31 +5,31 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::checkout::{Rewrite, Switches, WriteContent};
+use stet_actors::checkout::{RewriteContent, WriteContent, WriteSwitches};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_xml::Limits;
-use stet_xml::xpath::{Budget, Found, Kind, XPath, XPathError};
+use stet_xml::xpath::{EvaluationLimit, FoundNode, XPath, XPathError, XPathNodeKind};
 
-use super::object::{ChangedRecord, opened, reply_after};
-use super::records::{BulkError, BulkReply, Failures};
+use super::object::{ChangedRecord, open_content_of, reply_after};
+use super::records::{BulkError, BulkFailures, BulkReply};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
 use crate::http::call::{Call, check_whole};
-use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::media_type::charset_of;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::Ready;
+use crate::json::ReadyJson;
 use crate::limits::Reservation;
 use crate::limits::offload::Offload;
-use crate::records::Cached;
+use crate::records::CachedRecord;
 
 pub mod routes;
 
 /// The limits for all expressions of one call, however many objects it names: at most half a
 /// second, and as much memory as a few large contents.
-const BUDGET: Budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
+const BUDGET: EvaluationLimit = EvaluationLimit { looks: 10_000_000, bytes: 32 << 20 };
 
 /// Bytes of texts that one source may use. Its result is one piece of the reply, and is in memory
 /// before it is counted there.
@@ -76,12 +76,12 @@ pub struct References {
     #[schemars(with = "Loid")]
     id: String,
     /// The nodes, in the order of the document.
-    nodes: Vec<Node>,
+    nodes: Vec<ReferenceNode>,
 }
 
 /// A node of a content.
 #[derive(Serialize, JsonSchema)]
-pub struct Node {
+pub struct ReferenceNode {
     /// Index among the nodes found, from 0.
     index: usize,
     /// The kind of the node.
@@ -118,27 +118,27 @@ pub struct SetReply {
     /// The object's record.
     info: ChangedRecord,
     /// The nodes found before.
-    before: Ready<Vec<Node>>,
+    before: ReadyJson<Vec<ReferenceNode>>,
     /// The nodes found after.
-    after: Ready<Vec<Node>>,
+    after: ReadyJson<Vec<ReferenceNode>>,
 }
 
-fn shown(found: Vec<Found>) -> Vec<Node> {
-    let node = |(index, Found { kind, name, path, value }): (usize, Found)| {
+fn shown(found: Vec<FoundNode>) -> Vec<ReferenceNode> {
+    let node = |(index, FoundNode { kind, name, path, value }): (usize, FoundNode)| {
         let kind = match kind {
-            Kind::Document => NodeKind::Document,
-            Kind::Element => NodeKind::Element,
-            Kind::Attribute => NodeKind::Attribute,
-            Kind::Text => NodeKind::Text,
-            Kind::Comment => NodeKind::Comment,
-            Kind::Instruction => NodeKind::Instruction,
+            XPathNodeKind::Document => NodeKind::Document,
+            XPathNodeKind::Element => NodeKind::Element,
+            XPathNodeKind::Attribute => NodeKind::Attribute,
+            XPathNodeKind::Text => NodeKind::Text,
+            XPathNodeKind::Comment => NodeKind::Comment,
+            XPathNodeKind::Instruction => NodeKind::Instruction,
         };
-        Node { index, kind, name, path, value }
+        ReferenceNode { index, kind, name, path, value }
     };
     found.into_iter().enumerate().map(node).collect()
 }
 
-fn refused(error: XPathError) -> Error {
+fn xpath_error(error: XPathError) -> Error {
     match error {
         XPathError::Expression(message) | XPathError::Node(message) => Error::new(Code::InvalidXPath, message),
         XPathError::TooMuch => {
@@ -163,8 +163,8 @@ fn check_charset(media_type: &str, text: &str) -> Result<()> {
 }
 
 /// Returns the content for an expression: its text and hash.
-async fn text_of(call: &Call, source: &Source, record: &Cached) -> Result<(String, [u8; 32])> {
-    let (found, reader) = opened(call, source, record).await?;
+async fn text_of(call: &Call, source: &ObjectSource, record: &CachedRecord) -> Result<(String, [u8; 32])> {
+    let (found, reader) = open_content_of(call, source, record).await?;
     let (content, most) = (&found.content, call.app.xml_limits().max_bytes);
     if content.size > most as u64 {
         let message = format!("`{source}` has a content of {} bytes; {most} at most are looked through.", content.size);
@@ -182,8 +182,8 @@ async fn text_of(call: &Call, source: &Source, record: &Cached) -> Result<(Strin
 /// is there, which bounds the memory.
 async fn with_text<T: Send + 'static>(
     call: &Call,
-    source: &Source,
-    record: &Cached,
+    source: &ObjectSource,
+    record: &CachedRecord,
     work: impl FnOnce(&str, &Limits) -> T + Send + 'static,
 ) -> Result<(T, [u8; 32])> {
     let limits = call.app.attribute_limits();
@@ -193,9 +193,9 @@ async fn with_text<T: Send + 'static>(
 }
 
 /// `POST /v3/crossreference`
-pub async fn find(call: Call) -> Result<Json<BulkReply<Ready<References>>>> {
+pub async fn find(call: Call) -> Result<Json<BulkReply<ReadyJson<References>>>> {
     let request: FindRequest = call.json().await?;
-    let xpath = Arc::new(XPath::parse(&request.xpath).map_err(refused)?);
+    let xpath = Arc::new(XPath::parse(&request.xpath).map_err(xpath_error)?);
     let database = database_named(&call, request.database_id.as_ref())?;
     let only = request.sources.is_none();
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
@@ -204,13 +204,13 @@ pub async fn find(call: Call) -> Result<Json<BulkReply<Ready<References>>>> {
         let message = "`source` or `sources` must say which objects are looked through.";
         return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.source"));
     }
-    let looking = Looking { sources, only, next: 0, xpath, database, budget: BUDGET, left: BUDGET };
+    let looking = ReferenceSearch { sources, only, next: 0, xpath, database, budget: BUDGET, left: BUDGET };
     let listing = Listing::of(&call, looking, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
 }
 
 /// Objects that are searched one after the other.
-struct Looking {
+struct ReferenceSearch {
     sources: Vec<String>,
     /// Whether `source` names the only object: then its fault is the reply.
     only: bool,
@@ -218,49 +218,49 @@ struct Looking {
     xpath: Arc<XPath>,
     database: DatabaseId,
     /// The budget before the present source.
-    budget: Budget,
+    budget: EvaluationLimit,
     /// The rest of the budget after the present source.
-    left: Budget,
+    left: EvaluationLimit,
 }
 
-impl Items for Looking {
-    type Item = Ready<References>;
-    type Inner = Never;
-    type Innermost = Never;
+impl ListingSource for ReferenceSearch {
+    type Item = ReadyJson<References>;
+    type Inner = NoItem;
+    type Innermost = NoItem;
     type Failed = BulkError;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<References>, Never, BulkError>> {
-        let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<References>, NoItem, BulkError>> {
+        let Some(text) = self.sources.get(self.next) else { return Ok(ListingStep::End) };
         let (xpath, database) = (self.xpath.clone(), self.database);
-        let given = Budget { bytes: self.budget.bytes.min(ONE_SOURCE), ..self.budget };
+        let given = EvaluationLimit { bytes: self.budget.bytes.min(ONE_SOURCE), ..self.budget };
         let looked = async {
             if self.budget.looks == 0 {
                 // The budget does not even suffice for reading.
-                return Err(refused(XPathError::TooMuch));
+                return Err(xpath_error(XPathError::TooMuch));
             }
-            let source = Source::parse("sources", text)?;
+            let source = ObjectSource::parse("sources", text)?;
             let record = call.find(&source, database)?;
             let (source_text, id, mut budget) = (text.clone(), record.loid.to_string(), given);
             // The JSON is built there, too, since it may have megabytes.
             let find = move |text: &str, limits: &Limits| {
-                let found = xpath.find(text, limits, &mut budget).map_err(refused);
-                let made = |found| Ready::of(&References { source: source_text, id, nodes: shown(found) });
+                let found = xpath.find(text, limits, &mut budget).map_err(xpath_error);
+                let made = |found| ReadyJson::of(&References { source: source_text, id, nodes: shown(found) });
                 (found.and_then(made), budget)
             };
             Ok(with_text(call, &source, &record, find).await?.0)
         };
         let outcome = match looked.await {
             Ok((made, left)) => {
-                self.left = Budget { bytes: self.budget.bytes - (given.bytes - left.bytes), ..left };
+                self.left = EvaluationLimit { bytes: self.budget.bytes - (given.bytes - left.bytes), ..left };
                 made
             }
             Err(error) => Err(error),
         };
         Ok(match outcome {
-            Ok(references) => Made::Item(references),
+            Ok(references) => ListingStep::Item(references),
             Err(error) if self.only => return Err(error),
-            Err(error) => Made::Failed(Failures::of(call).describe(text, error)),
+            Err(error) => ListingStep::Failed(BulkFailures::of(call).describe(text, error)),
         })
     }
 
@@ -274,9 +274,9 @@ impl Items for Looking {
 }
 
 /// `POST /v3/crossreference/{source}`
-pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
+pub async fn set(call: Call) -> Result<PreferredReply<SetReply>> {
     let request: SetRequest = call.json().await?;
-    let xpath = Arc::new(XPath::parse(&request.xpath).map_err(refused)?);
+    let xpath = Arc::new(XPath::parse(&request.xpath).map_err(xpath_error)?);
     let index = request.index.unwrap_or_default();
     let index =
         usize::try_from(index).map_err(|_| Error::new(Code::InvalidXPath, format!("There is no node at {index}.")))?;
@@ -289,9 +289,9 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         // content.
         let mut budget = BUDGET;
         let find =
-            move |text: &str, limits: &Limits| Ready::of(&shown(xpath.find(text, limits, &mut budget).ok()?)).ok();
+            move |text: &str, limits: &Limits| ReadyJson::of(&shown(xpath.find(text, limits, &mut budget).ok()?)).ok();
         let found = with_text(&call, &source, &record, find).await.ok().and_then(|(found, _)| found);
-        let none = Ready::of(&Vec::new())?;
+        let none = ReadyJson::of(&Vec::new())?;
         let (before, after) = (none.clone(), found.unwrap_or(none));
         let bytes = after.text().len();
         let reply = move |info| SetReply { info, before, after };
@@ -301,8 +301,8 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         let record = call.find_for(Privilege::Write, &source, call.database()?)?;
         let (xpath, target, mut budget) = (xpath.clone(), target.clone(), BUDGET);
         let set = move |text: &str, limits: &Limits| {
-            let (text, before, after) = xpath.set(text, (index, &target), limits, &mut budget).map_err(refused)?;
-            Ok((text, Ready::of(&shown(before))?, Ready::of(&shown(after))?))
+            let (text, before, after) = xpath.set(text, (index, &target), limits, &mut budget).map_err(xpath_error)?;
+            Ok((text, ReadyJson::of(&shown(before))?, ReadyJson::of(&shown(after))?))
         };
         let (outcome, from) = with_text(&call, &source, &record, set).await?;
         let (text, before, after) = outcome.map_err(|error: Error| error.with_source(&source))?;
@@ -311,7 +311,7 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         let mut upload = call.app.content.upload(&Reservation::unaccounted());
         upload.write(text.as_bytes()).await?;
         let body = Some(upload.finish(media_type).await?);
-        let switches = Switches {
+        let switches = WriteSwitches {
             check_in: true,
             keep_checked_out: false,
             unlock: false,
@@ -321,7 +321,7 @@ pub async fn set(call: Call) -> Result<Preferred<SetReply>> {
         };
         let lasts_s = call.app.config.auth.lock_idle_seconds;
         let write = WriteContent { object: record.loid, body, switches, lasts_s };
-        let done = call.change_all(Rewrite { write, from }).await?;
+        let done = call.change_all(RewriteContent { write, from }).await?;
         if done.reply {
             let bytes = before.text().len() + after.text().len();
             let reply = move |info| SetReply { info, before, after };

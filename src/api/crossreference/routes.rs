@@ -14,7 +14,7 @@ pub const ROUTES: &[Route] = &[
         id: "crossreference-get-post",
         path: "/v3/crossreference",
         summary: "Look up cross references by an XPath.",
-        body: required::<crossreference::FindRequest>(Size::Long),
+        body: required::<crossreference::FindRequest>(BodySizeRule::Long),
         handler: handler!(crossreference::find),
         ..POST
     },
@@ -24,7 +24,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Set a cross reference, by an XPath and an index among the nodes that it finds.",
         privilege: Some(Privilege::Write),
         path_params: &[source("the object to change")],
-        body: required::<crossreference::SetRequest>(Size::Long),
+        body: required::<crossreference::SetRequest>(BodySizeRule::Long),
         handler: handler!(crossreference::set),
         ..POST
     },

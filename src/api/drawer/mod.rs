@@ -1,33 +1,33 @@
 //! Drawers (docs/api/drawers.md).
 
 use stet_actors::command::Command;
-use stet_actors::drawer::{self, Address, Drawer, Item, NewDrawer, Placed, UpdateDrawer};
+use stet_actors::drawer::{self, Drawer, DrawerItemAddress, Item, ItemPositions, NewDrawer, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, ShortcutId, Source};
-use stet_actors::lifecycle::{Created, NewObject};
-use stet_actors::object::{CreateMode, FamilyKind, Holders, Text};
-use stet_actors::runtime::Jointly;
-use stet_actors::store::View;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource, ShortcutId};
+use stet_actors::lifecycle::{CreateResult, NewObject};
+use stet_actors::object::{CreateMode, FamilyKind, HolderCursor, SharedText};
+use stet_actors::runtime::JointResult;
+use stet_actors::store::ReadLevel;
 
 use super::object::status_of;
-use super::records::{Bulk, BulkParts};
-use super::requests::{CreateOptions, ObjectListRequest, Sources, database_named, folder_source};
+use super::records::{BulkBuilder, BulkParts};
+use super::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
 use crate::config::for_user;
 use crate::http::call::Call;
-use crate::http::change::Container;
-use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::change::NamedContainer;
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
-use crate::records::{Display, Gathering, Page, Sort};
+use crate::records::{Display, ListingPage, PageCollector, Sort};
 
 mod reply;
 pub mod routes;
 mod types;
 
 pub(crate) use self::reply::RenderedDrawers;
-use self::reply::{ChangeReply, DrawerItems, WholeReply, changed, gone, info, moved_reply, read, seen};
+use self::reply::{ChangeReply, DrawerItems, WholeReply, changed, gone_reply, info, moved_reply, read, seen};
 use self::types::DrawerItem;
 pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
@@ -35,32 +35,32 @@ pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, U
 const TYPE_NAME: &str = "Drawer";
 
 /// The drawer that the path names, with its call.
-struct Desk<'c> {
+struct DrawerCall<'c> {
     call: &'c Call,
-    drawer: Container<Drawer>,
+    drawer: NamedContainer<Drawer>,
 }
 
-impl<'c> Desk<'c> {
-    fn of(call: &'c Call) -> Result<Desk<'c>> {
-        Ok(Desk { call, drawer: call.container::<Drawer>("source")? })
+impl<'c> DrawerCall<'c> {
+    fn of(call: &'c Call) -> Result<DrawerCall<'c>> {
+        Ok(DrawerCall { call, drawer: call.container::<Drawer>("source")? })
     }
 
     /// Resolves an item by its shortcut id or its object. The command determines whether it exists
     /// for the caller, and which item is at a position that they name.
-    fn address(&self, parameter: &str, text: &str, database: DatabaseId) -> Result<Address> {
+    fn address(&self, parameter: &str, text: &str, database: DatabaseId) -> Result<DrawerItemAddress> {
         if let Ok(shortcut) = text.parse::<ShortcutId>() {
-            return Ok(Address::Shortcut(shortcut));
+            return Ok(DrawerItemAddress::Shortcut(shortcut));
         }
-        let source = Source::parse(parameter, text)?;
-        Ok(Address::Object(self.call.find(&source, database)?.loid))
+        let source = ObjectSource::parse(parameter, text)?;
+        Ok(DrawerItemAddress::Object(self.call.find(&source, database)?.loid))
     }
 
     /// Resolves an item that the path names.
-    fn item(&self, parameter: &str) -> Result<Address> {
+    fn item(&self, parameter: &str) -> Result<DrawerItemAddress> {
         self.address(parameter, self.call.param(parameter), self.call.database()?)
     }
 
-    async fn change<C: Command<Family = Drawer, Reply = Placed>>(&self, command: C) -> Result<ChangeReply> {
+    async fn change<C: Command<Family = Drawer, Reply = ItemPositions>>(&self, command: C) -> Result<ChangeReply> {
         let display = self.call.display_of_body().await?;
         let done = self.call.change(&self.drawer, command).await?;
         changed(self.call, &done.view, &done.reply, &display).await
@@ -68,58 +68,58 @@ impl<'c> Desk<'c> {
 }
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
-pub async fn add_item(call: Call) -> Result<Preferred<DrawerReply>> {
-    let desk = Desk::of(&call)?;
+pub async fn add_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let desk = DrawerCall::of(&call)?;
     let items = vec![desk.item("item")?];
-    Ok(desk.change(drawer::Add { items }).await?.answer(call))
+    Ok(desk.change(drawer::AddDrawerItems { items }).await?.answer(call))
 }
 
 /// `POST /v3/container/drawer/{source}/item`
-pub async fn add_items(call: Call) -> Result<Preferred<DrawerReply>> {
-    let Sources { given, database } = ObjectListRequest::of(&call).await?;
-    let desk = Desk::of(&call)?;
+pub async fn add_items(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
+    let desk = DrawerCall::of(&call)?;
     let (mut items, mut way) = (Vec::with_capacity(given.len()), YieldTimer::new());
     for source in &given {
         way.yield_if_due().await;
         items.push(desk.address("sources", source, database)?);
     }
-    Ok(desk.change(drawer::Add { items }).await?.answer(call))
+    Ok(desk.change(drawer::AddDrawerItems { items }).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
-pub async fn position_item(call: Call) -> Result<Preferred<DrawerReply>> {
-    let desk = Desk::of(&call)?;
+pub async fn position_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let desk = DrawerCall::of(&call)?;
     let (item, position) = (desk.item("item")?, call.integer("position")?);
-    Ok(desk.change(drawer::Position { item, position }).await?.answer(call))
+    Ok(desk.change(drawer::PlaceDrawerItem { item, position }).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
-pub async fn position_shortcut(call: Call) -> Result<Preferred<DrawerReply>> {
-    let desk = Desk::of(&call)?;
+pub async fn position_shortcut(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let desk = DrawerCall::of(&call)?;
     let (item, position) = (desk.item("shortcut")?, call.integer("position")?);
-    Ok(desk.change(drawer::Shift { item, position }).await?.answer(call))
+    Ok(desk.change(drawer::ShiftDrawerItem { item, position }).await?.answer(call))
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
-pub async fn delete_item(call: Call) -> Result<Preferred<DrawerReply>> {
-    let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
+pub async fn delete_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let (desk, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
     let items = vec![desk.item("item")?];
-    let done = call.change(&desk.drawer, drawer::Remove { items, strict: true }).await?;
+    let done = call.change(&desk.drawer, drawer::RemoveDrawerItems { items, strict: true }).await?;
     let items = removed(&done.reply.items).collect();
     let reply = ChangeReply::of(&call, &done.view, None, items, &display, |drawer| drawer).await?;
     Ok(reply.answer(call))
 }
 
 /// Removed items, with the positions that they had for the caller.
-fn removed(items: &Placed) -> impl Iterator<Item = (usize, &Item)> {
+fn removed(items: &ItemPositions) -> impl Iterator<Item = (usize, &Item)> {
     items.iter().map(|(position, item)| (*position, item))
 }
 
 /// `DELETE /v3/container/drawer/{source}/item`
 pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
-    let Sources { given, database } = ObjectListRequest::of(&call).await?;
-    let (desk, display) = (Desk::of(&call)?, call.display_of_body().await?);
-    let mut bulk = Bulk::of(&call, &given);
+    let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
+    let (desk, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
+    let mut bulk = BulkBuilder::of(&call, &given);
     let (mut items, mut places) = (Vec::new(), Vec::new());
     let mut way = YieldTimer::new();
     for (place, source) in given.iter().enumerate() {
@@ -132,8 +132,8 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
             Err(error) => bulk.note(place, Err(error)),
         }
     }
-    let done = call.change(&desk.drawer, drawer::Remove { items, strict: false }).await?;
-    let drawer::Removed { items, errors } = done.reply;
+    let done = call.change(&desk.drawer, drawer::RemoveDrawerItems { items, strict: false }).await?;
+    let drawer::DrawerRemovalResult { items, errors } = done.reply;
     // Each of the others was removed, in their order.
     let (mut taken, mut missing) = (items.into_iter(), errors.into_iter().peekable());
     for (index, place) in places.into_iter().enumerate() {
@@ -151,28 +151,28 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
 }
 
 /// `PUT /v3/container/drawer/{source}/item/clear`
-pub async fn clear(call: Call) -> Result<Preferred<DrawerReply>> {
-    let done = call.change(&call.container("source")?, drawer::Clear).await?;
+pub async fn clear(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let done = call.change(&call.container("source")?, drawer::ClearDrawer).await?;
     Ok(changed(&call, &done.view, &Vec::new(), &call.display()).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
-pub async fn move_item(call: Call) -> Result<Preferred<ChangedDrawer>> {
-    let desk = Desk::of(&call)?;
+pub async fn move_item(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
+    let desk = DrawerCall::of(&call)?;
     let target = call.container::<Drawer>("target")?;
     let (from, to) = (desk.drawer.loid(), target.loid());
     let item = desk.item("item")?;
-    let Jointly { reply: moved, left } = call.change_all(drawer::Move { item, from, to }).await?;
-    let Some(view) = call.view_after::<Drawer>(to, left.as_ref()).await? else { return gone(to) };
+    let JointResult { reply: moved, left } = call.change_all(drawer::MoveDrawerItem { item, from, to }).await?;
+    let Some(view) = call.view_after::<Drawer>(to, left.as_ref()).await? else { return gone_reply(to) };
     // Others may have changed the drawer since. The item's position is that in the replied drawer.
-    let now = moved.items.iter().filter_map(|(_, item)| view.state.find(Address::Object(item.object)));
-    let now: Placed = now.map(|(position, item)| (position, *item)).collect();
+    let now = moved.items.iter().filter_map(|(_, item)| view.state.find(DrawerItemAddress::Object(item.object)));
+    let now: ItemPositions = now.map(|(position, item)| (position, *item)).collect();
     Ok(moved_reply(&call, &view, &now, &moved).await?.answer(call).shown())
 }
 
 /// Returns the items that a read shows: all, those of a page, or none.
-fn page_of_items(call: &Call) -> Page {
-    if call.query.boolean("showItems") { call.query.page() } else { Page { offset: 0, limit: 0 } }
+fn page_of_items(call: &Call) -> ListingPage {
+    if call.query.boolean("showItems") { call.query.page() } else { ListingPage { offset: 0, limit: 0 } }
 }
 
 /// `GET /v3/container/drawer/{source}`
@@ -188,11 +188,11 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let app = &call.app;
     let object = call.resolve("source")?.loid;
     let sort = Sort::parse(call.query.text("sortBy"))?;
-    let mut found = Gathering::new(sort, call.query.page(), call.reply_memory());
+    let mut found = PageCollector::new(sort, call.query.page(), call.reply_memory());
     let access = call.access().knowing_home()?;
-    let (mut holders, mut way) = (Holders::of(object), YieldTimer::new());
+    let (mut holders, mut way) = (HolderCursor::of(object), YieldTimer::new());
     loop {
-        let some = holders.some(app.repository.look(), View::Committed).map_err(|error| {
+        let some = holders.some(app.repository.look(), ReadLevel::Committed).map_err(|error| {
             tracing::error!(%error, "the containers of an object can't be listed");
             Error::internal()
         })?;
@@ -212,13 +212,14 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     }
     let (drawers, total) = found.page().await;
     let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
-    let drawers = Drawers { drawers, next: 0, limit, display: call.display(), open: None, step: Step::Drawer };
+    let drawers =
+        HolderDrawers { drawers, next: 0, limit, display: call.display(), open: None, step: DrawerListingStep::Drawer };
     let listing = Listing::of(&call, drawers, |items, _| DrawerListing { items, total }).await?;
     Ok(listing.answer(call))
 }
 
 /// The drawers that contain an object, each with its items.
-struct Drawers {
+struct HolderDrawers {
     drawers: Vec<Loid>,
     next: usize,
     /// The number of items to show of each.
@@ -226,11 +227,11 @@ struct Drawers {
     display: Display,
     /// The items of the drawer that is being written.
     open: Option<DrawerItems>,
-    step: Step,
+    step: DrawerListingStep,
 }
 
 /// The subject of a piece of the reply.
-enum Step {
+enum DrawerListingStep {
     /// A drawer that is not visible.
     Drawer,
     /// The begin of a drawer.
@@ -239,43 +240,43 @@ enum Step {
     Close,
 }
 
-impl Items for Drawers {
+impl ListingSource for HolderDrawers {
     type Item = DrawerReply;
     type Inner = DrawerItem;
-    type Innermost = Never;
-    type Failed = Never;
+    type Innermost = NoItem;
+    type Failed = NoItem;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<DrawerReply, DrawerItem>> {
-        if let Some(items) = self.open.as_mut().filter(|_| !matches!(self.step, Step::Open)) {
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<DrawerReply, DrawerItem>> {
+        if let Some(items) = self.open.as_mut().filter(|_| !matches!(self.step, DrawerListingStep::Open)) {
             if items.are_over() {
-                self.step = Step::Close;
-                return Ok(Made::Close);
+                self.step = DrawerListingStep::Close;
+                return Ok(ListingStep::Close);
             }
-            self.step = Step::Item;
-            return Ok(items.present(call, late).await?.map_or(Made::Nothing, Made::Inner));
+            self.step = DrawerListingStep::Item;
+            return Ok(items.present(call, late).await?.map_or(ListingStep::Nothing, ListingStep::Inner));
         }
-        let Some(drawer) = self.drawers.get(self.next) else { return Ok(Made::End) };
-        self.step = Step::Drawer;
+        let Some(drawer) = self.drawers.get(self.next) else { return Ok(ListingStep::End) };
+        self.step = DrawerListingStep::Drawer;
         let view = match call.view_of::<Drawer>(*drawer).await {
             Ok(view) => view,
             // It was removed in between, or may not be seen any more.
-            Err(error) if error.code == Code::ObjectNotFound => return Ok(Made::Nothing),
+            Err(error) if error.code == Code::ObjectNotFound => return Ok(ListingStep::Nothing),
             Err(error) => return Err(error),
         };
         let seen = seen(call, &view).await?;
         let info = info(call, &view, &seen, &self.display).await?;
-        self.open = Some(DrawerItems::new(seen.page(Page { offset: 0, limit: self.limit }), &self.display));
-        self.step = Step::Open;
-        Ok(Made::open(|items| DrawerReply { info, items, errors: None, revisions: None }))
+        self.open = Some(DrawerItems::new(seen.page(ListingPage { offset: 0, limit: self.limit }), &self.display));
+        self.step = DrawerListingStep::Open;
+        Ok(ListingStep::open(|items| DrawerReply { info, items, errors: None, revisions: None }))
     }
 
     fn advance(&mut self) {
         match self.step {
-            Step::Drawer => self.next += 1,
-            Step::Open => self.step = Step::Item,
-            Step::Item => self.open.iter_mut().for_each(DrawerItems::advance),
-            Step::Close => {
+            DrawerListingStep::Drawer => self.next += 1,
+            DrawerListingStep::Open => self.step = DrawerListingStep::Item,
+            DrawerListingStep::Item => self.open.iter_mut().for_each(DrawerItems::advance),
+            DrawerListingStep::Close => {
                 self.open = None;
                 self.next += 1;
             }
@@ -302,7 +303,7 @@ async fn new_drawer(
     let mut way = YieldTimer::new();
     for source in &sources {
         way.yield_if_due().await;
-        items.push(call.find(&Source::parse("sources", source)?, database)?.loid);
+        items.push(call.find(&ObjectSource::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
     let attributes = app.attribute_text("attributes", request.attributes.take()).await?;
@@ -312,7 +313,7 @@ async fn new_drawer(
         title: request.title.as_deref().unwrap_or_default().into(),
         description: request.description.as_deref().unwrap_or_default().into(),
         items,
-        said: drawer::Update {
+        said: drawer::DrawerHeadUpdate {
             capacity: request.capacity.map(drawer::check_capacity).transpose()?,
             title: request.title.clone(),
             description: request.description.clone(),
@@ -325,7 +326,7 @@ async fn new_drawer(
 }
 
 /// `POST /v3/container/drawer`
-pub async fn create(call: Call) -> Result<Preferred<ChangedDrawer>> {
+pub async fn create(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
     let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let name = request.name.clone();
@@ -340,7 +341,7 @@ pub async fn create(call: Call) -> Result<Preferred<ChangedDrawer>> {
 }
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, created at the first call.
-pub async fn create_automatic(call: Call) -> Result<Preferred<ChangedDrawer>> {
+pub async fn create_automatic(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
     let mut request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let config = &call.app.config.drawer;
@@ -354,33 +355,33 @@ pub async fn create_automatic(call: Call) -> Result<Preferred<ChangedDrawer>> {
 
 async fn make(
     call: Call,
-    folder: Option<Source>,
+    folder: Option<ObjectSource>,
     object: NewObject,
     database: DatabaseId,
-) -> Result<Preferred<ChangedDrawer>> {
+) -> Result<PreferredReply<ChangedDrawer>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
     let made = app.destination(&call, folder, database)?.make(&call, object).await?;
-    let Jointly { reply: Created { loid, .. }, left } = made;
-    let Some(view) = call.view_after::<Drawer>(loid, left.as_ref()).await? else { return gone(loid) };
-    let items: Placed = view.state.visible().copied().enumerate().collect();
+    let JointResult { reply: CreateResult { loid, .. }, left } = made;
+    let Some(view) = call.view_after::<Drawer>(loid, left.as_ref()).await? else { return gone_reply(loid) };
+    let items: ItemPositions = view.state.visible().copied().enumerate().collect();
     Ok(changed(&call, &view, &items, &display).await?.answer(call).shown())
 }
 
 /// `PUT /v3/container/drawer/{source}`
-pub async fn update(call: Call) -> Result<Preferred<ChangedDrawer>> {
+pub async fn update(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
     let mut request: UpdateRequest = call.json().await?;
     let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
     let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
     let command = UpdateDrawer {
         drawer: drawer.loid(),
-        head: drawer::Update { capacity, title: request.title, description: request.description },
+        head: drawer::DrawerHeadUpdate { capacity, title: request.title, description: request.description },
         name: request.name,
         attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
-        status: request.status.filter(|status| !status.is_empty()).map(Text::from),
+        status: request.status.filter(|status| !status.is_empty()).map(SharedText::from),
     };
     let done = call.change_all(command).await?;
     let Some(view) = call.view_after::<Drawer>(drawer.loid(), done.left.as_ref()).await? else {
-        return gone(drawer.loid());
+        return gone_reply(drawer.loid());
     };
     Ok(changed(&call, &view, &Vec::new(), &display).await?.answer(call).shown())
 }

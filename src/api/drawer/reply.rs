@@ -4,30 +4,32 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
 
-use stet_actors::drawer::{Address, Drawer, DrawerState, Item, Moved, Placed};
+use stet_actors::drawer::{Drawer, DrawerItemAddress, DrawerMoveResult, DrawerState, Item, ItemPositions};
 use stet_actors::error::{Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 
 use super::types::{ChangedDrawer, DrawerInfo, DrawerItem, DrawerReply, MoveRevisions, RemovedDrawer};
 use crate::access::Access;
-use crate::api::kept::{Asked, Renderings, Seen};
-use crate::api::object::Removed;
-use crate::api::records::{BulkError, any_record_of, info_of, locker_of, path_if_shown, shown as shown_record};
+use crate::api::kept::{RecordCopies, Renderings, ReplyLookup};
+use crate::api::object::RemovedObject;
+use crate::api::records::{
+    BulkError, any_record_of, info_of, locker_of, path_if_shown, record_with_path as shown_record,
+};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
-use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::minimal::MinimalItem;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use crate::http::steps::WHOLE;
-use crate::json::Changed;
+use crate::json::ChangeAnswer;
 use crate::limits::yielding::YieldTimer;
 use crate::records::Display;
-use crate::records::Page;
+use crate::records::ListingPage;
 
 /// Bytes up to which the reply for a drawer is kept whole: some 1,500 items. A larger one is built
 /// for each call, while it is sent.
@@ -75,7 +77,7 @@ impl<'v> SeenItems<'v> {
     }
 
     /// Returns a page of the items, with their positions among all.
-    pub(super) fn page(&self, page: Page) -> Vec<(usize, &'v Item)> {
+    pub(super) fn page(&self, page: ListingPage) -> Vec<(usize, &'v Item)> {
         let cut =
             |items: &mut dyn Iterator<Item = &'v Item>| items.enumerate().skip(page.offset).take(page.limit).collect();
         match self {
@@ -114,7 +116,7 @@ fn sees(call: &Call, access: Access<'_>, item: &Item) -> Result<bool> {
 }
 
 /// A reply about a drawer, whose first piece is built at once.
-pub(super) type Drawers = Listing<DrawerReply, DrawerItems>;
+pub(super) type DrawerReplyListing = Listing<DrawerReply, DrawerItems>;
 
 /// Items of a drawer with the records of their objects.
 pub(super) struct DrawerItems {
@@ -126,7 +128,7 @@ pub(super) struct DrawerItems {
     /// the change was about them.
     recycled: bool,
     /// The objects and records from which the first piece was built.
-    seen: Seen,
+    seen: RecordCopies,
     /// The failed sources of a bulk removal. They are written before the items.
     errors: Option<Vec<BulkError>>,
     told: usize,
@@ -142,7 +144,7 @@ impl DrawerItems {
             next: 0,
             display: display.clone(),
             recycled: false,
-            seen: Seen::new(),
+            seen: RecordCopies::new(),
             errors: None,
             told: 0,
             error_bytes: 0,
@@ -215,21 +217,21 @@ impl DrawerItems {
     }
 }
 
-impl Items for DrawerItems {
+impl ListingSource for DrawerItems {
     type Item = DrawerItem;
-    type Inner = Never;
-    type Innermost = Never;
+    type Inner = NoItem;
+    type Innermost = NoItem;
     type Failed = BulkError;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<DrawerItem, Never, BulkError>> {
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<DrawerItem, NoItem, BulkError>> {
         if let Some(error) = self.error() {
-            return Ok(Made::Failed(error.clone()));
+            return Ok(ListingStep::Failed(error.clone()));
         }
         if self.are_over() {
-            return Ok(Made::End);
+            return Ok(ListingStep::End);
         }
-        Ok(self.present(call, late).await?.map_or(Made::Nothing, Made::Item))
+        Ok(self.present(call, late).await?.map_or(ListingStep::Nothing, ListingStep::Item))
     }
 
     fn advance(&mut self) {
@@ -248,8 +250,8 @@ impl Items for DrawerItems {
 /// The reply to a change: the drawer right after it, and the given items. The display options are
 /// read beforehand, because a call with wrong options must change nothing.
 pub(super) struct WholeReply {
-    listing: Drawers,
-    tag: Tag,
+    listing: DrawerReplyListing,
+    tag: RevisionTag,
 }
 
 impl WholeReply {
@@ -284,7 +286,7 @@ impl WholeReply {
 /// The reply to a change: whole, or minimal if the client prefers that.
 pub(super) enum ChangeReply {
     Whole(Box<WholeReply>),
-    Minimal(Preferred<DrawerReply>),
+    Minimal(PreferredReply<DrawerReply>),
 }
 
 impl ChangeReply {
@@ -312,7 +314,7 @@ impl ChangeReply {
     }
 
     /// Converts to the reply with its ETag.
-    pub(super) fn answer(self, call: Call) -> Preferred<DrawerReply> {
+    pub(super) fn answer(self, call: Call) -> PreferredReply<DrawerReply> {
         match self {
             ChangeReply::Whole(whole) => whole.answer(call).into(),
             ChangeReply::Minimal(minimal) => minimal,
@@ -320,19 +322,29 @@ impl ChangeReply {
     }
 }
 
-fn tag_of(view: &DrawerView) -> Tag {
-    Tag::of(&view.state.object().record)
+fn tag_of(view: &DrawerView) -> RevisionTag {
+    RevisionTag::of(&view.state.object().record)
 }
 
 /// Builds the reply to a change of the given items.
-pub(super) async fn changed(call: &Call, view: &DrawerView, items: &Placed, display: &Display) -> Result<ChangeReply> {
+pub(super) async fn changed(
+    call: &Call,
+    view: &DrawerView,
+    items: &ItemPositions,
+    display: &Display,
+) -> Result<ChangeReply> {
     let seen = seen(call, view).await?;
     let shown = shown_of_change(call, view, &seen, items).await?;
     ChangeReply::of(call, view, Some(seen), shown, display, |drawer| drawer).await
 }
 
 /// Builds the reply to a move: the target, and the revisions of both drawers right after it.
-pub(super) async fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, moved: &Moved) -> Result<ChangeReply> {
+pub(super) async fn moved_reply(
+    call: &Call,
+    view: &DrawerView,
+    items: &ItemPositions,
+    moved: &DrawerMoveResult,
+) -> Result<ChangeReply> {
     let revisions = MoveRevisions { source: moved.source_revision, target: moved.target_revision };
     let seen = seen(call, view).await?;
     let shown = shown_of_change(call, view, &seen, items).await?;
@@ -341,9 +353,9 @@ pub(super) async fn moved_reply(call: &Call, view: &DrawerView, items: &Placed, 
 }
 
 /// Builds the reply to a change of a drawer that does not exist any more, or not for the caller.
-pub(super) fn gone(drawer: Loid) -> Result<Preferred<ChangedDrawer>> {
-    let gone = Changed::Gone(RemovedDrawer { info: Removed { id: drawer.to_string() }, items: [] });
-    Json::of(&gone).map(Preferred::from)
+pub(super) fn gone_reply(drawer: Loid) -> Result<PreferredReply<ChangedDrawer>> {
+    let gone = ChangeAnswer::Gone(RemovedDrawer { info: RemovedObject { id: drawer.to_string() }, items: [] });
+    Json::of(&gone).map(PreferredReply::from)
 }
 
 /// Returns the items of a change that the caller sees, with their positions as the caller counts
@@ -352,7 +364,7 @@ async fn shown_of_change<'i>(
     call: &Call,
     view: &DrawerView,
     seen: &SeenItems<'_>,
-    items: &'i Placed,
+    items: &'i ItemPositions,
 ) -> Result<Vec<(usize, &'i Item)>> {
     let SeenItems::Some(seen) = seen else {
         return Ok(items.iter().map(|(position, item)| (*position, item)).collect());
@@ -370,7 +382,7 @@ async fn shown_of_change<'i>(
     for (_, item) in items {
         way.yield_if_due().await;
         let place = places.get(&item.shortcut).copied();
-        let taken_out = place.is_none() && view.state.find(Address::Shortcut(item.shortcut)).is_none();
+        let taken_out = place.is_none() && view.state.find(DrawerItemAddress::Shortcut(item.shortcut)).is_none();
         if place.is_some() || (taken_out && sees(call, access, item)?) {
             shown.push((place.unwrap_or(0), item));
         }
@@ -386,19 +398,19 @@ pub(crate) type RenderedDrawers = Renderings<Drawer, bool, DrawerReply>;
 ///
 /// # Errors
 /// Errors of the store; `Overloaded`.
-pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Json<DrawerReply>> {
+pub(super) async fn read(call: Call, view: &DrawerView, page: ListingPage) -> Result<Json<DrawerReply>> {
     let display = call.display();
     let with_items = match page {
-        Page { limit: 0, .. } => Some(false),
-        Page { offset: 0, limit: usize::MAX } => Some(true),
+        ListingPage { limit: 0, .. } => Some(false),
+        ListingPage { offset: 0, limit: usize::MAX } => Some(true),
         _ => None,
     };
     let part = with_items.filter(|_| call.access().sees_all());
     let kept = call.app.kept::<RenderedDrawers>();
     let asked = kept.ask(&call.app, view, &display, part)?;
     let asked = match asked {
-        Asked::Kept(kept) => return Ok(kept.answer(&call)),
-        Asked::Missing(missing) => missing,
+        ReplyLookup::Kept(kept) => return Ok(kept.answer(&call)),
+        ReplyLookup::Missing(missing) => missing,
     };
     let seen = seen(&call, view).await?;
     let info = info(&call, view, &seen, &display).await?;
@@ -406,7 +418,7 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: Page) -> Result<Js
     drop(seen);
     let reply = |items, _| DrawerReply { info, items, errors: None, revisions: None };
     let whole = if asked.is_kept() { WHOLE_KEPT } else { WHOLE };
-    let mut listing = Drawers::up_to(whole, &call, items, reply).await?;
+    let mut listing = DrawerReplyListing::up_to(whole, &call, items, reply).await?;
     if let Some(whole) = listing.whole().cloned() {
         let seen = mem::take(&mut listing.list_mut().seen);
         return Ok(kept.keep(asked, view, whole, seen).answer(&call));
@@ -423,7 +435,7 @@ mod tests {
     use stet_actors::lifecycle::NewObject;
 
     use super::*;
-    use crate::api::records::Failures;
+    use crate::api::records::BulkFailures;
     use crate::http::testing::House;
 
     /// A drawer with that many stories, and a caller who may read none of them.
@@ -462,7 +474,7 @@ mod tests {
         let house = House::new().await;
         let call = house.call_of("drawer-get");
         let sources: Vec<String> = (0..100).map(|number| format!("/{number}{}", "x".repeat(400))).collect();
-        let errors = sources.iter().map(|source| Failures::of(&call).describe(source, Error::not_found(source)));
+        let errors = sources.iter().map(|source| BulkFailures::of(&call).describe(source, Error::not_found(source)));
         let nothing = DrawerItems::of_change([], &Display::with_defaults(false));
         assert_eq!(nothing.bytes(), 0);
         let mut items = nothing.with_errors(errors.collect());
@@ -470,8 +482,8 @@ mod tests {
         let mut told = Vec::new();
         loop {
             match items.make(&call, false).await.expect("the store reads") {
-                Made::Failed(error) => told.push(error.source),
-                Made::End => break,
+                ListingStep::Failed(error) => told.push(error.source),
+                ListingStep::End => break,
                 _ => panic!("there are no items"),
             }
             items.advance();

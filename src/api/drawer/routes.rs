@@ -49,7 +49,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item",
         summary: "Take the items named in the body out of a drawer; those that are not there are reported.",
         path_params: &[DRAWER],
-        body: required::<requests::ItemListRequest>(Size::Long),
+        body: required::<requests::ItemListRequest>(BodySizeRule::Long),
         handler: handler!(drawer::delete_items),
         ..DELETE
     },
@@ -78,7 +78,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer",
         summary: "Create a drawer.",
         privilege: Some(Privilege::Create),
-        body: optional::<drawer::CreateDrawer>(Size::Long),
+        body: optional::<drawer::CreateDrawer>(BodySizeRule::Long),
         handler: handler!(drawer::create),
         ..POST
     },
@@ -87,7 +87,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/automatic",
         summary: "The user's automatic drawer; made at the first call.",
         privilege: Some(Privilege::Create),
-        body: optional::<drawer::CreateDrawer>(Size::Long),
+        body: optional::<drawer::CreateDrawer>(BodySizeRule::Long),
         handler: handler!(drawer::create_automatic),
         ..POST
     },
@@ -96,7 +96,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item",
         summary: "Add the items named in the body to a drawer: all or none.",
         path_params: &[DRAWER],
-        body: required::<requests::ItemListRequest>(Size::Long),
+        body: required::<requests::ItemListRequest>(BodySizeRule::Long),
         handler: handler!(drawer::add_items),
         ..POST
     },
@@ -113,7 +113,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}/item/{item}",
         summary: "Add an object to a drawer.",
         path_params: &[DRAWER, OBJECT],
-        body: optional::<Value>(Size::Short),
+        body: optional::<Value>(BodySizeRule::Short),
         handler: handler!(drawer::add_item),
         ..POST
     },
@@ -130,7 +130,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}",
         summary: "Change a drawer's name, title, description, capacity or attributes.",
         path_params: &[DRAWER],
-        body: optional::<drawer::UpdateRequest>(Size::Long),
+        body: optional::<drawer::UpdateRequest>(BodySizeRule::Long),
         handler: handler!(drawer::update),
         ..PUT
     },

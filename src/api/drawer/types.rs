@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::id::{Loid, ShortcutId};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
-use crate::api::attributes::Given;
-use crate::api::object::Removed;
+use crate::api::attributes::AttributeInput;
+use crate::api::object::RemovedObject;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
-use crate::http::body::Object;
-use crate::json::{Changed, Listed, Ready, as_text};
+use crate::http::body::JsonObject;
+use crate::json::{ChangeAnswer, ReadyJson, ReplyList, as_text};
 use crate::records::ObjectRecord;
 
 /// The `info` of a drawer: its record and the fields that only drawers have.
@@ -28,9 +28,9 @@ pub struct DrawerInfo {
     /// Whether it is a user's automatic drawer.
     pub automatic: bool,
     /// Title; may be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// Description; may be empty.
-    pub description: Text,
+    pub description: SharedText,
 }
 
 /// An item of a drawer.
@@ -45,7 +45,7 @@ pub struct DrawerItem {
     /// The object's loid.
     pub source: Loid,
     /// The object's record.
-    pub object: Ready<ObjectRecord>,
+    pub object: ReadyJson<ObjectRecord>,
 }
 
 /// A drawer. A read returns all items with `showItems` and none without. A change returns the items
@@ -55,10 +55,10 @@ pub struct DrawerReply {
     /// The drawer.
     pub info: DrawerInfo,
     /// The drawer's items in order.
-    pub items: Listed<DrawerItem>,
+    pub items: ReplyList<DrawerItem>,
     /// Sources of a bulk removal that were not found; absent in other replies.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub errors: Option<Listed<BulkError>>,
+    pub errors: Option<ReplyList<BulkError>>,
     /// Revisions of both drawers after a move; absent in other replies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revisions: Option<MoveRevisions>,
@@ -66,13 +66,13 @@ pub struct DrawerReply {
 
 /// The reply to a change of a drawer. If the drawer was destroyed or moved out of the caller's
 /// sight since, the reply only identifies it.
-pub type ChangedDrawer = Changed<DrawerReply, RemovedDrawer>;
+pub type ChangedDrawer = ChangeAnswer<DrawerReply, RemovedDrawer>;
 
 /// A drawer that was destroyed or hidden by others.
 #[derive(Serialize, JsonSchema)]
 pub struct RemovedDrawer {
     /// Identification of the drawer.
-    pub info: Removed,
+    pub info: RemovedObject,
     /// Always empty.
     #[schemars(with = "Vec<DrawerItem>", length(max = 0))]
     pub items: [DrawerItem; 0],
@@ -91,7 +91,7 @@ pub struct MoveRevisions {
 #[derive(Serialize, JsonSchema)]
 pub struct DrawerListing {
     /// One entry for each drawer of the page.
-    pub items: Listed<DrawerReply>,
+    pub items: ReplyList<DrawerReply>,
     /// Total number of drawers.
     pub total: usize,
 }
@@ -111,7 +111,7 @@ pub struct CreateDrawer {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     /// Attributes as XML text or JSON.
-    pub(super) attributes: Option<Given>,
+    pub(super) attributes: Option<AttributeInput>,
     /// Name of the workflow status; the workflow's first by default.
     pub(super) status: Option<String>,
     /// Objects to add as the first items.
@@ -119,7 +119,7 @@ pub struct CreateDrawer {
     /// Database; the main one by default.
     pub(super) database_id: Option<DatabaseRef>,
     pub(super) create_mode: Option<WireCreateMode>,
-    pub(super) options: Option<Object<CreateOptions>>,
+    pub(super) options: Option<JsonObject<CreateOptions>>,
 }
 
 /// Body of the update of a drawer. Fields that are left out keep their values.
@@ -132,7 +132,7 @@ pub struct UpdateRequest {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     /// Attributes as XML text or JSON.
-    pub(super) attributes: Option<Given>,
+    pub(super) attributes: Option<AttributeInput>,
     /// Name of the workflow status.
     pub(super) status: Option<String>,
 }

@@ -8,10 +8,10 @@ use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::FamilyKind;
 
-use crate::events::stream::Following;
+use crate::events::stream::FollowRequest;
 use crate::http::call::Call;
 use crate::http::reply::Reply;
-use crate::records::Cached;
+use crate::records::CachedRecord;
 
 /// The header by which a reconnecting client names the last event that it has.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
@@ -39,13 +39,13 @@ pub async fn follow_liveblog(call: Call) -> Result<Reply> {
     stream(&call, &container).await
 }
 
-async fn stream(call: &Call, container: &Cached) -> Result<Reply> {
+async fn stream(call: &Call, container: &CachedRecord) -> Result<Reply> {
     let after = last_event_id(call)?;
     let body = if call.http.method() == Method::HEAD {
         // No client reads it.
         Box::pin(empty())
     } else {
-        let following = Following {
+        let following = FollowRequest {
             newsroom: call.app.newsroom.clone(),
             session: call.caller()?.clone(),
             container: container.loid,

@@ -9,7 +9,7 @@ const GET: Route = Route {
         flag("wait", true, "Wait for what happens; otherwise the reply ends after the stored events."),
     ],
     headers: &["Last-Event-ID"],
-    produces: Produces::Events,
+    produces: ReplyFormat::Events,
     ..base(Verb::Get, Privilege::Read, "docs/api/events.md")
 };
 

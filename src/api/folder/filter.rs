@@ -5,19 +5,19 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::FamilyKind;
 
-use super::listing::{Entries, Selection, names, reply};
-use super::{FolderReply, named};
-use crate::access::Seen;
-use crate::api::records::{path_if_shown, shown};
+use super::listing::{FolderEntries, ListingSelection, names, reply};
+use super::{FolderReply, folder_in_path};
+use crate::access::ObjectVisibility;
+use crate::api::records::{path_if_shown, record_with_path};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
-use crate::records::{Cached, Gathering, NamePatterns, outline};
+use crate::records::{CachedRecord, NamePatterns, PageCollector, outline};
 
 /// The criteria of a filtered listing.
-pub(in crate::api) struct Wanted {
+pub(in crate::api) struct FolderFilter {
     /// Patterns, one of which must match the name.
     patterns: NamePatterns,
     exclude_folders: bool,
@@ -28,16 +28,16 @@ pub(in crate::api) struct Wanted {
     /// The family of containers that are searched recursively: folders in a folder, bundles in a
     /// bundle.
     inner: FamilyKind,
-    selection: Selection,
+    selection: ListingSelection,
 }
 
-impl Wanted {
-    fn of(call: &Call, selection: Selection) -> Result<Wanted> {
+impl FolderFilter {
+    fn of(call: &Call, selection: ListingSelection) -> Result<FolderFilter> {
         let patterns = NamePatterns::of("patternSequence", call.query.list("patternSequence"))?;
         let how_many = call.query.integer("howMany").unwrap_or(0);
         let how_many = usize::try_from(how_many)
             .map_err(|_| Error::parameter("howMany", how_many.to_string(), "0 for all, or a number above"))?;
-        Ok(Wanted {
+        Ok(FolderFilter {
             patterns,
             exclude_folders: call.query.boolean("excludeFolders"),
             show_hidden: call.query.boolean("showHidden"),
@@ -49,9 +49,9 @@ impl Wanted {
     }
 
     /// Returns the criteria for the selected objects in a bundle.
-    pub(in crate::api) fn of_bundle(recursive: bool, selection: Selection) -> Wanted {
+    pub(in crate::api) fn of_bundle(recursive: bool, selection: ListingSelection) -> FolderFilter {
         let (patterns, inner) = (NamePatterns::default(), FamilyKind::Bundle);
-        Wanted {
+        FolderFilter {
             patterns,
             exclude_folders: false,
             show_hidden: true,
@@ -65,39 +65,43 @@ impl Wanted {
 
 /// `GET /v3/folder/{source}/filter`
 pub async fn filter(call: Call) -> Result<Json<FolderReply>> {
-    let folder = named(&call)?;
-    let wanted = Wanted::of(&call, Selection::of_query(&call, folder.loid.database)?)?;
+    let folder = folder_in_path(&call)?;
+    let wanted = FolderFilter::of(&call, ListingSelection::of_query(&call, folder.loid.database)?)?;
     // On the heap: the record beside it would make the future too large to be copied with each
     // call.
-    Box::pin(filtered(call, &folder, wanted)).await
+    Box::pin(list_filtered(call, &folder, wanted)).await
 }
 
 /// Lists the objects in a folder or bundle that meet the criteria.
 ///
 /// # Errors
 /// Those of a listing.
-pub(in crate::api) async fn filtered(call: Call, folder: &Cached, wanted: Wanted) -> Result<Json<FolderReply>> {
+pub(in crate::api) async fn list_filtered(
+    call: Call,
+    folder: &CachedRecord,
+    wanted: FolderFilter,
+) -> Result<Json<FolderReply>> {
     let (display, recursive) = (call.display(), wanted.recursive);
     let all = call.access().sees_all() || call.access().may(Privilege::Read, folder)?;
     let (found, total) = found(&call, folder.loid, all, wanted).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
-    let info = shown(&call.app, folder, &display, path.as_deref()).await?;
-    let entries = Entries::new(found, path.filter(|_| !recursive), display);
+    let info = record_with_path(&call.app, folder, &display, path.as_deref()).await?;
+    let entries = FolderEntries::new(found, path.filter(|_| !recursive), display);
     reply(call, folder, info, entries, total).await
 }
 
 /// Returns the objects of the page, and the total number. Their natural order is by name in each
 /// folder, with a folder's contents directly after the folder.
-async fn found(call: &Call, folder: Loid, all: bool, wanted: Wanted) -> Result<(Vec<Loid>, usize)> {
+async fn found(call: &Call, folder: Loid, all: bool, wanted: FolderFilter) -> Result<(Vec<Loid>, usize)> {
     let (app, access, mut way) = (&call.app, call.access(), YieldTimer::new());
-    let Selection { filter, sort, mut page } = wanted.selection;
+    let ListingSelection { filter, sort, mut page } = wanted.selection;
     let mut left = wanted.how_many;
     if !sort.keeps_order() {
         // The first entries are known only when all have been found.
         page.limit = page.limit.min(wanted.how_many.saturating_sub(page.offset));
         left = usize::MAX;
     }
-    let mut gathering = Gathering::new(sort, page, call.reply_memory());
+    let mut gathering = PageCollector::new(sort, page, call.reply_memory());
     // The folders being read, the innermost last. The limit on the depth of paths bounds their
     // number.
     let mut open = vec![names(app, folder, usize::MAX).await?.into_iter()];
@@ -108,10 +112,10 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: Wanted) -> Result<(
             continue;
         };
         let Some(record) = app.records.record(&app.repository, loid)? else { continue };
-        let record = match if all { Seen::Whole } else { access.seen(&record)? } {
-            Seen::Whole => record,
-            Seen::OnTheWay => outline(&record),
-            Seen::Nothing => continue,
+        let record = match if all { ObjectVisibility::Whole } else { access.seen(&record)? } {
+            ObjectVisibility::Whole => record,
+            ObjectVisibility::OnTheWay => outline(&record),
+            ObjectVisibility::Nothing => continue,
         };
         if !wanted.show_hidden && record.name.starts_with('.') {
             continue;

@@ -4,53 +4,55 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use stet_actors::error::{Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::folder::children;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::{FamilyKind, Record, names_in};
-use stet_actors::store::{StoreError, View};
+use stet_actors::store::{ReadLevel, StoreError};
 
 use super::FolderReply;
-use crate::access::Seen;
-use crate::api::records::{locker_of, path_if_shown, shown};
+use crate::access::ObjectVisibility;
+use crate::api::records::{locker_of, path_if_shown, record_with_path};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::http::warnings::{Warning, shown_name};
-use crate::json::Ready;
+use crate::json::ReadyJson;
 use crate::limits::offload;
 use crate::limits::yielding::YieldTimer;
 use crate::nearest::nearest_name;
-use crate::records::{Cached, Display, FilterValues, Gathering, ObjectRecord, Page, RecordFilter, Sort, outline};
+use crate::records::{
+    CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,
+};
 use crate::sysconfig::ObjectTypes;
 
 /// The kind of objects that a listing of a folder contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::api) enum Kind {
+pub(in crate::api) enum FolderListingKind {
     All,
     Folders,
 }
 
 /// The filter, order and page of a listing.
-pub(in crate::api) struct Selection {
+pub(in crate::api) struct ListingSelection {
     pub filter: RecordFilter,
     pub sort: Sort,
-    pub page: Page,
+    pub page: ListingPage,
 }
 
-impl Selection {
+impl ListingSelection {
     /// Reads the selection from the query of a listing whose objects lie in `database`.
     ///
     /// # Errors
     /// `InvalidParameter`.
-    pub(in crate::api) fn of_query(call: &Call, database: DatabaseId) -> Result<Selection> {
+    pub(in crate::api) fn of_query(call: &Call, database: DatabaseId) -> Result<ListingSelection> {
         let sort = Sort::parse(call.query.text("sortBy"))?;
         let filter = filter_of(call, call.query.filters(), database)?;
-        Ok(Selection { filter, sort, page: call.query.page() })
+        Ok(ListingSelection { filter, sort, page: call.query.page() })
     }
 }
 
@@ -98,12 +100,16 @@ fn warn_of_values(call: &Call, values: &FilterValues, types: &ObjectTypes, datab
 ///
 /// # Errors
 /// `InvalidParameter`; `Overloaded` if there is not enough memory; errors of the store.
-pub(in crate::api) async fn listing(call: Call, folder: &Cached, kind: Kind) -> Result<Json<FolderReply>> {
-    let (selection, display) = (Selection::of_query(&call, folder.loid.database)?, call.display());
+pub(in crate::api) async fn listing(
+    call: Call,
+    folder: &CachedRecord,
+    kind: FolderListingKind,
+) -> Result<Json<FolderReply>> {
+    let (selection, display) = (ListingSelection::of_query(&call, folder.loid.database)?, call.display());
     let (entries, total) = entries(&call, folder, kind, selection).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
-    let info = shown(&call.app, folder, &display, path.as_deref()).await?;
-    let entries = Entries::new(entries, path, display);
+    let info = record_with_path(&call.app, folder, &display, path.as_deref()).await?;
+    let entries = FolderEntries::new(entries, path, display);
     reply(call, folder, info, entries, total).await
 }
 
@@ -113,14 +119,14 @@ pub(in crate::api) async fn listing(call: Call, folder: &Cached, kind: Kind) -> 
 /// `Overloaded` if there is not enough memory; errors of the store.
 pub(in crate::api) async fn reply(
     call: Call,
-    folder: &Cached,
-    info: Ready<ObjectRecord>,
-    entries: Entries,
+    folder: &CachedRecord,
+    info: ReadyJson<ObjectRecord>,
+    entries: FolderEntries,
     total: usize,
 ) -> Result<Json<FolderReply>> {
     let of_folder = info.text().to_owned();
     let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
-    let of = Tag::of(folder);
+    let of = RevisionTag::of(folder);
     let tag = match listing.whole() {
         Some(whole) => whole.tag(of),
         None => {
@@ -132,7 +138,7 @@ pub(in crate::api) async fn reply(
 }
 
 /// Objects in a folder, or below it.
-pub(in crate::api) struct Entries {
+pub(in crate::api) struct FolderEntries {
     entries: Vec<Loid>,
     next: usize,
     /// The folder's path, if paths are shown and all entries lie directly in the folder.
@@ -141,9 +147,9 @@ pub(in crate::api) struct Entries {
 }
 
 /// The next entry of a listing, or its end.
-pub(in crate::api) enum Next {
+pub(in crate::api) enum NextFolderEntry {
     /// An object, and its path if paths are shown.
-    Entry(Arc<Cached>, Option<String>),
+    Entry(Arc<CachedRecord>, Option<String>),
     /// An object that was deleted since the names were read, or that the caller may not see. It is
     /// left out.
     Gone,
@@ -151,23 +157,23 @@ pub(in crate::api) enum Next {
     End,
 }
 
-impl Entries {
+impl FolderEntries {
     /// Creates the entries of a listing. `path` is the folder's, if paths are shown and all entries
     /// lie directly in the folder.
-    pub(in crate::api) fn new(entries: Vec<Loid>, path: Option<String>, display: Display) -> Entries {
-        Entries { entries, next: 0, path, display }
+    pub(in crate::api) fn new(entries: Vec<Loid>, path: Option<String>, display: Display) -> FolderEntries {
+        FolderEntries { entries, next: 0, path, display }
     }
 
     /// Returns the next entry as the caller sees it.
-    pub(in crate::api) fn next(&self, call: &Call) -> Result<Next> {
-        let Some(loid) = self.entries.get(self.next) else { return Ok(Next::End) };
-        let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Next::Gone) };
-        let Some(entry) = call.as_seen(entry)? else { return Ok(Next::Gone) };
+    pub(in crate::api) fn next(&self, call: &Call) -> Result<NextFolderEntry> {
+        let Some(loid) = self.entries.get(self.next) else { return Ok(NextFolderEntry::End) };
+        let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(NextFolderEntry::Gone) };
+        let Some(entry) = call.as_seen(entry)? else { return Ok(NextFolderEntry::Gone) };
         let path = match &self.path {
             Some(path) => Some(format!("{}/{}", path.trim_end_matches('/'), entry.record.name)),
             None => path_if_shown(&call.app, &entry, &self.display)?,
         };
-        Ok(Next::Entry(entry, path))
+        Ok(NextFolderEntry::Entry(entry, path))
     }
 
     /// Returns the display options.
@@ -185,9 +191,9 @@ impl Entries {
             way.yield_if_due().await;
             let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
             let record = match call.access().seen(&record)? {
-                Seen::Whole => record,
-                Seen::OnTheWay => outline(&record),
-                Seen::Nothing => continue,
+                ObjectVisibility::Whole => record,
+                ObjectVisibility::OnTheWay => outline(&record),
+                ObjectVisibility::Nothing => continue,
             };
             (loid, record.revision, locker_of(app, &record)).hash(&mut hasher);
             // An outline has no revision, so name and type are hashed as well.
@@ -197,18 +203,20 @@ impl Entries {
     }
 }
 
-impl Items for Entries {
-    type Item = Ready<ObjectRecord>;
-    type Inner = Never;
-    type Innermost = Never;
-    type Failed = Never;
+impl ListingSource for FolderEntries {
+    type Item = ReadyJson<ObjectRecord>;
+    type Inner = NoItem;
+    type Innermost = NoItem;
+    type Failed = NoItem;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<ObjectRecord>>> {
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<ObjectRecord>>> {
         Ok(match self.next(call)? {
-            Next::Entry(entry, path) => Made::Item(shown(&call.app, &entry, &self.display, path.as_deref()).await?),
-            Next::Gone => Made::Nothing,
-            Next::End => Made::End,
+            NextFolderEntry::Entry(entry, path) => {
+                ListingStep::Item(record_with_path(&call.app, &entry, &self.display, path.as_deref()).await?)
+            }
+            NextFolderEntry::Gone => ListingStep::Nothing,
+            NextFolderEntry::End => ListingStep::End,
         })
     }
 
@@ -236,14 +244,14 @@ const NAMES_AT_ONCE: usize = 256;
 pub(in crate::api) async fn entries(
     call: &Call,
     folder: &Record,
-    kind: Kind,
-    Selection { filter, sort, page }: Selection,
+    kind: FolderListingKind,
+    ListingSelection { filter, sort, page }: ListingSelection,
 ) -> Result<(Vec<Loid>, usize)> {
     let (app, access) = (&call.app, call.access());
     // The right to read a folder extends to everything below it.
     let all = access.sees_all() || access.may(Privilege::Read, folder)?;
-    let as_named = all && kind == Kind::All && sort.keeps_order() && filter.is_empty();
-    let mut gathering = Gathering::new(sort, page, call.reply_memory());
+    let as_named = all && kind == FolderListingKind::All && sort.keeps_order() && filter.is_empty();
+    let mut gathering = PageCollector::new(sort, page, call.reply_memory());
     // A page in the order of names needs no names behind it.
     let most = if as_named { page.end() } else { usize::MAX };
     let loids = names(app, folder.loid, most).await?;
@@ -258,15 +266,15 @@ pub(in crate::api) async fn entries(
     for loid in loids {
         way.yield_if_due().await;
         let Some(record) = app.records.record(&app.repository, loid)? else { continue };
-        if kind != Kind::All && record.family != FamilyKind::Folder {
+        if kind != FolderListingKind::All && record.family != FamilyKind::Folder {
             continue;
         }
         // Order and filter reveal the values that they use, so they get only what the caller may
         // see.
-        let record = match if all { Seen::Whole } else { access.seen(&record)? } {
-            Seen::Whole => record,
-            Seen::OnTheWay => outline(&record),
-            Seen::Nothing => continue,
+        let record = match if all { ObjectVisibility::Whole } else { access.seen(&record)? } {
+            ObjectVisibility::Whole => record,
+            ObjectVisibility::OnTheWay => outline(&record),
+            ObjectVisibility::Nothing => continue,
         };
         if filter.accepts(&record) && !gathering.push(&record) {
             return Err(no_room());
@@ -283,18 +291,18 @@ fn unlisted(error: StoreError) -> Error {
 /// Returns at most `most` objects in a folder by name, all as of one moment.
 pub(in crate::api) async fn names(app: &App, folder: Loid, most: usize) -> Result<Vec<Loid>> {
     let at_once = most.min(NAMES_AT_ONCE);
-    let few = children(app.repository.look(), View::Committed, folder, None, at_once).map_err(unlisted)?;
+    let few = children(app.repository.look(), ReadLevel::Committed, folder, None, at_once).map_err(unlisted)?;
     let (loids, Some(_)) = few else { return Ok(few.0) };
     if loids.len() == most {
         return Ok(loids);
     }
     let repository = app.repository.clone();
-    let read = move || children(repository.look(), View::Committed, folder, None, most);
+    let read = move || children(repository.look(), ReadLevel::Committed, folder, None, most);
     Ok(offload::offload(read).await?.map_err(unlisted)?.0)
 }
 
 /// Returns the number of objects in a folder.
 fn total(app: &App, folder: Loid) -> Result<usize> {
-    let total = names_in(app.repository.look(), View::Committed, folder).map_err(unlisted)?;
+    let total = names_in(app.repository.look(), ReadLevel::Committed, folder).map_err(unlisted)?;
     Ok(usize::try_from(total).unwrap_or(usize::MAX))
 }

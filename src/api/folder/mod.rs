@@ -10,27 +10,27 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
-use stet_actors::lifecycle::{Meet, NewObject};
+use stet_actors::id::{DatabaseId, ObjectSource};
+use stet_actors::lifecycle::{ConfirmObject, NewObject};
 use stet_actors::object::{FamilyKind, Record, check_path};
 
-use self::listing::{Kind, listing};
+use self::listing::{FolderListingKind, listing};
 use super::object::{ChangedRecord, reply_after, status_of};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
-use crate::http::body::Object;
+use crate::http::body::JsonObject;
 use crate::http::call::Call;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::{Listed, Ready};
-use crate::records::{Cached, Display, ObjectRecord};
+use crate::json::{ReadyJson, ReplyList};
+use crate::records::{CachedRecord, Display, ObjectRecord};
 
 /// A folder or bundle and the objects in it.
 #[derive(Serialize, JsonSchema)]
 pub struct FolderReply {
     /// The folder or bundle.
-    pub info: Ready<ObjectRecord>,
+    pub info: ReadyJson<ObjectRecord>,
     /// The page asked for.
-    pub items: Listed<Ready<ObjectRecord>>,
+    pub items: ReplyList<ReadyJson<ObjectRecord>>,
     /// Total number of objects.
     pub total: usize,
 }
@@ -60,7 +60,7 @@ pub struct CreateFolder {
     status: Option<String>,
     /// Reaction to a name that is taken. By default, an existing folder of that name is returned.
     create_mode: Option<WireCreateMode>,
-    options: Option<Object<CreateOptions>>,
+    options: Option<JsonObject<CreateOptions>>,
 }
 
 /// Refuses an object that is not a folder.
@@ -84,7 +84,7 @@ pub fn check_place(record: &Record, source: &str) -> Result<()> {
 }
 
 /// `POST /v3/folder`: creates a folder with its missing parents. An existing folder is returned.
-pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
+pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
     let request: CreateFolder = call.json().await?;
     let app = &call.app;
     let database = database_named(&call, request.database_id.as_ref())?;
@@ -94,9 +94,9 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
             // A path that is only slashes is the root, which exists.
             match stet_actors::object::parent_path(path) {
                 Some((parent, name)) if !name.is_empty() => {
-                    (Some(Source::Path(parent.to_owned())), Some(name.to_owned()))
+                    (Some(ObjectSource::Path(parent.to_owned())), Some(name.to_owned()))
                 }
-                _ => (Some(Source::Path(path.clone())), None),
+                _ => (Some(ObjectSource::Path(path.clone())), None),
             }
         }
         (None, Some(name)) => {
@@ -128,7 +128,7 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
             (done.reply.loid, done.left)
         }
         None => {
-            let done = call.change_all(Meet { object: place.folder }).await?;
+            let done = call.change_all(ConfirmObject { object: place.folder }).await?;
             (place.folder, done.left)
         }
     };
@@ -139,7 +139,7 @@ pub async fn create(call: Call) -> Result<Preferred<FolderCreated>> {
 ///
 /// # Errors
 /// Those of [`Call::resolve`]; `InvalidType`.
-fn named(call: &Call) -> Result<Arc<Cached>> {
+fn folder_in_path(call: &Call) -> Result<Arc<CachedRecord>> {
     let folder = call.resolve_seen("source")?;
     check_folder(&folder, call.param("source"))?;
     Ok(folder)
@@ -149,15 +149,15 @@ fn named(call: &Call) -> Result<Arc<Cached>> {
 ///
 /// # Errors
 /// `DatabaseNotFound`.
-fn root(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
-    call.find_seen(&Source::Path("/".to_owned()), database)
+fn root(call: &Call, database: DatabaseId) -> Result<Arc<CachedRecord>> {
+    call.find_seen(&ObjectSource::Path("/".to_owned()), database)
 }
 
 /// Returns the caller's home.
 ///
 /// # Errors
 /// `ObjectNotFound` if it does not exist.
-fn home_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
+fn home_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<CachedRecord>> {
     own_folder(call, call.app.home_of(call.caller()?.user())?, database)
 }
 
@@ -165,42 +165,42 @@ fn home_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
 ///
 /// # Errors
 /// `ObjectNotFound` if it does not exist.
-fn work_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<Cached>> {
+fn work_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<CachedRecord>> {
     own_folder(call, call.app.work_folder_of(call.caller()?.user())?, database)
 }
 
-fn own_folder(call: &Call, path: String, database: DatabaseId) -> Result<Arc<Cached>> {
-    let folder = call.find_seen(&Source::Path(path.clone()), database)?;
+fn own_folder(call: &Call, path: String, database: DatabaseId) -> Result<Arc<CachedRecord>> {
+    let folder = call.find_seen(&ObjectSource::Path(path.clone()), database)?;
     check_folder(&folder, &path)?;
     Ok(folder)
 }
 
 /// `GET /v3/folder/{source}`
 pub async fn list(call: Call) -> Result<Json<FolderReply>> {
-    let folder = named(&call)?;
-    listing(call, &folder, Kind::All).await
+    let folder = folder_in_path(&call)?;
+    listing(call, &folder, FolderListingKind::All).await
 }
 
 /// `GET /v3/folder/{source}/subfolders`
 pub async fn subfolders(call: Call) -> Result<Json<FolderReply>> {
-    let folder = named(&call)?;
-    listing(call, &folder, Kind::Folders).await
+    let folder = folder_in_path(&call)?;
+    listing(call, &folder, FolderListingKind::Folders).await
 }
 
 /// `GET /v3/folder/root`
 pub async fn root_folder(call: Call) -> Result<Json<FolderReply>> {
     let folder = root(&call, call.database()?)?;
-    listing(call, &folder, Kind::All).await
+    listing(call, &folder, FolderListingKind::All).await
 }
 
 /// `GET /v3/folder/home`
 pub async fn home(call: Call) -> Result<Json<FolderReply>> {
     let folder = home_of_caller(&call, call.database()?)?;
-    listing(call, &folder, Kind::All).await
+    listing(call, &folder, FolderListingKind::All).await
 }
 
 /// `GET /v3/folder/work`
 pub async fn work(call: Call) -> Result<Json<FolderReply>> {
     let folder = work_of_caller(&call, call.database()?)?;
-    listing(call, &folder, Kind::All).await
+    listing(call, &folder, FolderListingKind::All).await
 }

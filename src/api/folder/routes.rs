@@ -16,7 +16,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a folder and the parents that it lacks.",
         privilege: Some(Privilege::Create),
         filters: false,
-        body: optional::<folder::CreateFolder>(Size::Long),
+        body: optional::<folder::CreateFolder>(BodySizeRule::Long),
         handler: handler!(folder::create),
         ..POST
     },
@@ -43,7 +43,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/folder/{source}/view",
         summary: "List a folder in the default view, the parameters in the body.",
         path_params: &[FOLDER],
-        body: optional::<folder::views::ViewBody>(Size::Long),
+        body: optional::<folder::views::ViewBody>(BodySizeRule::Long),
         handler: handler!(folder::views::of_folder),
         ..POST
     },
@@ -61,7 +61,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/folder/{source}/view/{view}",
         summary: "List a folder in a named view, the parameters in the body.",
         path_params: &[FOLDER, VIEW],
-        body: optional::<folder::views::ViewBody>(Size::Long),
+        body: optional::<folder::views::ViewBody>(BodySizeRule::Long),
         handler: handler!(folder::views::of_folder),
         ..POST
     },
@@ -117,7 +117,7 @@ macro_rules! special {
             id: concat!("folder-", $name, "-view-post"),
             path: concat!("/v3/folder/", $name, "/view"),
             summary: concat!("List ", $about, " in the default view, the parameters in the body."),
-            body: optional::<folder::views::ViewBody>(Size::Long),
+            body: optional::<folder::views::ViewBody>(BodySizeRule::Long),
             handler: handler!($views),
             ..POST
         },
@@ -135,7 +135,7 @@ macro_rules! special {
             path: concat!("/v3/folder/", $name, "/view/{view}"),
             summary: concat!("List ", $about, " in a named view, the parameters in the body."),
             path_params: &[VIEW],
-            body: optional::<folder::views::ViewBody>(Size::Long),
+            body: optional::<folder::views::ViewBody>(BodySizeRule::Long),
             handler: handler!($views),
             ..POST
         },

@@ -9,44 +9,44 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::id::DatabaseId;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
-use super::listing::{Entries, Kind, Next, Selection, entries, filter_of};
-use super::{home_of_caller, named, root, work_of_caller};
-use crate::api::records::{path_if_shown, shown};
+use super::listing::{FolderEntries, FolderListingKind, ListingSelection, NextFolderEntry, entries, filter_of};
+use super::{folder_in_path, home_of_caller, root, work_of_caller};
+use crate::api::records::{path_if_shown, record_with_path};
 use crate::api::requests::{DatabaseRef, database_named};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
 use crate::http::route::Verb;
-use crate::json::{Listed, Ready, With};
+use crate::json::{JoinedMembers, ReadyJson, ReplyList};
 use crate::limits::offload;
 use crate::nearest::{suggestion, with_nearest};
-use crate::records::{Cached, Display, FilterValues, ObjectRecord, Page, Sort, pick};
-use crate::sysconfig::{ColumnView, Lists, WidthUnit};
+use crate::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
+use crate::sysconfig::{ColumnView, ListKind, WidthUnit};
 
 /// A folder or bundle in a view.
 #[derive(Serialize, JsonSchema)]
 pub struct FolderView {
     /// The folder or bundle.
-    pub info: Ready<ObjectRecord>,
+    pub info: ReadyJson<ObjectRecord>,
     /// View in which the objects are shown.
     pub view: ViewInfo,
     /// The page asked for.
-    pub items: Listed<Ready<ViewedRecord>>,
+    pub items: ReplyList<ReadyJson<ViewedRecord>>,
     /// Total number of objects.
     pub total: usize,
 }
 
 /// An object with the values of a view.
-pub type ViewedRecord = With<ObjectRecord, Columns>;
+pub type ViewedRecord = JoinedMembers<ObjectRecord, ColumnValues>;
 
 /// The values of an object.
 #[derive(Serialize, JsonSchema)]
-pub struct Columns {
+pub struct ColumnValues {
     /// Values by the ids of the columns: text, number or boolean; a list where elements are
     /// repeated; null if there is none.
     columns: Map<String, Value>,
@@ -56,9 +56,9 @@ pub struct Columns {
 #[derive(Serialize, JsonSchema)]
 pub struct ViewInfo {
     /// Name by which calls select the view.
-    name: Text,
+    name: SharedText,
     /// Title for users.
-    title: Text,
+    title: SharedText,
     /// Columns from left to right.
     columns: Vec<ColumnInfo>,
 }
@@ -68,16 +68,16 @@ pub struct ViewInfo {
 #[serde(rename_all = "camelCase")]
 pub struct ColumnInfo {
     /// Id of the column, and the key of its values.
-    id: Text,
+    id: SharedText,
     /// Heading for users.
-    title: Text,
+    title: SharedText,
     /// Width in `widthUnit`.
     width: f64,
     /// Unit of `width`.
     #[schemars(extend("enum" = ["PIXEL", "POINT", "MILLIMETER", "INCH"]))]
     width_unit: &'static str,
     /// Path from which the values are taken.
-    path: Text,
+    path: SharedText,
 }
 
 impl ViewInfo {
@@ -149,9 +149,9 @@ impl OneOrMany {
 impl ViewBody {
     /// Returns the page and the filters. Values that are missing in the body are taken from the
     /// query.
-    fn selected(self, call: &Call) -> (Page, FilterValues) {
+    fn selected(self, call: &Call) -> (ListingPage, FilterValues) {
         let (page, values) = (call.query.page(), call.query.filters());
-        let page = Page { offset: self.offset.unwrap_or(page.offset), limit: self.limit.unwrap_or(page.limit) };
+        let page = ListingPage { offset: self.offset.unwrap_or(page.offset), limit: self.limit.unwrap_or(page.limit) };
         let list = |in_body: Option<OneOrMany>, in_query| in_body.map_or(in_query, OneOrMany::into_values);
         let values = FilterValues {
             types: list(self.r#type, values.types),
@@ -167,9 +167,9 @@ impl ViewBody {
 }
 
 /// The parameters of a view call.
-pub(in crate::api) struct Asked {
+pub(in crate::api) struct FolderViewRequest {
     sort: Sort,
-    page: Page,
+    page: ListingPage,
     filters: FilterValues,
     display: Display,
     view: Arc<ColumnView>,
@@ -177,11 +177,11 @@ pub(in crate::api) struct Asked {
     database: DatabaseId,
 }
 
-impl Asked {
+impl FolderViewRequest {
     /// # Errors
     /// `InvalidParameter`, `InvalidBody`; `DatabaseNotFound`; `ObjectNotFound` for a view that does
     /// not exist.
-    pub(in crate::api) async fn of(call: &Call, lists: Lists) -> Result<Asked> {
+    pub(in crate::api) async fn of(call: &Call, lists: ListKind) -> Result<FolderViewRequest> {
         let name = call.param("view");
         if call.route.method == Verb::Get {
             let text = |name: &str| call.query.text(name);
@@ -191,10 +191,10 @@ impl Asked {
                 false => DatabaseId::main(),
             };
             let (sort, path, unit) = (text("sortBy"), text("viewPath"), text("widthUnit"));
-            return Ok(Asked {
+            return Ok(FolderViewRequest {
                 database: call.database()?,
                 display: call.display(),
-                ..Asked::by(call, (name, lists), sort, path, unit, catalogs)?
+                ..FolderViewRequest::by(call, (name, lists), sort, path, unit, catalogs)?
             });
         }
         let body: ViewBody = call.json().await?;
@@ -204,23 +204,23 @@ impl Asked {
         // view of a folder that the call names.
         let additional_info = !(name.is_empty() && call.route.path_params.iter().any(|param| param.name == "source"));
         let sort = body.sort_by.as_deref().or(call.query.text("sortBy"));
-        let asked = Asked {
+        let asked = FolderViewRequest {
             database: database_named(call, body.database_id.as_ref())?,
             display: call.display_over(Display::with_defaults(additional_info)).await?,
-            ..Asked::by(call, (name, lists), sort, path, unit, catalogs)?
+            ..FolderViewRequest::by(call, (name, lists), sort, path, unit, catalogs)?
         };
         let (page, filters) = body.selected(call);
-        Ok(Asked { page, filters, ..asked })
+        Ok(FolderViewRequest { page, filters, ..asked })
     }
 
     fn by(
         call: &Call,
-        (name, lists): (&str, Lists),
+        (name, lists): (&str, ListKind),
         sort: Option<&str>,
         path: Option<&str>,
         unit: Option<&str>,
         catalogs: DatabaseId,
-    ) -> Result<Asked> {
+    ) -> Result<FolderViewRequest> {
         let unit = unit.unwrap_or("PIXEL");
         let named = WidthUnit::named(unit).ok_or_else(|| {
             let names: Vec<_> = WidthUnit::NAMES.iter().map(|(name, _)| *name).collect();
@@ -232,7 +232,8 @@ impl Asked {
             return Err(Error::parameter("viewPath", path, "a path that begins with `/`"));
         }
         let user = call.app.directory.user(call.caller()?.user())?;
-        let groups: Vec<Text> = user.iter().flat_map(|user| &user.groups).map(|group| Text::from(&**group)).collect();
+        let groups: Vec<SharedText> =
+            user.iter().flat_map(|user| &user.groups).map(|group| SharedText::from(&**group)).collect();
         let wanted = (!name.is_empty()).then_some(name);
         let catalogs = call.app.sysconfig.catalogs(catalogs);
         let view = catalogs.view(wanted, lists, path, &groups).ok_or_else(|| {
@@ -242,7 +243,7 @@ impl Asked {
             Error::new(Code::ObjectNotFound, format!("There is no {which} for such a list at `{path}`.{help}"))
                 .with_source(name)
         })?;
-        Ok(Asked {
+        Ok(FolderViewRequest {
             sort: Sort::parse(sort)?,
             page: call.query.page(),
             filters: call.query.filters(),
@@ -256,48 +257,56 @@ impl Asked {
 
 /// `GET` and `POST /v3/folder/{source}/view` and `/v3/folder/{source}/view/{view}`
 pub async fn of_folder(call: Call) -> Result<Json<FolderView>> {
-    let folder = named(&call)?;
-    let asked = Asked::of(&call, Lists::Folder).await?;
-    viewed(call, &folder, asked).await
+    let folder = folder_in_path(&call)?;
+    let asked = FolderViewRequest::of(&call, ListKind::Folder).await?;
+    list_in_view(call, &folder, asked).await
 }
 
 /// `GET` and `POST /v3/folder/root/view` and `/v3/folder/root/view/{view}`
 pub async fn of_root(call: Call) -> Result<Json<FolderView>> {
-    let asked = Asked::of(&call, Lists::Folder).await?;
+    let asked = FolderViewRequest::of(&call, ListKind::Folder).await?;
     let folder = root(&call, asked.database)?;
-    viewed(call, &folder, asked).await
+    list_in_view(call, &folder, asked).await
 }
 
 /// `GET` and `POST /v3/folder/home/view` and `/v3/folder/home/view/{view}`
 pub async fn of_home(call: Call) -> Result<Json<FolderView>> {
-    let asked = Asked::of(&call, Lists::Folder).await?;
+    let asked = FolderViewRequest::of(&call, ListKind::Folder).await?;
     let folder = home_of_caller(&call, asked.database)?;
-    viewed(call, &folder, asked).await
+    list_in_view(call, &folder, asked).await
 }
 
 /// `GET` and `POST /v3/folder/work/view` and `/v3/folder/work/view/{view}`
 pub async fn of_work(call: Call) -> Result<Json<FolderView>> {
-    let asked = Asked::of(&call, Lists::Folder).await?;
+    let asked = FolderViewRequest::of(&call, ListKind::Folder).await?;
     let folder = work_of_caller(&call, asked.database)?;
-    viewed(call, &folder, asked).await
+    list_in_view(call, &folder, asked).await
 }
 
 /// Lists the objects in a folder or bundle in a view.
 ///
 /// # Errors
 /// Those of a listing.
-pub(in crate::api) async fn viewed(call: Call, folder: &Cached, asked: Asked) -> Result<Json<FolderView>> {
-    let Asked { sort, page, filters, display, view, unit, database: _ } = asked;
-    let selection = Selection { filter: filter_of(&call, filters, folder.loid.database)?, sort, page };
-    let (found, total) = entries(&call, folder, Kind::All, selection).await?;
+pub(in crate::api) async fn list_in_view(
+    call: Call,
+    folder: &CachedRecord,
+    asked: FolderViewRequest,
+) -> Result<Json<FolderView>> {
+    let FolderViewRequest { sort, page, filters, display, view, unit, database: _ } = asked;
+    let selection = ListingSelection { filter: filter_of(&call, filters, folder.loid.database)?, sort, page };
+    let (found, total) = entries(&call, folder, FolderListingKind::All, selection).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
-    let info = shown(&call.app, folder, &display, path.as_deref()).await?;
+    let info = record_with_path(&call.app, folder, &display, path.as_deref()).await?;
     let of_folder = info.text().to_owned();
     let shows = ViewInfo::of(&view, unit);
     let of_view = serde_json::to_string(&shows).map_err(|_| Error::internal())?;
-    let list = Viewed { wide: wide(&view, &display), entries: Entries::new(found, path, display), view };
+    let list = FolderViewItems {
+        wide: display_of_values(&view, &display),
+        entries: FolderEntries::new(found, path, display),
+        view,
+    };
     let mut listing = Listing::of(&call, list, |items, _| FolderView { info, view: shows, items, total }).await?;
-    let of = Tag::of(folder);
+    let of = RevisionTag::of(folder);
     let tag = match listing.whole() {
         Some(whole) => whole.tag(of),
         None => {
@@ -312,7 +321,7 @@ pub(in crate::api) async fn viewed(call: Call, folder: &Cached, asked: Asked) ->
 
 /// Returns the display options for the records from which values are taken: only groups that a
 /// column's path leads into.
-fn wide(view: &ColumnView, display: &Display) -> Display {
+fn display_of_values(view: &ColumnView, display: &Display) -> Display {
     let leads_into = |group: &str| view.columns.iter().any(|column| *column.steps[0] == *group);
     Display {
         additional_info: false,
@@ -330,38 +339,38 @@ fn wide(view: &ColumnView, display: &Display) -> Display {
 }
 
 /// Objects with the values of a view.
-struct Viewed {
-    entries: Entries,
+struct FolderViewItems {
+    entries: FolderEntries,
     view: Arc<ColumnView>,
     /// The display options for the records from which values are taken.
     wide: Display,
 }
 
-impl Items for Viewed {
-    type Item = Ready<ViewedRecord>;
-    type Inner = Never;
-    type Innermost = Never;
-    type Failed = Never;
+impl ListingSource for FolderViewItems {
+    type Item = ReadyJson<ViewedRecord>;
+    type Inner = NoItem;
+    type Innermost = NoItem;
+    type Failed = NoItem;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<ViewedRecord>>> {
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<ViewedRecord>>> {
         let (entry, path) = match self.entries.next(call)? {
-            Next::Entry(entry, path) => (entry, path),
-            Next::Gone => return Ok(Made::Nothing),
-            Next::End => return Ok(Made::End),
+            NextFolderEntry::Entry(entry, path) => (entry, path),
+            NextFolderEntry::Gone => return Ok(ListingStep::Nothing),
+            NextFolderEntry::End => return Ok(ListingStep::End),
         };
-        let base = shown(&call.app, &entry, self.entries.display(), path.as_deref()).await?;
+        let base = record_with_path(&call.app, &entry, self.entries.display(), path.as_deref()).await?;
         let path = match path {
             None => path_if_shown(&call.app, &entry, &self.wide)?,
             Some(path) => self.wide.path.then_some(path),
         };
-        let from = shown(&call.app, &entry, &self.wide, path.as_deref()).await?;
+        let from = record_with_path(&call.app, &entry, &self.wide, path.as_deref()).await?;
         let (view, bytes) = (self.view.clone(), base.text().len() + view_bytes(&self.view, from.text()));
         let made = move || {
             let values = view.columns.iter().map(|column| (column.id.to_string(), pick(from.text(), &column.steps)));
-            With::ready(&base, &Columns { columns: values.collect() })
+            JoinedMembers::ready(&base, &ColumnValues { columns: values.collect() })
         };
-        Ok(Made::Item(offload::offload_if_large(bytes, made).await??))
+        Ok(ListingStep::Item(offload::offload_if_large(bytes, made).await??))
     }
 
     fn advance(&mut self) {

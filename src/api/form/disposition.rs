@@ -3,8 +3,8 @@
 use actix_web::http::header::{CONTENT_DISPOSITION, HeaderMap};
 use stet_actors::error::{Code, Error, Result};
 
-use super::file_name::{self, Extended};
-use crate::http::parameters::{Parameter, Parameters, shortened};
+use super::file_name::{self, ExtendedValue};
+use crate::http::parameters::{HeaderParameter, HeaderParameters, shortened};
 
 /// The largest number of segments of a continued `filename*0*`, `filename*1*`, … (RFC 2231, 3).
 const MAX_SEGMENTS: usize = 64;
@@ -30,7 +30,7 @@ pub fn disposition_of(headers: &HeaderMap) -> Result<Disposition> {
     };
     let text = std::str::from_utf8(value.as_bytes())
         .map_err(|_| refusal(None, "is not UTF-8: write other names as `filename*=iso-8859-1''…`, or in UTF-8"))?;
-    let (kind, parameters) = Parameters::of(text);
+    let (kind, parameters) = HeaderParameters::of(text);
     if !kind.eq_ignore_ascii_case("form-data") {
         return Err(refusal(None, &format!("is `{}`, and must be `form-data`", shortened(kind))));
     }
@@ -38,7 +38,7 @@ pub fn disposition_of(headers: &HeaderMap) -> Result<Disposition> {
     let only = |name: &str| only(&parameters, name);
     let Some(name) = only("name")? else { return Err(refusal(None, "has no `name`")) };
     let file_name = match only("filename*")?.filter(|value| !value.is_empty()) {
-        Some(extended) => Some(Extended::decode(extended).map_err(|why| refusal_of_name(name, extended, &why))?),
+        Some(extended) => Some(ExtendedValue::decode(extended).map_err(|why| refusal_of_name(name, extended, &why))?),
         None => match continued(&parameters, name)? {
             Some(joined) => Some(joined),
             None => only("filename")?.map(file_name::decode),
@@ -54,7 +54,7 @@ pub fn disposition_of(headers: &HeaderMap) -> Result<Disposition> {
 }
 
 /// Returns the value of the only parameter of that name.
-fn only<'p>(parameters: &'p [Parameter<'_>], name: &str) -> Result<Option<&'p str>> {
+fn only<'p>(parameters: &'p [HeaderParameter<'_>], name: &str) -> Result<Option<&'p str>> {
     let mut found = parameters.iter().filter(|parameter| parameter.name.eq_ignore_ascii_case(name));
     let first = found.next();
     if found.next().is_some() {
@@ -65,7 +65,7 @@ fn only<'p>(parameters: &'p [Parameter<'_>], name: &str) -> Result<Option<&'p st
 
 /// Returns the file name that is spread over `filename*0`, `filename*1`, …, as mail programs write
 /// it; `None` without such parameters.
-fn continued(parameters: &[Parameter<'_>], part: &str) -> Result<Option<String>> {
+fn continued(parameters: &[HeaderParameter<'_>], part: &str) -> Result<Option<String>> {
     let mut segments = Vec::new();
     for parameter in parameters {
         let Some(number) = strip_prefix_ignoring_case(parameter.name, "filename*") else { continue };
@@ -86,7 +86,7 @@ fn continued(parameters: &[Parameter<'_>], part: &str) -> Result<Option<String>>
         return Ok(Some(segments.iter().map(|(_, _, value)| *value).collect()));
     }
     let joined = segments.iter().map(|(_, extended, value)| (*extended, *value));
-    Extended::decode_segments(joined).map(Some).map_err(|why| refusal_of_name(part, "filename*0*", &why))
+    ExtendedValue::decode_segments(joined).map(Some).map_err(|why| refusal_of_name(part, "filename*0*", &why))
 }
 
 fn strip_prefix_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {

@@ -21,7 +21,7 @@ const MAX_HELD: usize = 998;
 
 /// Decodes the bytes of a part, chunk by chunk.
 #[derive(Debug)]
-pub enum Decoder {
+pub enum TransferDecoder {
     /// No encoding.
     Identity,
     /// Base64 with line breaks.
@@ -30,18 +30,18 @@ pub enum Decoder {
     QuotedPrintable(QuotedPrintableDecoder),
 }
 
-impl Decoder {
+impl TransferDecoder {
     /// Returns the decoder for a part with these headers.
     ///
     /// # Errors
     /// The encoding is unknown; the text is the end of a sentence that begins with the part.
-    pub fn of(headers: &HeaderMap) -> Result<Decoder, String> {
+    pub fn of(headers: &HeaderMap) -> Result<TransferDecoder, String> {
         let values: Vec<_> = headers.get_all(HEADER).map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
         let named = values.join(", ").trim().to_ascii_lowercase();
         match named.as_str() {
-            "" | "7bit" | "8bit" | "binary" => Ok(Decoder::Identity),
-            "base64" => Ok(Decoder::Base64(Base64Decoder::default())),
-            "quoted-printable" => Ok(Decoder::QuotedPrintable(QuotedPrintableDecoder::default())),
+            "" | "7bit" | "8bit" | "binary" => Ok(TransferDecoder::Identity),
+            "base64" => Ok(TransferDecoder::Base64(Base64Decoder::default())),
+            "quoted-printable" => Ok(TransferDecoder::QuotedPrintable(QuotedPrintableDecoder::default())),
             other => Err(format!(
                 "has the transfer encoding `{}`; `7bit`, `8bit`, `binary`, `base64` and `quoted-printable` are known",
                 shortened(other)
@@ -61,21 +61,21 @@ impl Decoder {
     /// part.
     pub fn decode<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, [u8]>, String> {
         match self {
-            Decoder::Identity => Ok(Cow::Borrowed(chunk)),
-            Decoder::Base64(decoder) => decoder.decode(chunk).map(Cow::Owned),
-            Decoder::QuotedPrintable(decoder) => decoder.decode(chunk).map(Cow::Owned),
+            TransferDecoder::Identity => Ok(Cow::Borrowed(chunk)),
+            TransferDecoder::Base64(decoder) => decoder.decode(chunk).map(Cow::Owned),
+            TransferDecoder::QuotedPrintable(decoder) => decoder.decode(chunk).map(Cow::Owned),
         }
     }
 
     /// Checks that the bytes have ended where an encoding may end.
     ///
     /// # Errors
-    /// Those of [`Decoder::decode`].
+    /// Those of [`TransferDecoder::decode`].
     pub fn finish(&self) -> Result<(), String> {
         match self {
-            Decoder::Identity => Ok(()),
-            Decoder::Base64(decoder) => decoder.finish(),
-            Decoder::QuotedPrintable(decoder) => decoder.finish(),
+            TransferDecoder::Identity => Ok(()),
+            TransferDecoder::Base64(decoder) => decoder.finish(),
+            TransferDecoder::QuotedPrintable(decoder) => decoder.finish(),
         }
     }
 }
@@ -124,11 +124,11 @@ fn described(error: &base64::DecodeError) -> String {
 pub struct QuotedPrintableDecoder {
     /// White space that is dropped if the line ends after it.
     spaces: Vec<u8>,
-    state: Quoted,
+    state: QuotedPrintableState,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Quoted {
+enum QuotedPrintableState {
     /// Plain text.
     #[default]
     Text,
@@ -153,36 +153,41 @@ impl QuotedPrintableDecoder {
 
     fn take(&mut self, byte: u8, decoded: &mut Vec<u8>) -> Result<(), String> {
         self.state = match (self.state, byte) {
-            (Quoted::Text, b' ' | b'\t') => {
+            (QuotedPrintableState::Text, b' ' | b'\t') => {
                 if self.spaces.len() == MAX_HELD {
                     return Err(format!("is not quoted-printable: more than {MAX_HELD} blanks in a row"));
                 }
                 self.spaces.push(byte);
-                Quoted::Text
+                QuotedPrintableState::Text
             }
-            (Quoted::Text, b'\r' | b'\n') => {
+            (QuotedPrintableState::Text, b'\r' | b'\n') => {
                 self.spaces.clear();
                 decoded.push(byte);
-                Quoted::Text
+                QuotedPrintableState::Text
             }
-            (Quoted::Text, byte) => {
+            (QuotedPrintableState::Text, byte) => {
                 decoded.append(&mut self.spaces);
                 match byte {
-                    b'=' => Quoted::Escape,
+                    b'=' => QuotedPrintableState::Escape,
                     byte => {
                         decoded.push(byte);
-                        Quoted::Text
+                        QuotedPrintableState::Text
                     }
                 }
             }
-            (Quoted::Escape | Quoted::SoftBreak, b' ' | b'\t') => Quoted::SoftBreak,
-            (Quoted::Escape | Quoted::SoftBreak, b'\r') => Quoted::SoftReturn,
-            (Quoted::Escape | Quoted::SoftBreak | Quoted::SoftReturn, b'\n') => Quoted::Text,
-            (Quoted::Escape, digit) if digit.is_ascii_hexdigit() => Quoted::Digit(digit),
-            (Quoted::Digit(first), second) if second.is_ascii_hexdigit() => {
+            (QuotedPrintableState::Escape | QuotedPrintableState::SoftBreak, b' ' | b'\t') => {
+                QuotedPrintableState::SoftBreak
+            }
+            (QuotedPrintableState::Escape | QuotedPrintableState::SoftBreak, b'\r') => QuotedPrintableState::SoftReturn,
+            (
+                QuotedPrintableState::Escape | QuotedPrintableState::SoftBreak | QuotedPrintableState::SoftReturn,
+                b'\n',
+            ) => QuotedPrintableState::Text,
+            (QuotedPrintableState::Escape, digit) if digit.is_ascii_hexdigit() => QuotedPrintableState::Digit(digit),
+            (QuotedPrintableState::Digit(first), second) if second.is_ascii_hexdigit() => {
                 let value = |digit: u8| char::from(digit).to_digit(16).unwrap_or_default() as u8;
                 decoded.push(value(first) << 4 | value(second));
-                Quoted::Text
+                QuotedPrintableState::Text
             }
             (_, byte) => {
                 let shown = byte.escape_ascii();
@@ -196,7 +201,7 @@ impl QuotedPrintableDecoder {
     /// A `=` at the end is a line break that belongs to the boundary.
     fn finish(&self) -> Result<(), String> {
         match self.state {
-            Quoted::Digit(_) => Err("is not quoted-printable: it ends within a byte".to_owned()),
+            QuotedPrintableState::Digit(_) => Err("is not quoted-printable: it ends within a byte".to_owned()),
             _ => Ok(()),
         }
     }
@@ -208,10 +213,10 @@ mod tests {
 
     use super::*;
 
-    fn decoder(encoding: &str) -> Result<Decoder, String> {
+    fn decoder(encoding: &str) -> Result<TransferDecoder, String> {
         let mut headers = HeaderMap::new();
         headers.insert(HeaderName::from_static(HEADER), HeaderValue::from_str(encoding).unwrap());
-        Decoder::of(&headers)
+        TransferDecoder::of(&headers)
     }
 
     /// Returns the result, which must be the same for chunks of each size.
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn other_encodings_are_refused_by_name() {
         for known in ["7bit", " 8BIT ", "binary", ""] {
-            assert!(matches!(decoder(known), Ok(Decoder::Identity)), "{known}");
+            assert!(matches!(decoder(known), Ok(TransferDecoder::Identity)), "{known}");
         }
         for unknown in ["x-uuencode", "base64, base64", "gzip"] {
             let why = decoder(unknown).expect_err(unknown);

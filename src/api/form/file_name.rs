@@ -54,22 +54,22 @@ fn percent_decoded(text: &str) -> Result<Vec<u8>, String> {
 
 /// An extended value (RFC 8187): `charset'language'percent-encoded`.
 #[derive(Debug)]
-pub struct Extended;
+pub struct ExtendedValue;
 
-impl Extended {
+impl ExtendedValue {
     /// Decodes a value.
     ///
     /// # Errors
     /// The reason, as the end of a sentence that begins with the value.
     pub fn decode(value: &str) -> Result<String, String> {
-        Extended::decode_segments([(true, value)])
+        ExtendedValue::decode_segments([(true, value)])
     }
 
     /// Decodes a value in segments (RFC 2231, 4.1). The flag of each tells whether it is
     /// percent-encoded; the first always is, and contains the charset.
     ///
     /// # Errors
-    /// Those of [`Extended::decode`].
+    /// Those of [`ExtendedValue::decode`].
     pub fn decode_segments<'v>(segments: impl IntoIterator<Item = (bool, &'v str)>) -> Result<String, String> {
         let mut segments = segments.into_iter();
         let first = segments.next().map(|(_, value)| value).unwrap_or_default();

@@ -21,22 +21,22 @@ use actix_web::http::header::HeaderMap;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use serde::de::DeserializeOwned;
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 
 use self::disposition::{Disposition, disposition_of};
-use self::encoding::Decoder;
-use self::unfold::Unfolded;
+use self::encoding::TransferDecoder;
+use self::unfold::UnfoldedForm;
 use crate::config::LimitsConfig;
 use crate::content::ContentStore;
-use crate::http::arriving::Arriving;
-use crate::http::body::{Incoming, Reading, too_large, without_mark};
+use crate::http::arriving::IncomingCall;
+use crate::http::body::{IncomingBody, JsonBodyReader, too_large, without_mark};
 use crate::http::boundary::{boundary_of, reader_header};
 use crate::http::call::Call;
-use crate::http::pace::Paced;
+use crate::http::pace::PacedBody;
 use crate::http::reply::Json;
-use crate::http::wording::of_payload;
+use crate::http::wording::describe_payload_error;
 use crate::limits::offload;
 use crate::limits::{GrowingBuffer, Reservation};
 
@@ -135,7 +135,7 @@ fn first_shown(bytes: &[u8]) -> Option<u8> {
 /// The destinations of a form's data: the content store for files, the call's reservation for the
 /// rest.
 #[derive(Clone, Copy)]
-pub(crate) struct Into<'a> {
+pub(crate) struct FormDestination<'a> {
     /// The content store.
     pub contents: &'a ContentStore,
     /// The reservation for data in memory.
@@ -144,7 +144,7 @@ pub(crate) struct Into<'a> {
 
 /// A form that was read.
 #[derive(Default)]
-pub(crate) struct Form<T> {
+pub(crate) struct MultipartForm<T> {
     /// The part `options`.
     pub options: T,
     /// The part `options` as it was sent.
@@ -153,7 +153,7 @@ pub(crate) struct Form<T> {
     pub files: Vec<FilePart>,
 }
 
-impl<T> Form<T> {
+impl<T> MultipartForm<T> {
     /// Takes the first file of that name.
     pub fn take(&mut self, name: &str) -> Option<FilePart> {
         let at = self.files.iter().position(|file| file.name == name)?;
@@ -175,45 +175,45 @@ impl<T> Form<T> {
 }
 
 /// The form of a call, or the earlier reply to the call.
-pub(crate) enum Submitted<T, R> {
+pub(crate) enum FormSubmission<T, R> {
     /// A call to carry out, with its form.
-    New(Box<Call>, Form<T>),
+    New(Box<Call>, MultipartForm<T>),
     /// The reply to an earlier attempt of the same call.
     Answered(Json<R>),
 }
 
 /// Reads the form of a call, checks the caller again, and looks up the reply to an earlier attempt
-/// of the call. `may` is called in the same way as a target of [`Arriving::received`].
+/// of the call. `may` is called in the same way as a target of [`IncomingCall::received`].
 ///
 /// # Errors
-/// Those of [`read_parts`], [`Arriving::received`] and [`Call::check_keys`]; `IdempotencyMismatch`.
+/// Those of [`read_parts`], [`IncomingCall::received`] and [`Call::check_keys`]; `IdempotencyMismatch`.
 pub(crate) async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
-    arriving: Arriving,
+    arriving: IncomingCall,
     may: fn(&Call) -> Result<()>,
     rules: &[FileRule],
-) -> Result<Submitted<T, R>> {
-    let (call, (), form): (_, _, Form<T>) = arriving
-        .received(may, async |call, Incoming { payload, room }, ()| {
-            let into = Into { contents: &call.app.content, room: &room };
+) -> Result<FormSubmission<T, R>> {
+    let (call, (), form): (_, _, MultipartForm<T>) = arriving
+        .received(may, async |call, IncomingBody { payload, room }, ()| {
+            let into = FormDestination { contents: &call.app.content, room: &room };
             read_parts(call.headers(), payload, &call.app.config.limits, into, rules).await
         })
         .await?;
     if let Some(reply) = call.answered_before(&form.sent()).await? {
-        return Ok(Submitted::Answered(reply));
+        return Ok(FormSubmission::Answered(reply));
     }
     call.check_keys(&form.options_text).await?;
-    Ok(Submitted::New(call, form))
+    Ok(FormSubmission::New(call, form))
 }
 
 /// Permits every call: the check for calls that need no more rights than the dispatcher has
 /// verified.
-pub(crate) fn whoever(_: &Call) -> Result<()> {
+pub(crate) fn permit_any_caller(_: &Call) -> Result<()> {
     Ok(())
 }
 
 fn broken(error: MultipartError) -> Error {
     let why = match error {
-        MultipartError::Payload(error) => of_payload(&error),
+        MultipartError::Payload(error) => describe_payload_error(&error),
         other => other.to_string(),
     };
     Error::new(Code::InvalidBody, format!("The form could not be read: {why}."))
@@ -227,19 +227,20 @@ pub(crate) async fn read_parts<T: DeserializeOwned + Default + Send + 'static>(
     headers: &HeaderMap,
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
     limits: &LimitsConfig,
-    into: Into<'_>,
+    into: FormDestination<'_>,
     rules: &[FileRule],
-) -> Result<Form<T>> {
-    let payload = Paced::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
+) -> Result<MultipartForm<T>> {
+    let payload = PacedBody::new(payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
     let boundary = boundary_of(headers)?;
-    let mut parts = Multipart::new(&reader_header(&boundary), Unfolded::new(payload, &boundary));
+    let mut parts = Multipart::new(&reader_header(&boundary), UnfoldedForm::new(payload, &boundary));
     let mut seen: HashSet<String> = HashSet::new();
-    let mut form = Form::default();
+    let mut form = MultipartForm::default();
     let mut count = 0;
     while let Some(part) = parts.next().await {
         count += 1;
         if count > limits.upload_parts {
-            let message = format!("The form has more than the {} allowed.", counted(limits.upload_parts, "part"));
+            let message =
+                format!("The form has more than the {} allowed.", count_with_noun(limits.upload_parts, "part"));
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", limits.upload_parts));
         }
         let mut part = part.map_err(broken)?;
@@ -289,7 +290,7 @@ async fn options_of<T: DeserializeOwned + 'static, U: Send + 'static>(
     then: fn(T) -> U,
 ) -> Result<U> {
     let (bytes, text, limits, room) = (text.len(), text.clone(), limits.clone(), room.clone());
-    offload::offload_if_large(bytes, move || Reading::of(&limits, false, &room).object(&text).map(then)).await?
+    offload::offload_if_large(bytes, move || JsonBodyReader::of(&limits, false, &room).object(&text).map(then)).await?
 }
 
 fn unknown_part(name: &str, rules: &[FileRule]) -> Error {
@@ -305,7 +306,7 @@ fn unknown_part(name: &str, rules: &[FileRule]) -> Error {
 struct PartBytes<'p> {
     part: &'p mut Field,
     name: &'p str,
-    decoder: Decoder,
+    decoder: TransferDecoder,
     /// The number of encoded bytes that may still arrive.
     left: u64,
     /// The largest number of decoded bytes.
@@ -314,8 +315,8 @@ struct PartBytes<'p> {
 
 impl<'p> PartBytes<'p> {
     fn of(part: &'p mut Field, name: &'p str, limit: u64) -> Result<PartBytes<'p>> {
-        let decoder = Decoder::of(part.headers()).map_err(|why| not_decoded(name, &why))?;
-        Ok(PartBytes { part, name, decoder, left: Decoder::most_encoded(limit), limit })
+        let decoder = TransferDecoder::of(part.headers()).map_err(|why| not_decoded(name, &why))?;
+        Ok(PartBytes { part, name, decoder, left: TransferDecoder::most_encoded(limit), limit })
     }
 
     /// Returns the next bytes; `None` at the end.
@@ -379,7 +380,7 @@ async fn file_part(
     file_name: Option<String>,
     rule: &FileRule,
     limit: u64,
-    into: Into<'_>,
+    into: FormDestination<'_>,
 ) -> Result<Option<FilePart>> {
     let (media_type, generic) = named_type(part, rule)?;
     let nameless = file_name.as_deref() == Some("");

@@ -12,19 +12,19 @@ use bytes::Bytes;
 use futures_util::Stream;
 
 /// The byte stream of a form, with its heads unfolded.
-pub struct Unfolded<S> {
+pub struct UnfoldedForm<S> {
     form: S,
     unfolder: Unfolder,
 }
 
-impl<S> Unfolded<S> {
+impl<S> UnfoldedForm<S> {
     /// Unfolds the heads of the parts that `boundary` separates.
-    pub fn new(form: S, boundary: &str) -> Unfolded<S> {
-        Unfolded { form, unfolder: Unfolder::new(boundary) }
+    pub fn new(form: S, boundary: &str) -> UnfoldedForm<S> {
+        UnfoldedForm { form, unfolder: Unfolder::new(boundary) }
     }
 }
 
-impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Unfolded<S> {
+impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for UnfoldedForm<S> {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -48,13 +48,13 @@ impl<S: Stream<Item = Result<Bytes, PayloadError>> + Unpin> Stream for Unfolded<
 struct Unfolder {
     /// Two dashes and the boundary.
     delimiter: Vec<u8>,
-    place: Place,
+    place: UnfoldPosition,
     /// The end of a line of a head, at most two bytes. The next byte decides whether it is kept.
     held: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum UnfoldPosition {
     /// A line that is no delimiter; whether its last byte is a carriage return.
     Body { returned: bool },
     /// The beginning of a line; the number of bytes that match the delimiter.
@@ -69,7 +69,11 @@ enum Place {
 
 impl Unfolder {
     fn new(boundary: &str) -> Unfolder {
-        Unfolder { delimiter: format!("--{boundary}").into_bytes(), place: Place::Delimiter(0), held: Vec::new() }
+        Unfolder {
+            delimiter: format!("--{boundary}").into_bytes(),
+            place: UnfoldPosition::Delimiter(0),
+            held: Vec::new(),
+        }
     }
 
     fn unfold(&mut self, chunk: Bytes) -> Bytes {
@@ -77,13 +81,13 @@ impl Unfolder {
         // The offset from which the chunk is not in `unfolded` yet, once anything is.
         let (mut copied, mut at) = (0, 0);
         while let Some(byte) = chunk.get(at) {
-            if let Place::Body { returned: false } = self.place {
+            if let UnfoldPosition::Body { returned: false } = self.place {
                 let Some(found) = chunk[at..].iter().position(|byte| *byte == b'\r') else { break };
                 at += found + 1;
-                self.place = Place::Body { returned: true };
+                self.place = UnfoldPosition::Body { returned: true };
                 continue;
             }
-            let Place::Head { empty } = self.place else {
+            let UnfoldPosition::Head { empty } = self.place else {
                 self.place = self.next(*byte);
                 at += 1;
                 continue;
@@ -97,17 +101,17 @@ impl Unfolder {
                         // The empty line after the head. A delimiter has a line end of its own
                         // before it.
                         unfolded.append(&mut self.held);
-                        self.place = Place::Body { returned: false };
+                        self.place = UnfoldPosition::Body { returned: false };
                     }
                     at += 1;
                 }
                 (b' ' | b'\t', 2) => self.held.clear(),
                 (_, whole @ 1..) => {
                     unfolded.append(&mut self.held);
-                    self.place = Place::Head { empty: whole == 2 };
+                    self.place = UnfoldPosition::Head { empty: whole == 2 };
                 }
                 _ => {
-                    self.place = Place::Head { empty: false };
+                    self.place = UnfoldPosition::Head { empty: false };
                     at += 1;
                 }
             }
@@ -120,17 +124,17 @@ impl Unfolder {
     }
 
     /// Returns the place after a byte that is in no head.
-    fn next(&self, byte: u8) -> Place {
+    fn next(&self, byte: u8) -> UnfoldPosition {
         match (self.place, byte) {
-            (Place::Body { returned: true }, b'\n') => Place::Delimiter(0),
-            (Place::Delimiter(known), byte) if self.delimiter.get(known) == Some(&byte) => match known + 1 {
-                whole if whole == self.delimiter.len() => Place::Delimited { returned: false },
-                more => Place::Delimiter(more),
+            (UnfoldPosition::Body { returned: true }, b'\n') => UnfoldPosition::Delimiter(0),
+            (UnfoldPosition::Delimiter(known), byte) if self.delimiter.get(known) == Some(&byte) => match known + 1 {
+                whole if whole == self.delimiter.len() => UnfoldPosition::Delimited { returned: false },
+                more => UnfoldPosition::Delimiter(more),
             },
-            (Place::Delimited { returned: false }, b'\r') => Place::Delimited { returned: true },
-            (Place::Delimited { returned: true }, b'\n') => Place::Head { empty: true },
-            (Place::Delimited { returned: false }, b'-') | (Place::End, _) => Place::End,
-            (_, byte) => Place::Body { returned: byte == b'\r' },
+            (UnfoldPosition::Delimited { returned: false }, b'\r') => UnfoldPosition::Delimited { returned: true },
+            (UnfoldPosition::Delimited { returned: true }, b'\n') => UnfoldPosition::Head { empty: true },
+            (UnfoldPosition::Delimited { returned: false }, b'-') | (UnfoldPosition::End, _) => UnfoldPosition::End,
+            (_, byte) => UnfoldPosition::Body { returned: byte == b'\r' },
         }
     }
 }

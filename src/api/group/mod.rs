@@ -9,7 +9,7 @@ use stet_actors::error::{Code, Error, Result};
 use super::user::admin;
 use crate::auth::Privilege;
 use crate::auth::{Grant, GroupChange, GroupView};
-use crate::http::body::Object;
+use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 
@@ -26,7 +26,7 @@ pub struct GroupRequest {
     /// Names of all its members.
     members: Option<Vec<String>>,
     /// All privileges of its members.
-    privileges: Option<Vec<Object<GrantRequest>>>,
+    privileges: Option<Vec<JsonObject<GrantRequest>>>,
 }
 
 /// A privilege of the members of a group.
@@ -57,7 +57,8 @@ impl GroupRequest {
     fn parts(self) -> Result<(String, GroupChange)> {
         let name = self.group_name.or(self.name).filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| Error::new(Code::InvalidName, "The group needs a `groupName`."))?;
-        let grant = |Object(grant): Object<GrantRequest>| Grant { privilege: grant.privilege, folder: grant.folder };
+        let grant =
+            |JsonObject(grant): JsonObject<GrantRequest>| Grant { privilege: grant.privilege, folder: grant.folder };
         let privileges = self.privileges.map(|grants| grants.into_iter().map(grant).collect());
         Ok((
             name,

@@ -12,7 +12,7 @@ pub const ROUTES: &[Route] = &[
         id: "group-create-post",
         path: "/v3/group/create",
         summary: "Create a group.",
-        body: optional::<group::GroupRequest>(Size::Long),
+        body: optional::<group::GroupRequest>(BodySizeRule::Long),
         handler: handler!(group::create),
         ..POST
     },
@@ -28,7 +28,7 @@ pub const ROUTES: &[Route] = &[
         id: "group-update-post",
         path: "/v3/group/update",
         summary: "Change what is named of a group.",
-        body: optional::<group::GroupRequest>(Size::Long),
+        body: optional::<group::GroupRequest>(BodySizeRule::Long),
         handler: handler!(group::update),
         ..POST
     },

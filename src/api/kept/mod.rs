@@ -5,4 +5,4 @@ mod parts;
 mod replies;
 
 pub(crate) use self::parts::{KeptParts, ShownPart};
-pub(crate) use self::replies::{Asked, Renderings, Seen};
+pub(crate) use self::replies::{RecordCopies, Renderings, ReplyLookup};

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use quick_cache::Weighter;
 use stet_actors::id::Loid;
 
-use crate::json::Ready;
+use crate::json::ReadyJson;
 use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::records::Display;
 
@@ -29,26 +29,26 @@ pub(crate) struct ShownPart<P> {
 }
 
 #[derive(Clone)]
-struct ByWeight;
+struct ShownPartWeighter;
 
-impl<P, T> Weighter<ShownPart<P>, Ready<T>> for ByWeight {
-    fn weight(&self, shown: &ShownPart<P>, json: &Ready<T>) -> u64 {
+impl<P, T> Weighter<ShownPart<P>, ReadyJson<T>> for ShownPartWeighter {
+    fn weight(&self, shown: &ShownPart<P>, json: &ReadyJson<T>) -> u64 {
         (bounded_cache::ENTRY + shown.path.as_ref().map_or(0, String::capacity) + json.text().len()) as u64
     }
 }
 
 /// A cache of recently used parts, each identified by a `P` and shown as a `T`, bounded in bytes.
-pub(crate) struct KeptParts<P, T>(BoundedCache<ShownPart<P>, Ready<T>, ByWeight>);
+pub(crate) struct KeptParts<P, T>(BoundedCache<ShownPart<P>, ReadyJson<T>, ShownPartWeighter>);
 
 impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
     /// Creates a cache of at most `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
         // A part has about 2 KiB.
-        KeptParts(BoundedCache::new("parts", most, 2 << 10, 1, ByWeight))
+        KeptParts(BoundedCache::new("parts", most, 2 << 10, 1, ShownPartWeighter))
     }
 
     /// Returns a part as JSON, from the cache or from `make`. The rows that `make` reads beside the
-    /// part's own must be of the part's revision ([`beside`](crate::api::settled::beside)), because
+    /// part's own must be of the part's revision ([`read_beside`](crate::api::settled::read_beside)), because
     /// the result is cached under it.
     ///
     /// # Errors
@@ -56,8 +56,8 @@ impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
     pub(crate) async fn json<E>(
         &self,
         shown: ShownPart<P>,
-        make: impl AsyncFnOnce(&ShownPart<P>) -> Result<Ready<T>, E>,
-    ) -> Result<Ready<T>, E> {
+        make: impl AsyncFnOnce(&ShownPart<P>) -> Result<ReadyJson<T>, E>,
+    ) -> Result<ReadyJson<T>, E> {
         if let Some(kept) = self.0.get(&shown) {
             return Ok(kept);
         }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn put(kept: &Kept, shown: ShownPart<u64>, bytes: usize) {
-        let made = kept.json::<()>(shown, async |_| Ok(Ready::of_length(bytes)));
+        let made = kept.json::<()>(shown, async |_| Ok(ReadyJson::of_length(bytes)));
         made.now_or_never().expect("nothing waits").expect("it is made");
     }
 

@@ -7,27 +7,27 @@ use std::sync::{Arc, Weak};
 
 use quick_cache::Weighter;
 use stet_actors::error::Result;
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
-use stet_actors::runtime::Published;
+use stet_actors::runtime::ContainerView;
 
 use crate::http::call::Call;
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
-use crate::http::reply::{Enveloped, Json};
+use crate::http::reply::{EnvelopedReply, Json};
 use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::newsroom::Newsroom;
 use crate::records::{Basis, Display};
 
 /// The records that a reply was rendered from. Each is identified by its copy in memory
-/// ([`Cached::copy`](crate::records::Cached::copy)), because the records themselves are not held;
+/// ([`CachedRecord::copy`](crate::records::CachedRecord::copy)), because the records themselves are not held;
 /// `None` for an object that did not exist.
-pub(crate) type Seen = Vec<(Loid, Option<u64>)>;
+pub(crate) type RecordCopies = Vec<(Loid, Option<u64>)>;
 
 /// A cached reply of type `T` about a container of family `F`, with the data that it was rendered
 /// from.
-pub(crate) struct Rendered<F: Family, T> {
+pub(crate) struct RenderedReply<F: Family, T> {
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be
     /// current.
     right_at: AtomicU64,
@@ -35,13 +35,13 @@ pub(crate) struct Rendered<F: Family, T> {
     basis: Basis,
     /// The view that it shows, for comparison only. A reply about a page must not keep its whole
     /// container in memory.
-    view: Weak<Published<F::State>>,
-    seen: Seen,
-    reply: Enveloped<T>,
+    view: Weak<ContainerView<F::State>>,
+    seen: RecordCopies,
+    reply: EnvelopedReply<T>,
     etag: ETag,
 }
 
-impl<F: Family, T> Rendered<F, T> {
+impl<F: Family, T> RenderedReply<F, T> {
     /// Returns the reply to a read.
     pub(crate) fn answer(&self, call: &Call) -> Json<T> {
         if call.has(&self.etag) {
@@ -75,13 +75,13 @@ impl<F: Family, T> Rendered<F, T> {
 const VIEW: usize = 512;
 
 /// The container, the display, and the part of the container that is shown.
-type Key<P> = (Loid, Display, P);
+type ReplyKey<P> = (Loid, Display, P);
 
 #[derive(Clone)]
-struct ByWeight;
+struct RenderedReplyWeighter;
 
-impl<F: Family, P, T> Weighter<Key<P>, Arc<Rendered<F, T>>> for ByWeight {
-    fn weight(&self, _: &Key<P>, rendered: &Arc<Rendered<F, T>>) -> u64 {
+impl<F: Family, P, T> Weighter<ReplyKey<P>, Arc<RenderedReply<F, T>>> for RenderedReplyWeighter {
+    fn weight(&self, _: &ReplyKey<P>, rendered: &Arc<RenderedReply<F, T>>) -> u64 {
         (bounded_cache::ENTRY
             + VIEW
             + rendered.reply.bytes()
@@ -91,13 +91,15 @@ impl<F: Family, P, T> Weighter<Key<P>, Arc<Rendered<F, T>>> for ByWeight {
 
 /// A cache of recently used replies of type `T` about containers of family `F`. `P` identifies the
 /// part of its container that a reply shows.
-pub(crate) struct Renderings<F: Family, P, T>(BoundedCache<Key<P>, Arc<Rendered<F, T>>, ByWeight>);
+pub(crate) struct Renderings<F: Family, P, T>(
+    BoundedCache<ReplyKey<P>, Arc<RenderedReply<F, T>>, RenderedReplyWeighter>,
+);
 
 impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, P, T> {
     /// Creates a cache of at most `most` bytes. Each reply is as large as the container that it
     /// shows, and there may be one for each display.
     pub(crate) fn new(most: u64) -> Self {
-        Renderings(BoundedCache::new("replies", most, 512 << 10, 1, ByWeight))
+        Renderings(BoundedCache::new("replies", most, 512 << 10, 1, RenderedReplyWeighter))
     }
 
     /// Looks up the reply about a container in the state `view`.
@@ -113,31 +115,35 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
         view: &ViewOf<F>,
         display: &Display,
         part: Option<P>,
-    ) -> Result<Asked<F, P, T>> {
+    ) -> Result<ReplyLookup<F, P, T>> {
         // Paths depend on the folders above, which are not checked here.
         let key = part.filter(|_| !display.path);
         let key = key.map(|part| (view.state.object().record.loid, display.clone(), part));
         if let Some(kept) = key.as_ref().and_then(|key| self.0.get(key))
             && kept.is_current(newsroom, view)?
         {
-            return Ok(Asked::Kept(kept));
+            return Ok(ReplyLookup::Kept(kept));
         }
-        Ok(Asked::Missing(Missing { key, right_at: newsroom.records.changes(), basis: Basis::now(newsroom) }))
+        Ok(ReplyLookup::Missing(MissingReply {
+            key,
+            right_at: newsroom.records.changes(),
+            basis: Basis::now(newsroom),
+        }))
     }
 
     /// Caches a reply that was missing. The reply must depend on nothing but `view`, the display,
     /// the part, users, and the records in `seen`.
     pub(crate) fn keep(
         &self,
-        missing: Missing<P>,
+        missing: MissingReply<P>,
         view: &ViewOf<F>,
-        reply: Enveloped<T>,
-        mut seen: Seen,
-    ) -> Arc<Rendered<F, T>> {
+        reply: EnvelopedReply<T>,
+        mut seen: RecordCopies,
+    ) -> Arc<RenderedReply<F, T>> {
         seen.shrink_to_fit();
-        let etag = reply.tag(Tag::of(&view.state.object().record));
+        let etag = reply.tag(RevisionTag::of(&view.state.object().record));
         let (right_at, basis) = (AtomicU64::new(missing.right_at), missing.basis);
-        let fresh = Arc::new(Rendered { right_at, basis, view: Arc::downgrade(view), seen, reply, etag });
+        let fresh = Arc::new(RenderedReply { right_at, basis, view: Arc::downgrade(view), seen, reply, etag });
         if let Some(key) = missing.key {
             self.0.insert(key, fresh.clone());
         }
@@ -146,24 +152,24 @@ impl<F: Family, P: Eq + Hash + Send + Sync + 'static, T: 'static> Renderings<F, 
 }
 
 /// The result of a cache lookup.
-pub(crate) enum Asked<F: Family, P, T> {
+pub(crate) enum ReplyLookup<F: Family, P, T> {
     /// The cached reply, which is current.
-    Kept(Arc<Rendered<F, T>>),
+    Kept(Arc<RenderedReply<F, T>>),
     /// A reply that must be rendered, because none that is current is cached.
-    Missing(Missing<P>),
+    Missing(MissingReply<P>),
 }
 
 /// A reply that is not cached.
-pub(crate) struct Missing<P> {
+pub(crate) struct MissingReply<P> {
     /// The cache key, if the reply may be cached.
-    key: Option<Key<P>>,
+    key: Option<ReplyKey<P>>,
     /// [`RecordCache::changes`](crate::records::RecordCache::changes) before its records were read.
     right_at: u64,
     /// The stamp of users and configuration at that time.
     basis: Basis,
 }
 
-impl<P> Missing<P> {
+impl<P> MissingReply<P> {
     /// Reports whether the reply will be cached.
     pub(crate) fn is_kept(&self) -> bool {
         self.key.is_some()
@@ -173,7 +179,7 @@ impl<P> Missing<P> {
 #[cfg(test)]
 mod tests {
     use stet_actors::document::Document;
-    use stet_actors::lifecycle::{NewObject, Rename};
+    use stet_actors::lifecycle::{NewObject, RenameObject};
     use stet_actors::object::CreateMode;
 
     use super::*;
@@ -197,13 +203,13 @@ mod tests {
         use std::sync::atomic::AtomicUsize;
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let reply = match kept.ask(&house.app, view, display, part).expect("it can be looked up") {
-            Asked::Kept(reply) => reply,
-            Asked::Missing(missing) => {
+            ReplyLookup::Kept(reply) => reply,
+            ReplyLookup::Missing(missing) => {
                 let records = &house.app.records;
                 let copy =
                     records.get(&house.app.repository, seen).expect("it can be read").map(|cached| cached.copy());
                 let number = MADE.fetch_add(1, Ordering::Relaxed);
-                kept.keep(missing, view, Enveloped::of(&number, 0).expect("it is made"), vec![(seen, copy)])
+                kept.keep(missing, view, EnvelopedReply::of(&number, 0).expect("it is made"), vec![(seen, copy)])
             }
         };
         let number = Json::from(reply.reply.clone()).result();
@@ -217,7 +223,7 @@ mod tests {
         let shown = house.create(NewObject::document("shown", "Story")).await;
         let other = house.create(NewObject::document("other", "Story")).await;
         let rename = async |object, name: &str| {
-            let rename = Rename { object, name: name.to_owned(), mode: CreateMode::Exception };
+            let rename = RenameObject { object, name: name.to_owned(), mode: CreateMode::Exception };
             house.repository.joint(rename, by_editor()).await.expect("it is renamed");
         };
         let view = async || house.app.repository.view::<Document>(container).await.expect("it is there");

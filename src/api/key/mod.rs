@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Result;
 
-use super::auth::Ended;
+use super::auth::LogoutReply;
 use super::user::admin;
 use crate::admin::{KeyRequest, KeyView, Secret};
 use crate::http::call::Call;
@@ -45,7 +45,7 @@ pub async fn create(call: Call) -> Result<Json<NewKeyReply>> {
 }
 
 /// `DELETE /v3/key/{name}`
-pub async fn revoke(call: Call) -> Result<Json<Ended>> {
+pub async fn revoke(call: Call) -> Result<Json<LogoutReply>> {
     call.app.sessions.revoke(call.who()?, call.param("name")).await?;
-    Json::of(&Ended { result: "ok".to_owned() })
+    Json::of(&LogoutReply { result: "ok".to_owned() })
 }

@@ -22,7 +22,7 @@ pub const ROUTES: &[Route] = &[
         secret: true,
         path: "/v3/key",
         summary: "Make a key for a machine client; its token is shown this once.",
-        body: required::<KeyRequest>(Size::Long),
+        body: required::<KeyRequest>(BodySizeRule::Long),
         handler: handler!(key::create),
         ..POST
     },

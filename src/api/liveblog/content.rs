@@ -14,25 +14,25 @@ use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::liveblog::Liveblog;
 use stet_actors::object::NewContent;
-use stet_xml::{Frame, Limits};
+use stet_xml::{InsertionFrame, Limits};
 
 use super::reply::changed_reply;
-use super::resolved::Posts;
+use super::resolved::ResolvedPosts;
 use super::types::ChangedLiveblog;
-use super::{Open, open};
+use super::{OpenLiveblog, open};
 use crate::api::dtd;
-use crate::api::object::{opened, stored, switches};
-use crate::api::settled::{Unsettled, settled};
-use crate::api::whole::{Part, Whole, with_replaced};
+use crate::api::object::{open_content_of, stored_reply, switches};
+use crate::api::settled::{UnsettledReply, build_settled};
+use crate::api::whole::{BodyPiece, ByteReply, with_replaced};
 use crate::content::ContentReader;
 use crate::content::words::{essence, is_markup};
 use crate::http::app::App;
-use crate::http::arriving::Arriving;
-use crate::http::body::Incoming;
+use crate::http::arriving::IncomingCall;
+use crate::http::body::IncomingBody;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::media_type::content_type;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Reply;
 use crate::http::{body, pace};
 use crate::limits::offload::{self, Offload};
@@ -46,19 +46,20 @@ const XML_TYPE: &str = "application/xml";
 /// `GET /v3/container/liveblog/{source}/content`: the content with the approved posts, for every
 /// caller; with `raw`, as stored.
 pub async fn content(call: Call) -> Result<Reply> {
-    settled(&call, open(&call).await?, async |open| content_of(&call, open).await?.ok_or(Unsettled::Changed)).await
+    build_settled(&call, open(&call).await?, async |open| content_of(&call, open).await?.ok_or(UnsettledReply::Changed))
+        .await
 }
 
 /// Builds the reply; `None` if a post was changed since the view.
-async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
+async fn content_of(call: &Call, open: &OpenLiveblog) -> Result<Option<Reply>> {
     let (app, source) = (&call.app, call.source("source")?);
     let record = &open.view.state.object().record;
-    let (found, reader) = opened(call, &source, record).await?;
+    let (found, reader) = open_content_of(call, &source, record).await?;
     let frame = if call.query.boolean("raw") { None } else { frame_of(app, &reader).await? };
     let Some(frame) = frame else {
-        return stored(call, &source, record, &found, reader).await.map(Some);
+        return stored_reply(call, &source, record, &found, reader).await.map(Some);
     };
-    let dtd = dtd::of(call, record.loid.database, &reader).await?;
+    let dtd = dtd::inserted_doctype(call, record.loid.database, &reader).await?;
     let identity = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
     // The revision determines the posts. The configuration also affects how each is written, and
     // tags outlive a restart.
@@ -67,20 +68,21 @@ async fn content_of(call: &Call, open: &Open) -> Result<Option<Reply>> {
     if call.has(&tag) {
         return Ok(Some(Reply::not_modified(tag)));
     }
-    let Some(posts) = Posts::of(app, &open.view, frame.in_default).await? else { return Ok(None) };
+    let Some(posts) = ResolvedPosts::of(app, &open.view, frame.in_default).await? else { return Ok(None) };
     let bytes = |place: std::ops::Range<usize>| place.start as u64..place.end as u64;
     let mut replaced = Vec::new();
-    replaced.extend(frame.false_declaration.map(|place| (bytes(place), vec![Part::text(stet_xml::DECLARATION)])));
-    replaced.extend(dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])));
-    replaced.push((bytes(frame.place), vec![Part::text(frame.before), posts.part(), Part::text(frame.after)]));
+    replaced.extend(frame.false_declaration.map(|place| (bytes(place), vec![BodyPiece::text(stet_xml::DECLARATION)])));
+    replaced.extend(dtd.map(|dtd| (dtd.place, vec![BodyPiece::text(dtd.doctype)])));
+    replaced
+        .push((bytes(frame.place), vec![BodyPiece::text(frame.before), posts.part(), BodyPiece::text(frame.after)]));
     let kind = essence(&found.content.content_type);
     let media_type = if is_markup(&kind) { kind } else { XML_TYPE.to_owned() };
-    let whole = Whole { of: record.loid, media_type, parts: with_replaced(&reader, replaced), tag, modified: None };
+    let whole = ByteReply { of: record.loid, media_type, parts: with_replaced(&reader, replaced), tag, modified: None };
     whole.reply(call, &source.to_string(), &record.name).map(Some)
 }
 
 /// Returns the place of the posts in a content; `None` if it is not XML.
-async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
+async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<InsertionFrame>> {
     if reader.remaining() > app.config.limits.xml_bytes as u64 {
         return Ok(None);
     }
@@ -94,7 +96,7 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<Frame>> {
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content
 /// must be well-formed XML, since otherwise no post could be inserted into it.
-pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedLiveblog>> {
+pub async fn write_content(arriving: IncomingCall) -> Result<PreferredReply<ChangedLiveblog>> {
     let target = |call: &Call| {
         let object = call.container::<Liveblog>("source")?.loid();
         let present = call.app.repository.record(object)?.and_then(|record| record.content);
@@ -113,7 +115,7 @@ pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedLivebl
 
 /// Stores the body as a new content; `None` without a body. Its media type is that of the header
 /// `Content-Type` if it is one of XML, else the present one.
-async fn receive(call: &Call, incoming: Incoming, present: Option<String>) -> Result<Option<NewContent>> {
+async fn receive(call: &Call, incoming: IncomingBody, present: Option<String>) -> Result<Option<NewContent>> {
     let (app, headers) = (&call.app, call.headers());
     let limits = &app.config.limits;
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());

@@ -2,11 +2,11 @@
 //! (docs/api/liveblogs.md, "Making a liveblog").
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::{NewObject, NewParts};
 use stet_actors::liveblog::{HEAD, Liveblog, LiveblogHead, NewLiveblog};
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Record, Text};
-use stet_actors::store::Key;
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Record, SharedText};
+use stet_actors::store::RowPlace;
 
 use super::reply::changed_reply;
 use super::types::{ChangedLiveblog, CreateLiveblog};
@@ -15,24 +15,28 @@ use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::template::Template;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 
 /// The default object type of liveblogs.
 const TYPE_NAME: &str = "LiveBlog";
 
 /// `POST /v3/container/liveblog/from/template`
-pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedLiveblog>> {
-    let template = Source::Path(call.app.config.liveblog.template.clone());
+pub async fn create_from_default(call: Call) -> Result<PreferredReply<ChangedLiveblog>> {
+    let template = ObjectSource::Path(call.app.config.liveblog.template.clone());
     create(&call, &template, DatabaseId::main()).await
 }
 
 /// `POST /v3/container/liveblog/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedLiveblog>> {
+pub async fn create_from_template(call: Call) -> Result<PreferredReply<ChangedLiveblog>> {
     let template = call.source("source")?;
     create(&call, &template, call.database()?).await
 }
 
-async fn create(call: &Call, template: &Source, template_database: DatabaseId) -> Result<Preferred<ChangedLiveblog>> {
+async fn create(
+    call: &Call,
+    template: &ObjectSource,
+    template_database: DatabaseId,
+) -> Result<PreferredReply<ChangedLiveblog>> {
     let mut request: CreateLiveblog = call.json().await?;
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
@@ -50,7 +54,7 @@ async fn new_liveblog(
     call: &Call,
     request: &mut CreateLiveblog,
     database: DatabaseId,
-    template: &Source,
+    template: &ObjectSource,
     template_database: DatabaseId,
 ) -> Result<NewObject> {
     let app = &call.app;
@@ -68,7 +72,7 @@ async fn new_liveblog(
     };
     let workflow = known.and_then(|known| known.workflow.as_deref());
     let issue_date = IssueDate::given(request.issue_date.as_deref())?;
-    let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
+    let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(SharedText::from);
     let mut object = NewObject::of::<Liveblog>(
         request.name.as_deref().unwrap_or(TYPE_NAME),
         known.map_or(TYPE_NAME, |known| &*known.name),
@@ -112,6 +116,6 @@ fn is_moderated(app: &App, template: &Record) -> Result<Option<bool>> {
     if template.family != FamilyKind::Liveblog {
         return Ok(None);
     }
-    let Key { table, key } = HEAD.place(template.loid, &[]);
+    let RowPlace { table, key } = HEAD.place(template.loid, &[]);
     Ok(app.repository.row::<LiveblogHead>(table, &key)?.map(|head| head.moderated))
 }

@@ -5,14 +5,14 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::Post;
 use stet_actors::object::Version;
-use stet_actors::part::{Attachment, attachment_body};
+use stet_actors::part::{PartAttachment, attachment_body};
 use stet_actors::store::Row;
 
 use super::{address, of_post, open};
-use crate::api::settled::{Unsettled, settled};
-use crate::api::whole::{Part, Whole, known_time};
+use crate::api::settled::{UnsettledReply, build_settled};
+use crate::api::whole::{BodyPiece, ByteReply, known_time};
 use crate::content::ContentReader;
-use crate::content::download::{Found, opened};
+use crate::content::download::{LocatedContent, open_consistently};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -26,7 +26,7 @@ pub async fn attachment(call: Call) -> Result<Reply> {
     let id: u64 = text.parse().map_err(|_| Error::parameter("id", text, "the id of an attachment, a number"))?;
     let found = post.attachments.iter().find(|attachment| attachment.id == id);
     let attachment = found.ok_or_else(|| Error::not_found(text))?;
-    let (found, reader) = attached(&call.app, post, attachment, text).await?;
+    let (found, reader) = open_attachment(&call.app, post, attachment, text).await?;
     send(&call, post.liveblog, found, reader, (id, &attachment.name), text)
 }
 
@@ -34,16 +34,16 @@ pub async fn attachment(call: Call) -> Result<Reply> {
 ///
 /// # Errors
 /// `ObjectNotFound` if it no longer belongs to the post; errors of disk and store.
-pub(super) async fn attached(
+pub(super) async fn open_attachment(
     app: &App,
     post: &Post,
-    attachment: &Attachment,
+    attachment: &PartAttachment,
     named: &str,
-) -> Result<(Found, ContentReader)> {
+) -> Result<(LocatedContent, ContentReader)> {
     // An id is never reused for other bytes. They arrived with a change of the post, at the latest
     // with its last one.
     let (content, small) = (attachment.content.clone(), attachment_body(post.liveblog, attachment.id));
-    let found = Found { content, small, at: post.record.modified };
+    let found = LocatedContent { content, small, at: post.record.modified };
     let found = || {
         // The file may have been collected if the content no longer belongs to the post.
         let place = post.place();
@@ -51,7 +51,7 @@ pub(super) async fn attached(
         let is_there = there.is_some_and(|there| there.attachments.iter().any(|there| there.id == attachment.id));
         if is_there { Ok(found.clone()) } else { Err(Error::not_found(named)) }
     };
-    opened(&app.repository, &app.content, named, found).await
+    open_consistently(&app.repository, &app.content, named, found).await
 }
 
 /// `GET /v3/container/liveblog/{source}/post/{post}/content`
@@ -61,7 +61,7 @@ pub async fn post_content(call: Call) -> Result<Reply> {
     let address = address(&call, open.loid(), named)?;
     let wanted = version_asked(&call)?;
     let (app, repository) = (&call.app, &call.app.repository);
-    let (found, reader, post) = settled(&call, open, async |open| {
+    let (found, reader, post) = build_settled(&call, open, async |open| {
         let post = open.seen(&address)?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != post.record.version) {
             return Err(Error::not_found(post.loid().at_version(wanted)).into());
@@ -70,9 +70,9 @@ pub async fn post_content(call: Call) -> Result<Reply> {
         let found = || {
             let version: Option<Version> = of_post(repository, post, || repository.row(key.table, &key.key))?;
             // Every post is created with a content.
-            Ok::<Found, Unsettled>(version.ok_or_else(|| Error::not_found(named))?.into())
+            Ok::<LocatedContent, UnsettledReply>(version.ok_or_else(|| Error::not_found(named))?.into())
         };
-        let (found, reader) = opened(repository, &app.content, named, found).await?;
+        let (found, reader) = open_consistently(repository, &app.content, named, found).await?;
         Ok((found, reader, post.clone()))
     })
     .await?;
@@ -96,7 +96,7 @@ fn version_asked(call: &Call) -> Result<Option<u32>> {
 fn send(
     call: &Call,
     of: Loid,
-    found: Found,
+    found: LocatedContent,
     reader: ContentReader,
     (id, name): (u64, &str),
     source: &str,
@@ -104,6 +104,6 @@ fn send(
     let tag = ETag::of_bytes((id, found.content.sha256, &*found.content.content_type, name));
     let modified = known_time(call, found.at);
     let media_type = found.content.content_type.to_string();
-    let whole = Whole { of, media_type, parts: vec![Part::read(reader)], tag, modified };
+    let whole = ByteReply { of, media_type, parts: vec![BodyPiece::read(reader)], tag, modified };
     whole.reply(call, source, name)
 }

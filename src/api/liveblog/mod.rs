@@ -9,19 +9,19 @@
 use std::sync::Arc;
 
 use stet_actors::error::Result;
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
-use stet_actors::id::{Loid, Source};
-use stet_actors::lifecycle::Discard;
-use stet_actors::liveblog::{Liveblog, Post, PostAddress, Sight};
+use stet_actors::id::{Loid, ObjectSource};
+use stet_actors::lifecycle::DiscardObject;
+use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostSight};
 use stet_actors::object::{Reach, parent_path};
 use stet_actors::repository::Reader;
 
-use super::object::Removed;
+use super::object::RemovedObject;
 use super::records::path_if_shown;
-use super::settled::{Opened, Unsettled, beside, settled};
+use super::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
 use crate::http::call::Call;
-use crate::http::change::{Container, SeenView};
+use crate::http::change::{NamedContainer, SeenView};
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
 
@@ -48,33 +48,33 @@ pub use self::named::posts;
 pub use self::post::{approve, create_post, get_post, mark_deleted, reject, remove_post, set_pending, update_post};
 pub(crate) use self::reply::KeptPosts;
 use self::reply::liveblog_reply;
-pub use self::resolved::Lengths;
-use self::search::Wanted;
+pub use self::resolved::ResolvedLengths;
+use self::search::PostSelection;
 pub use self::search::search;
 pub use self::types::{CreateLiveblog, LiveblogReply, PostListing, PostOptions, SearchRequest};
 
 /// A liveblog in its committed state, with the caller's rights in it.
 #[derive(Clone)]
-struct Open {
-    liveblog: Container<Liveblog>,
+struct OpenLiveblog {
+    liveblog: NamedContainer<Liveblog>,
     view: SeenView<Liveblog>,
     /// The posts that the caller sees.
-    sight: Sight,
+    sight: PostSight,
     /// The posts that the caller may change. A caller who reaches all of them may also approve and
     /// reject posts.
     reach: Reach,
 }
 
-impl Opened for Open {
+impl OpenContainer for OpenLiveblog {
     type Family = Liveblog;
 
     const PARTS: &'static str = "posts";
 
-    fn of(call: &Call, view: SeenView<Liveblog>) -> Result<Open> {
-        let liveblog = Container::of(&view);
+    fn of(call: &Call, view: SeenView<Liveblog>) -> Result<OpenLiveblog> {
+        let liveblog = NamedContainer::of(&view);
         let (access, record) = (call.access(), &view.state.object().record);
         let (sight, reach) = (access.sight(record)?, access.reach(record)?);
-        Ok(Open { liveblog, view, sight, reach })
+        Ok(OpenLiveblog { liveblog, view, sight, reach })
     }
 
     fn view(&self) -> &SeenView<Liveblog> {
@@ -82,19 +82,19 @@ impl Opened for Open {
     }
 }
 
-impl Open {
+impl OpenLiveblog {
     fn loid(&self) -> Loid {
         self.liveblog.loid()
     }
 
     /// Returns the state of the liveblog that the view shows.
-    fn tag(&self) -> Tag {
-        Tag::of(&self.view.state.object().record)
+    fn tag(&self) -> RevisionTag {
+        RevisionTag::of(&self.view.state.object().record)
     }
 
     /// Returns the liveblog after a change, for the same caller.
-    fn after(self, view: SeenView<Liveblog>) -> Open {
-        Open { view, ..self }
+    fn after(self, view: SeenView<Liveblog>) -> OpenLiveblog {
+        OpenLiveblog { view, ..self }
     }
 
     /// Returns a post that the caller sees.
@@ -105,24 +105,24 @@ impl Open {
 }
 
 /// Returns what `read` finds in rows beside the post, if they belong to this state of it
-/// ([`beside`]).
-fn of_post<T>(repository: &Reader, post: &Post, read: impl FnOnce() -> Result<T>) -> Result<T, Unsettled> {
-    beside(repository, post, |post| post.record.revision, read)
+/// ([`read_beside`]).
+fn of_post<T>(repository: &Reader, post: &Post, read: impl FnOnce() -> Result<T>) -> Result<T, UnsettledReply> {
+    read_beside(repository, post, |post| post.record.revision, read)
 }
 
 /// Opens the liveblog that is named in the call's path.
-async fn open(call: &Call) -> Result<Open> {
-    Open::of(call, call.view(&call.container::<Liveblog>("source")?).await?)
+async fn open(call: &Call) -> Result<OpenLiveblog> {
+    OpenLiveblog::of(call, call.view(&call.container::<Liveblog>("source")?).await?)
 }
 
 /// Parses a post's name: loid, uuid, name, or path, which consists of the liveblog's path and the
 /// name. The loid of a version is for reading only, and refused where a post is to be changed.
 fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
-    Ok(match text.parse::<Source>() {
-        Ok(Source::Loid(loid)) => PostAddress::Loid(loid),
-        Ok(Source::Uuid(uuid)) => PostAddress::Uuid(uuid),
-        Ok(Source::Path(path)) => {
-            let found = parent_path(&path).map(|(of, name)| (Source::Path(of.to_owned()), name));
+    Ok(match text.parse::<ObjectSource>() {
+        Ok(ObjectSource::Loid(loid)) => PostAddress::Loid(loid),
+        Ok(ObjectSource::Uuid(uuid)) => PostAddress::Uuid(uuid),
+        Ok(ObjectSource::Path(path)) => {
+            let found = parent_path(&path).map(|(of, name)| (ObjectSource::Path(of.to_owned()), name));
             match found {
                 Some((of, name)) if call.app.repository.loid_of(&of, call.database()?)? == Some(liveblog) => {
                     PostAddress::Name(name.to_owned())
@@ -137,8 +137,8 @@ fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
 /// `GET /v3/container/liveblog/{source}`
 pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
     let (open, display) = (open(&call).await?, call.display());
-    let wanted = Wanted::of_query(&call)?;
-    let (listing, tag) = settled(&call, open, async |open| {
+    let wanted = PostSelection::of_query(&call)?;
+    let (listing, tag) = build_settled(&call, open, async |open| {
         let path = path_if_shown(&call.app, &open.view.state.object().record, &display)?;
         // These determine the content of a reply.
         let part = (wanted.page.offset, wanted.page.limit, call.query.text("sortBy"));
@@ -157,9 +157,9 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
 }
 
 /// `DELETE /v3/container/liveblog/{source}`: to the recycle bin.
-pub async fn discard(call: Call) -> Result<Json<Removed>> {
+pub async fn discard(call: Call) -> Result<Json<RemovedObject>> {
     let object = call.container::<Liveblog>("source")?.loid();
     // A liveblog contains no objects.
-    call.change_all(Discard { object, reach: Reach::All }).await?;
-    Json::of(&Removed { id: object.to_string() })
+    call.change_all(DiscardObject { object, reach: Reach::All }).await?;
+    Json::of(&RemovedObject { id: object.to_string() })
 }

@@ -3,34 +3,34 @@
 use std::collections::HashMap;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::liveblog::{Liveblog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
 
 use super::reply::post_shown;
 use super::types::Post;
-use super::{Open, PostListing};
-use crate::api::records::{BulkError, Failures};
-use crate::api::requests::{ObjectListRequest, Sources, bytes_of};
-use crate::api::settled::{Opened, settled};
+use super::{OpenLiveblog, PostListing};
+use crate::api::records::{BulkError, BulkFailures};
+use crate::api::requests::{BulkSources, ObjectListRequest, bytes_of};
+use crate::api::settled::{OpenContainer, build_settled};
 use crate::http::call::Call;
-use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
-use crate::json::Ready;
+use crate::json::ReadyJson;
 use crate::records::Display;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {
-    let (Sources { given: sources, database }, display) =
+    let (BulkSources { given: sources, database }, display) =
         (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
     let bytes = bytes_of(&sources);
-    let named = Named { sources, database, bytes, next: 0, shown: HashMap::new(), display, open: None };
+    let named = NamedPosts { sources, database, bytes, next: 0, shown: HashMap::new(), display, open: None };
     let listing = Listing::of(&call, named, |items, errors| PostListing { items, errors }).await?;
     Ok(listing.answer(call))
 }
 
 /// The posts that a list names.
-struct Named {
+struct NamedPosts {
     sources: Vec<String>,
     database: DatabaseId,
     /// The bytes of the sources.
@@ -41,11 +41,11 @@ struct Named {
     shown: HashMap<Loid, usize>,
     display: Display,
     /// The liveblog of the previous post, which is often that of the next one too.
-    open: Option<Open>,
+    open: Option<OpenLiveblog>,
 }
 
-impl Named {
-    async fn post(&mut self, call: &Call, late: bool) -> Result<Option<Ready<Post>>> {
+impl NamedPosts {
+    async fn post(&mut self, call: &Call, late: bool) -> Result<Option<ReadyJson<Post>>> {
         let source = &self.sources[self.next];
         let (liveblog, address) = place_of(call, source, self.database)?;
         // The caller's rights may have changed. A liveblog would also stay in memory for as long as
@@ -57,10 +57,10 @@ impl Named {
             Some(open) => open.clone(),
             None => {
                 // In a liveblog that the caller may not read, no post exists.
-                if call.find(&Source::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
+                if call.find(&ObjectSource::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
                     return Err(Error::not_found(source));
                 }
-                Open::of(call, call.view_of::<Liveblog>(liveblog).await?)?
+                OpenLiveblog::of(call, call.view_of::<Liveblog>(liveblog).await?)?
             }
         };
         if !late {
@@ -70,28 +70,28 @@ impl Named {
         if *self.shown.entry(post).or_insert(self.next) != self.next {
             return Ok(None);
         }
-        settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display, None).await)
+        build_settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display, None).await)
             .await
             .map(Some)
     }
 }
 
-impl Items for Named {
-    type Item = Ready<Post>;
-    type Inner = Never;
-    type Innermost = Never;
+impl ListingSource for NamedPosts {
+    type Item = ReadyJson<Post>;
+    type Inner = NoItem;
+    type Innermost = NoItem;
     type Failed = BulkError;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<Ready<Post>, Never, BulkError>> {
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<ReadyJson<Post>, NoItem, BulkError>> {
         if self.next == self.sources.len() {
-            return Ok(Made::End);
+            return Ok(ListingStep::End);
         }
         Ok(match self.post(call, late).await {
-            Ok(post) => post.map_or(Made::Nothing, Made::Item),
+            Ok(post) => post.map_or(ListingStep::Nothing, ListingStep::Item),
             Err(error) => {
                 let source = &self.sources[self.next];
-                Made::Failed(Failures::of(call).describe(source, hidden(error, source)))
+                ListingStep::Failed(BulkFailures::of(call).describe(source, hide_existence(error, source)))
             }
         })
     }
@@ -107,17 +107,17 @@ impl Items for Named {
 
 /// Returns one error for everything that does not exist, so that it doesn't reveal which liveblogs
 /// exist.
-fn hidden(error: Error, source: &str) -> Error {
+fn hide_existence(error: Error, source: &str) -> Error {
     if error.code == Code::ObjectNotFound { Error::not_found(source) } else { error }
 }
 
 /// Returns the liveblog and the post that a source names.
 fn place_of(call: &Call, text: &str, database: DatabaseId) -> Result<(Loid, PostAddress)> {
     let repository = &call.app.repository;
-    let source = Source::parse("sources", text)?;
-    if let Source::Path(path) = &source {
+    let source = ObjectSource::parse("sources", text)?;
+    if let ObjectSource::Path(path) = &source {
         let (of, name) = parent_path(path).ok_or_else(|| Error::not_found(text))?;
-        let liveblog = repository.loid_of(&Source::Path(of.to_owned()), database)?;
+        let liveblog = repository.loid_of(&ObjectSource::Path(of.to_owned()), database)?;
         return Ok((liveblog.ok_or_else(|| Error::not_found(text))?, PostAddress::Name(name.to_owned())));
     }
     let post = repository.loid_of(&source, database)?.ok_or_else(|| Error::not_found(text))?;

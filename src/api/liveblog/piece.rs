@@ -27,13 +27,13 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Error, Result};
 use stet_actors::liveblog::Post;
-use stet_actors::object::{Content, SmallBody, Stored};
-use stet_actors::store::View;
+use stet_actors::object::{Content, ContentLocation, SmallBody};
+use stet_actors::store::ReadLevel;
 use stet_xml::{Limits, Output};
 
 use super::of_post;
-use crate::api::settled::Unsettled;
-use crate::content::text::decoded;
+use crate::api::settled::UnsettledReply;
+use crate::content::text::decode_text;
 use crate::content::words::{essence, is_markup, is_text};
 use crate::http::app::App;
 use crate::limits::offload;
@@ -54,7 +54,7 @@ pub(super) async fn piece(app: &Arc<App>, post: &Arc<Post>, in_default: bool) ->
     };
     let bytes = text.as_ref().map_or(0, Bytes::len);
     let (app, post) = (app.clone(), post.clone());
-    offload::offload_if_large(bytes, move || written(&app, &post, text.as_deref(), in_default)).await.map(Some)
+    offload::offload_if_large(bytes, move || write_post(&app, &post, text.as_deref(), in_default)).await.map(Some)
 }
 
 /// Returns the bytes of a post's content, if they still exist.
@@ -62,21 +62,21 @@ pub(super) async fn piece(app: &Arc<App>, post: &Arc<Post>, in_default: bool) ->
 /// # Errors
 /// Errors of disk and store.
 pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Result<Option<Bytes>> {
-    if content.stored == Stored::File {
+    if content.stored == ContentLocation::File {
         // A file is named by its hash, so its bytes never change. But it may be collected once the
         // post has changed.
         let reader = match app.content.open_if_there(content).await? {
             Some(reader) => reader,
             None => match of_post(&app.repository, post, || Ok(())) {
                 Ok(()) => app.content.open_content(content).await?,
-                Err(Unsettled::Changed) => return Ok(None),
-                Err(Unsettled::Failed(error)) => return Err(error),
+                Err(UnsettledReply::Changed) => return Ok(None),
+                Err(UnsettledReply::Failed(error)) => return Err(error),
             },
         };
         return reader.read_all().await.map(Some);
     }
     let key = SmallBody::key(post.loid().at_version(post.record.version));
-    let found = app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
+    let found = app.repository.look().get(ReadLevel::Committed, key.table, &key.key).map_err(|error| {
         tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
         Error::internal()
     })?;
@@ -98,10 +98,10 @@ pub(super) fn address_of(app: &App, post: &Post, attachment: Option<u64>) -> Str
     }
 }
 
-fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> String {
+fn write_post(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> String {
     let mut out = Output::with_capacity(512 + text.map_or(0, <[u8]>::len));
     out.open("post");
-    let mut attribute = |name: &str, value: &str| out.attribute(name, &stet_xml::carried(value));
+    let mut attribute = |name: &str, value: &str| out.attribute(name, &stet_xml::without_illegal_chars(value));
     attribute("loid", &post.loid().to_string());
     attribute("uuid", &post.record.uuid.to_string());
     attribute("name", &post.record.name);
@@ -114,13 +114,13 @@ fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> Str
     for (name, value) in [("title", &post.title), ("summary", &post.summary)] {
         if !value.is_empty() {
             out.open(name);
-            out.text(&stet_xml::carried(value));
+            out.text(&stet_xml::without_illegal_chars(value));
             out.close(name);
         }
     }
     if let Some(content) = &post.record.content {
         out.open("content");
-        out.attribute("contentType", &stet_xml::carried(&content.content_type));
+        out.attribute("contentType", &stet_xml::without_illegal_chars(&content.content_type));
         match text {
             Some(bytes) => write_text(&app.xml_limits(), &mut out, &content.content_type, bytes, in_default),
             None => {
@@ -134,8 +134,8 @@ fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> Str
     for attachment in &post.attachments {
         out.open("attachment");
         out.attribute("id", &attachment.id.to_string());
-        out.attribute("name", &stet_xml::carried(&attachment.name));
-        out.attribute("contentType", &stet_xml::carried(&attachment.content.content_type));
+        out.attribute("name", &stet_xml::without_illegal_chars(&attachment.name));
+        out.attribute("contentType", &stet_xml::without_illegal_chars(&attachment.content.content_type));
         out.attribute("size", &attachment.content.size.to_string());
         out.attribute("href", &address_of(app, post, Some(attachment.id)));
         out.close("attachment");
@@ -147,7 +147,7 @@ fn written(app: &App, post: &Post, text: Option<&[u8]>, in_default: bool) -> Str
 
 /// Writes a content as XML if it can stand as such in any document, else as text.
 fn write_text(limits: &Limits, out: &mut Output, content_type: &str, bytes: &[u8], in_default: bool) {
-    let text = decoded(content_type, bytes);
+    let text = decode_text(content_type, bytes);
     let is_xml = is_markup(&essence(content_type));
     // A declaration describes the encoded bytes, and this text is decoded.
     let whole = text.strip_prefix("<?xml ").and_then(|rest| rest.split_once("?>")).map_or(&*text, |(_, rest)| rest);
@@ -161,7 +161,7 @@ fn write_text(limits: &Limits, out: &mut Output, content_type: &str, bytes: &[u8
         }
         None => {
             out.attribute("form", "text");
-            out.text(&stet_xml::carried(&text));
+            out.text(&stet_xml::without_illegal_chars(&text));
         }
     }
 }
@@ -253,8 +253,8 @@ mod tests {
             for content in [markup.as_bytes(), format!("<a xmlns:a='c'>{markup}</a>").as_bytes(), &bytes] {
                 let (form, inside) = read(&put(kind, content));
                 if form == "text" {
-                    let text = decoded(kind, content);
-                    prop_assert_eq!(inside, stet_xml::carried(&text).into_owned());
+                    let text = decode_text(kind, content);
+                    prop_assert_eq!(inside, stet_xml::without_illegal_chars(&text).into_owned());
                 }
             }
         }
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn bytes_that_lie_in_the_place_of_others_are_told_from_them() {
         let sha256 = Sha256::digest(b"approved").into();
-        let content = Content { content_type: "text/plain".into(), size: 8, sha256, stored: Stored::Row };
+        let content = Content { content_type: "text/plain".into(), size: 8, sha256, stored: ContentLocation::Row };
         assert!(are_of(&content, b"approved"));
         assert!(!are_of(&content, b"replaced") && !are_of(&content, b""));
     }

@@ -8,29 +8,29 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostBody, PostFields, PostStatus};
-use stet_actors::object::{Attributes, NewContent, SmallBody, Stored};
-use stet_actors::runtime::Left;
-use stet_actors::store::View;
+use stet_actors::object::{Attributes, ContentLocation, NewContent, SmallBody};
+use stet_actors::runtime::ResultingObject;
+use stet_actors::store::ReadLevel;
 
 use super::piece::are_of;
 use super::types::{
-    Attachment, ChangedLiveblog, LiveblogInfo, LiveblogReply, Post as WirePost, PostCounts, PostReply, RemovedLiveblog,
-    Revision, StatusChange,
+    ChangedLiveblog, LiveblogInfo, LiveblogReply, LiveblogRevision, Post as WirePost, PostAttachmentView, PostCounts,
+    PostReply, RemovedLiveblog, StatusChangeView,
 };
-use super::{Open, of_post};
+use super::{OpenLiveblog, of_post};
 use crate::api::kept::{KeptParts, ShownPart};
-use crate::api::object::Removed;
+use crate::api::object::RemovedObject;
 use crate::api::records::{info_of, path_if_shown};
-use crate::api::settled::{Opened, Unsettled, settled};
-use crate::content::text::decoded;
+use crate::api::settled::{OpenContainer, UnsettledReply, build_settled};
+use crate::content::text::decode_text;
 use crate::content::words;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::listing::{Items, Listing, Made, Never};
-use crate::http::prefer::Preferred;
-use crate::http::reply::{Enveloped, Json};
-use crate::json::{Changed, Ready, With};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
+use crate::http::prefer::PreferredReply;
+use crate::http::reply::{EnvelopedReply, Json};
+use crate::json::{ChangeAnswer, JoinedMembers, ReadyJson};
 use crate::limits::offload::{self, LARGE_TEXT};
 use crate::records::Display;
 use crate::records::{Groups, ObjectRecord, is_large, render};
@@ -40,28 +40,28 @@ pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;
 
 /// The data of a post that is shown, but stored in rows of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Beside {
+pub(super) struct PostDetails {
     /// Attribute texts of the post.
     pub attributes: Attributes,
     /// Bytes of the content, if it is text and stored in the tables.
     pub bytes: Option<Bytes>,
 }
 
-impl Beside {
+impl PostDetails {
     /// Reads the data from the rows.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn of(app: &App, post: &Post) -> Result<Beside> {
-        Ok(Beside { attributes: app.repository.attributes(post.loid())?, bytes: content_of(app, post)? })
+    pub fn of(app: &App, post: &Post) -> Result<PostDetails> {
+        Ok(PostDetails { attributes: app.repository.attributes(post.loid())?, bytes: content_of(app, post)? })
     }
 
     /// Returns the data of a new post from what was sent, provided that nothing has changed the
     /// post since.
-    pub fn sent(post: Loid, fields: &PostFields, body: &PostBody) -> Beside {
+    pub fn sent(post: Loid, fields: &PostFields, body: &PostBody) -> PostDetails {
         let PostFields { attributes, system_attributes, .. } = fields;
         let NewContent { content, small, .. } = &body.content;
-        Beside {
+        PostDetails {
             attributes: Attributes {
                 attributes: attributes.clone(),
                 system_attributes: system_attributes.clone(),
@@ -75,13 +75,13 @@ impl Beside {
 /// Returns a post as it is shown. `known` is its data from other rows, if it need not be read.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; errors of the store.
+/// [`UnsettledReply::Changed`]; errors of the store.
 pub(super) async fn post_shown(
     app: &App,
     post: &Post,
     display: &Display,
-    known: Option<Beside>,
-) -> Result<Ready<WirePost>, Unsettled> {
+    known: Option<PostDetails>,
+) -> Result<ReadyJson<WirePost>, UnsettledReply> {
     let part = ShownPart {
         container: post.liveblog,
         part: post.loid(),
@@ -91,15 +91,15 @@ pub(super) async fn post_shown(
         configuration: app.sysconfig.changes(),
     };
     let make = async |part: &ShownPart<Loid>| {
-        let Beside { attributes, bytes } = match known {
+        let PostDetails { attributes, bytes } = match known {
             Some(known) => known,
-            None => of_post(&app.repository, post, || Beside::of(app, post))?,
+            None => of_post(&app.repository, post, || PostDetails::of(app, post))?,
         };
         let path = part.path.clone();
         let groups = Groups::of(&attributes, display).await?;
         let size = if is_large(&attributes) { LARGE_TEXT } else { 0 };
         let shown = rendered(app, post, groups, display, path, bytes)?;
-        Ok(offload::offload_if_large(size, move || Ready::of(&shown)).await??)
+        Ok(offload::offload_if_large(size, move || ReadyJson::of(&shown)).await??)
     };
     app.kept::<KeptPosts>().json(part, make).await
 }
@@ -113,7 +113,7 @@ fn rendered(
     bytes: Option<Bytes>,
 ) -> Result<WirePost> {
     let content = post.record.content.as_ref().zip(bytes.as_ref());
-    let content = content.map(|(content, bytes)| decoded(&content.content_type, bytes).into_owned());
+    let content = content.map(|(content, bytes)| decode_text(&content.content_type, bytes).into_owned());
     Ok(WirePost {
         info: ObjectRecord { path, ..render(app, &post.record, groups, display)? },
         status: post.status.name().to_owned(),
@@ -130,7 +130,7 @@ fn rendered(
         attachments: post
             .attachments
             .iter()
-            .map(|attachment| Attachment {
+            .map(|attachment| PostAttachmentView {
                 id: attachment.id.to_string(),
                 name: attachment.name.to_string(),
                 content_type: attachment.content.content_type.to_string(),
@@ -140,7 +140,7 @@ fn rendered(
         history: post
             .history
             .iter()
-            .map(|change| StatusChange {
+            .map(|change| StatusChangeView {
                 from: change.from.map(|from| from.name().to_owned()),
                 to: change.to.name().to_owned(),
                 user: change.user.to_string(),
@@ -153,11 +153,11 @@ fn rendered(
 /// Returns the bytes of the content, if it is text and stored in the tables.
 fn content_of(app: &App, post: &Post) -> Result<Option<Bytes>> {
     let Some(content) = &post.record.content else { return Ok(None) };
-    if content.stored != Stored::Row || !words::is_text(&content.content_type) {
+    if content.stored != ContentLocation::Row || !words::is_text(&content.content_type) {
         return Ok(None);
     }
     let key = SmallBody::key(post.loid().at_version(post.record.version));
-    app.repository.look().get(View::Committed, key.table, &key.key).map_err(|error| {
+    app.repository.look().get(ReadLevel::Committed, key.table, &key.key).map_err(|error| {
         tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
         Error::internal()
     })
@@ -174,19 +174,19 @@ pub(super) struct PostList<'v> {
 }
 
 /// A liveblog and posts of it, of which a first part has been rendered.
-pub(super) type Posts<T> = Listing<T, PostItems>;
+pub(super) type LiveblogListing<T> = Listing<T, PostItems>;
 
 /// Builds a reply about a liveblog and posts of it; `reply` completes it.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; errors of the store.
+/// [`UnsettledReply::Changed`]; errors of the store.
 pub(super) async fn liveblog_reply<T: Serialize>(
     call: &Call,
-    open: &Open,
+    open: &OpenLiveblog,
     list: &PostList<'_>,
     display: &Display,
     reply: impl FnOnce(LiveblogReply) -> T,
-) -> Result<Posts<T>, Unsettled> {
+) -> Result<LiveblogListing<T>, UnsettledReply> {
     let info = info(&call.app, open, display).await?;
     let posts = list.posts.iter().map(|post| post.loid()).collect();
     let posts = PostItems { open: Some(open.clone()), liveblog: open.loid(), posts, next: 0, display: display.clone() };
@@ -198,39 +198,39 @@ pub(super) async fn liveblog_reply<T: Serialize>(
 pub(super) struct PostItems {
     /// The liveblog as the reply shows it. `None` once the reply is being sent, which may take
     /// minutes: then each post is shown in its state when it is rendered.
-    open: Option<Open>,
+    open: Option<OpenLiveblog>,
     liveblog: Loid,
     posts: Vec<Loid>,
     next: usize,
     display: Display,
 }
 
-impl Items for PostItems {
-    type Item = Ready<WirePost>;
-    type Inner = Never;
-    type Innermost = Never;
-    type Failed = Never;
-    type Fault = Unsettled;
+impl ListingSource for PostItems {
+    type Item = ReadyJson<WirePost>;
+    type Inner = NoItem;
+    type Innermost = NoItem;
+    type Failed = NoItem;
+    type Fault = UnsettledReply;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<Ready<WirePost>>, Unsettled> {
-        let Some(post) = self.posts.get(self.next) else { return Ok(Made::End) };
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<ReadyJson<WirePost>>, UnsettledReply> {
+        let Some(post) = self.posts.get(self.next) else { return Ok(ListingStep::End) };
         let address = PostAddress::Loid(*post);
         if let Some(open) = self.open.as_ref().filter(|_| !late) {
             let post = open.view.state.get(&address)?;
-            return Ok(Made::Item(post_shown(&call.app, post, &self.display, None).await?));
+            return Ok(ListingStep::Item(post_shown(&call.app, post, &self.display, None).await?));
         }
         self.open = None;
         let shown = async {
             let view = call.view_of::<Liveblog>(self.liveblog).await?;
-            settled(call, Open::of(call, view)?, async |open| {
+            build_settled(call, OpenLiveblog::of(call, view)?, async |open| {
                 post_shown(&call.app, open.seen(&address)?, &self.display, None).await
             })
             .await
         };
         match shown.await {
-            Ok(shown) => Ok(Made::Item(shown)),
+            Ok(shown) => Ok(ListingStep::Item(shown)),
             // The post was removed, or the caller no longer sees it.
-            Err(error) if error.code == Code::ObjectNotFound => Ok(Made::Nothing),
+            Err(error) if error.code == Code::ObjectNotFound => Ok(ListingStep::Nothing),
             Err(error) => Err(error.into()),
         }
     }
@@ -244,7 +244,7 @@ impl Items for PostItems {
     }
 }
 
-async fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo> {
+async fn info(app: &App, open: &OpenLiveblog, display: &Display) -> Result<LiveblogInfo> {
     let state = &open.view.state;
     let counts = state.seen_counts(&open.sight);
     let count = |status: PostStatus| counts[status as usize];
@@ -267,18 +267,18 @@ async fn info(app: &App, open: &Open, display: &Display) -> Result<LiveblogInfo>
 pub(super) async fn changed_reply(
     call: &Call,
     liveblog: Loid,
-    left: Option<&Left>,
+    left: Option<&ResultingObject>,
     display: &Display,
-) -> Result<Preferred<ChangedLiveblog>> {
+) -> Result<PreferredReply<ChangedLiveblog>> {
     let Some(view) = call.view_after::<Liveblog>(liveblog, left).await? else {
-        let info = Removed { id: liveblog.to_string() };
-        return Json::of(&Changed::Gone(RemovedLiveblog { info, items: [] })).map(Preferred::from);
+        let info = RemovedObject { id: liveblog.to_string() };
+        return Json::of(&ChangeAnswer::Gone(RemovedLiveblog { info, items: [] })).map(PreferredReply::from);
     };
-    let open = Open::of(call, view)?;
+    let open = OpenLiveblog::of(call, view)?;
     if let Some(minimal) = call.minimal(liveblog, open.tag())? {
         return Ok(minimal);
     }
-    let shown = settled(call, open, async |open| {
+    let shown = build_settled(call, open, async |open| {
         let total = open.view.state.seen_counts(&open.sight).iter().sum();
         let (info, revision) = (info(&call.app, open, display).await?, open.view.revision());
         let reply = LiveblogReply { info, items: Vec::new().into(), total, revision };
@@ -291,28 +291,28 @@ pub(super) async fn changed_reply(
 /// Builds the reply about one post; `known` is as for [`post_shown`].
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; errors of the store.
+/// [`UnsettledReply::Changed`]; errors of the store.
 pub(super) async fn post_reply(
     app: &App,
-    open: &Open,
+    open: &OpenLiveblog,
     post: &Post,
     what: &str,
-    known: Option<Beside>,
-) -> Result<Json<PostReply>, Unsettled> {
+    known: Option<PostDetails>,
+) -> Result<Json<PostReply>, UnsettledReply> {
     let shown = post_shown(app, post, &Display::with_defaults(false), known).await?;
-    let revision = Revision { revision: open.view.revision() };
-    Ok(Json::from(Enveloped::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
+    let revision = LiveblogRevision { revision: open.view.revision() };
+    Ok(Json::from(EnvelopedReply::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
 }
 
 /// Builds the reply with a post as a change has left it, although others have changed it since. It
 /// is for the caller who made the change, and so sees the whole post. `None` if its bytes were
 /// replaced in place. The attributes are the present ones.
-pub(super) async fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<Option<Json<PostReply>>> {
-    let Beside { attributes, bytes } = Beside::of(app, post)?;
+pub(super) async fn post_as_left(app: &App, open: &OpenLiveblog, post: &Post) -> Result<Option<Json<PostReply>>> {
+    let PostDetails { attributes, bytes } = PostDetails::of(app, post)?;
     let is_left = match (&bytes, &post.record.content) {
         (Some(bytes), Some(content)) => are_of(content, bytes),
         // The bytes were removed, or are not shown.
-        (None, Some(content)) => content.stored != Stored::Row || !words::is_text(&content.content_type),
+        (None, Some(content)) => content.stored != ContentLocation::Row || !words::is_text(&content.content_type),
         (_, None) => true,
     };
     if !is_left {
@@ -321,10 +321,10 @@ pub(super) async fn post_as_left(app: &App, open: &Open, post: &Post) -> Result<
     let display = Display::with_defaults(false);
     let groups = Groups::of(&attributes, &display).await?;
     let base = rendered(app, post, groups, &display, None, bytes)?;
-    let more = Revision { revision: open.view.revision() };
-    Ok(Some(Json::of(&With { base, more })?.with_etag(tag_of(open, post, "change"))))
+    let more = LiveblogRevision { revision: open.view.revision() };
+    Ok(Some(Json::of(&JoinedMembers { base, more })?.with_etag(tag_of(open, post, "change"))))
 }
 
-fn tag_of(open: &Open, post: &Post, what: &str) -> ETag {
+fn tag_of(open: &OpenLiveblog, post: &Post, what: &str) -> ETag {
     ETag::new(open.tag(), (what, post.loid(), post.record.revision))
 }

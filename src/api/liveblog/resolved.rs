@@ -15,10 +15,10 @@ use quick_cache::Weighter;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::LiveblogState;
-use stet_actors::runtime::Published;
+use stet_actors::runtime::ContainerView;
 
 use super::piece::piece;
-use crate::api::whole::Part;
+use crate::api::whole::BodyPiece;
 use crate::http::app::App;
 use crate::http::reply::BodyStream;
 use crate::limits::bounded_cache::{self, BoundedCache};
@@ -32,7 +32,7 @@ const CHUNK: usize = 32 << 10;
 
 /// The length of a view's posts as XML.
 #[derive(Debug, Default)]
-struct Length {
+struct ResolvedLength {
     size: u64,
     /// The offsets of the posts whose numbers are multiples of [`AT_A_TIME`].
     places: Vec<u64>,
@@ -43,32 +43,32 @@ struct Length {
 type LengthsKey = (Loid, u64, bool);
 
 #[derive(Clone)]
-struct ByWeight;
+struct ResolvedLengthWeighter;
 
-impl Weighter<LengthsKey, Arc<Length>> for ByWeight {
-    fn weight(&self, _: &LengthsKey, length: &Arc<Length>) -> u64 {
+impl Weighter<LengthsKey, Arc<ResolvedLength>> for ResolvedLengthWeighter {
+    fn weight(&self, _: &LengthsKey, length: &Arc<ResolvedLength>) -> u64 {
         (bounded_cache::ENTRY + length.places.capacity() * size_of::<u64>()) as u64
     }
 }
 
 /// The cache of recently used lengths.
-pub struct Lengths(BoundedCache<LengthsKey, Arc<Length>, ByWeight>);
+pub struct ResolvedLengths(BoundedCache<LengthsKey, Arc<ResolvedLength>, ResolvedLengthWeighter>);
 
-impl Lengths {
+impl ResolvedLengths {
     /// Creates a cache of at most `most` bytes. The length of a liveblog with 10,000 posts takes
     /// about 1,400.
-    pub fn new(most: u64) -> Lengths {
-        Lengths(BoundedCache::new("lengths", most, 1 << 10, 1, ByWeight))
+    pub fn new(most: u64) -> ResolvedLengths {
+        ResolvedLengths(BoundedCache::new("lengths", most, 1 << 10, 1, ResolvedLengthWeighter))
     }
 }
 
 /// The approved posts of a liveblog in its order, as XML of a known length.
-pub(super) struct Posts {
-    walk: Walk,
-    length: Arc<Length>,
+pub(super) struct ResolvedPosts {
+    walk: PostWalk,
+    length: Arc<ResolvedLength>,
 }
 
-impl Posts {
+impl ResolvedPosts {
     /// Measures the posts of a view; `None` if one was changed since. `in_default` is as for
     /// [`piece`].
     ///
@@ -76,15 +76,15 @@ impl Posts {
     /// Errors of disk and store.
     pub(super) async fn of(
         app: &Arc<App>,
-        view: &Arc<Published<LiveblogState>>,
+        view: &Arc<ContainerView<LiveblogState>>,
         in_default: bool,
-    ) -> Result<Option<Posts>> {
-        let mut walk = Walk { app: app.clone(), view: view.clone(), in_default, next: 0 };
+    ) -> Result<Option<ResolvedPosts>> {
+        let mut walk = PostWalk { app: app.clone(), view: view.clone(), in_default, next: 0 };
         let key = (view.state.head().loid, view.revision(), in_default);
-        if let Some(length) = app.kept::<Lengths>().0.get(&key) {
-            return Ok(Some(Posts { walk, length }));
+        if let Some(length) = app.kept::<ResolvedLengths>().0.get(&key) {
+            return Ok(Some(ResolvedPosts { walk, length }));
         }
-        let (mut length, mut way) = (Length::default(), YieldTimer::new());
+        let (mut length, mut way) = (ResolvedLength::default(), YieldTimer::new());
         loop {
             way.yield_if_due().await;
             if walk.next.is_multiple_of(AT_A_TIME) {
@@ -97,13 +97,13 @@ impl Posts {
             }
         }
         let length = Arc::new(length);
-        app.kept::<Lengths>().0.insert(key, length.clone());
-        Ok(Some(Posts { walk: Walk { next: 0, ..walk }, length }))
+        app.kept::<ResolvedLengths>().0.insert(key, length.clone());
+        Ok(Some(ResolvedPosts { walk: PostWalk { next: 0, ..walk }, length }))
     }
 
     /// Returns the posts as a part of a reply's body.
-    pub(super) fn part(self) -> Part {
-        Part::new(self.length.size, |first, len| self.stream(first, len))
+    pub(super) fn part(self) -> BodyPiece {
+        BodyPiece::new(self.length.size, |first, len| self.stream(first, len))
     }
 
     fn stream(self, first: u64, len: u64) -> BodyStream {
@@ -111,7 +111,7 @@ impl Posts {
         let places = &self.length.places;
         let known = places.partition_point(|place| *place <= first).saturating_sub(1);
         let skip = first - places.get(known).copied().unwrap_or(0);
-        let walk = Walk { next: known * AT_A_TIME, ..self.walk };
+        let walk = PostWalk { next: known * AT_A_TIME, ..self.walk };
         Box::pin(stream::try_unfold((walk, skip, len), |(mut walk, mut skip, mut left)| async move {
             if left == 0 {
                 return Ok(None);
@@ -137,15 +137,15 @@ impl Posts {
 }
 
 /// A position among the approved posts of a view.
-struct Walk {
+struct PostWalk {
     app: Arc<App>,
-    view: Arc<Published<LiveblogState>>,
+    view: Arc<ContainerView<LiveblogState>>,
     in_default: bool,
     /// The number of the next post.
     next: usize,
 }
 
-impl Walk {
+impl PostWalk {
     /// Returns the next post as XML, or the end of the walk; `None` if the post was changed since
     /// the view.
     async fn next(&mut self) -> Result<Option<ControlFlow<(), String>>> {

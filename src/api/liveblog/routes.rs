@@ -30,7 +30,7 @@ pub const ROUTES: &[Route] = &[
         path_params: &[LIVEBLOG],
         query: &[MAX_SIZE, VERSION, RAW, SHOW_DTD],
         headers: &["Range"],
-        produces: Produces::Stream,
+        produces: ReplyFormat::Stream,
         codes: A,
         handler: handler!(liveblog::content),
         ..GET
@@ -50,7 +50,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/{source}",
         summary: "Posts of a liveblog that match a filter.",
         path_params: &[LIVEBLOG],
-        body: required::<liveblog::SearchRequest>(Size::Long),
+        body: required::<liveblog::SearchRequest>(BodySizeRule::Long),
         handler: handler!(liveblog::search),
         ..POST
     },
@@ -59,7 +59,7 @@ pub const ROUTES: &[Route] = &[
         source: "docs/api/posts.md",
         path: "/v3/container/liveblog/posts",
         summary: "Read all the posts named in the body.",
-        body: required::<requests::ObjectListRequest>(Size::Long),
+        body: required::<requests::ObjectListRequest>(BodySizeRule::Long),
         handler: handler!(liveblog::posts),
         ..POST
     },
@@ -68,7 +68,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/liveblog/from/template",
         summary: "Create a liveblog from the default template.",
         privilege: Some(Privilege::Create),
-        body: required::<liveblog::CreateLiveblog>(Size::Long),
+        body: required::<liveblog::CreateLiveblog>(BodySizeRule::Long),
         handler: handler!(liveblog::create_from_default),
         ..POST
     },
@@ -78,7 +78,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a liveblog from a template.",
         privilege: Some(Privilege::Create),
         path_params: &[TEMPLATE],
-        body: required::<liveblog::CreateLiveblog>(Size::Long),
+        body: required::<liveblog::CreateLiveblog>(BodySizeRule::Long),
         handler: handler!(liveblog::create_from_template),
         ..POST
     },
@@ -96,7 +96,7 @@ pub const ROUTES: &[Route] = &[
             flag("checkOut", false, "Check out before the write."),
             flag("checkOutClean", false, "Check out from the last checked-in version, dropping a draft."),
         ],
-        body: Body::Bytes,
+        body: BodyRule::Bytes,
         handler: handler!(liveblog::write_content),
         ..PUT
     },
@@ -111,7 +111,7 @@ pub const ROUTES: &[Route] = &[
             number("limit", Some("50"), "How many posts at most, 1000 at the most."),
             number("offset", Some("0"), "How many posts to skip."),
         ],
-        produces: Produces::Stream,
+        produces: ReplyFormat::Stream,
         codes: &[200, 304, 401, 403, 404],
         handler: handler!(liveblog::feed),
         ..GET

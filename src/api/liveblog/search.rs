@@ -10,19 +10,19 @@ use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 
 use super::reply::{PostList, liveblog_reply};
-use super::types::{Filters, SearchReply, SearchRequest};
-use super::{Open, address, open};
-use crate::api::settled::settled;
+use super::types::{LiveblogFilters, SearchReply, SearchRequest};
+use super::{OpenLiveblog, address, open};
+use crate::api::settled::build_settled;
 use crate::auth::Name;
-use crate::content::words::{Folded, visible_form};
-use crate::http::body::Object;
+use crate::content::words::{FoldedText, visible_form};
+use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
 use crate::limits::offload;
 use crate::limits::yielding::{self, YieldTimer};
 use crate::nearest::with_nearest;
-use crate::records::{Page, in_order, parse_sort};
+use crate::records::{ListingPage, in_order, parse_sort};
 
 /// The largest total size in bytes of the parts that are searched for in titles and texts. Their
 /// size decides how long building the search automaton takes.
@@ -33,7 +33,7 @@ const FEW_PARTS_BYTES: usize = 1 << 10;
 
 /// The fields by which posts can be sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum PostSortField {
     Id,
     Name,
     Type,
@@ -47,57 +47,57 @@ enum Field {
     LastModifier,
 }
 
-const FIELDS: &[(&str, Field)] = &[
-    ("id", Field::Id),
-    ("name", Field::Name),
-    ("type", Field::Type),
-    ("title", Field::Title),
-    ("status", Field::Status),
-    ("timestamp", Field::Timestamp),
-    ("author", Field::Author),
-    ("creator", Field::Author),
-    ("pinned", Field::Pinned),
-    ("created", Field::Created),
-    ("modified", Field::Modified),
-    ("lastModifier", Field::LastModifier),
+const FIELDS: &[(&str, PostSortField)] = &[
+    ("id", PostSortField::Id),
+    ("name", PostSortField::Name),
+    ("type", PostSortField::Type),
+    ("title", PostSortField::Title),
+    ("status", PostSortField::Status),
+    ("timestamp", PostSortField::Timestamp),
+    ("author", PostSortField::Author),
+    ("creator", PostSortField::Author),
+    ("pinned", PostSortField::Pinned),
+    ("created", PostSortField::Created),
+    ("modified", PostSortField::Modified),
+    ("lastModifier", PostSortField::LastModifier),
 ];
 
-impl Field {
+impl PostSortField {
     fn compare(self, a: &Post, b: &Post) -> Ordering {
         match self {
-            Field::Id => a.loid().cmp(&b.loid()),
-            Field::Name => a.record.name.cmp(&b.record.name),
-            Field::Type => a.kind.cmp(&b.kind),
-            Field::Title => a.title.cmp(&b.title),
-            Field::Status => a.status.name().cmp(b.status.name()),
-            Field::Timestamp => a.timestamp.cmp(&b.timestamp),
-            Field::Author => a.author().cmp(b.author()),
-            Field::Pinned => a.pinned.cmp(&b.pinned),
-            Field::Created => a.record.created.cmp(&b.record.created),
-            Field::Modified => a.record.modified.cmp(&b.record.modified),
-            Field::LastModifier => a.record.last_modifier.cmp(&b.record.last_modifier),
+            PostSortField::Id => a.loid().cmp(&b.loid()),
+            PostSortField::Name => a.record.name.cmp(&b.record.name),
+            PostSortField::Type => a.kind.cmp(&b.kind),
+            PostSortField::Title => a.title.cmp(&b.title),
+            PostSortField::Status => a.status.name().cmp(b.status.name()),
+            PostSortField::Timestamp => a.timestamp.cmp(&b.timestamp),
+            PostSortField::Author => a.author().cmp(b.author()),
+            PostSortField::Pinned => a.pinned.cmp(&b.pinned),
+            PostSortField::Created => a.record.created.cmp(&b.record.created),
+            PostSortField::Modified => a.record.modified.cmp(&b.record.modified),
+            PostSortField::LastModifier => a.record.last_modifier.cmp(&b.record.last_modifier),
         }
     }
 }
 
 /// The filters, order and page of the posts in a reply.
-pub(super) struct Wanted {
-    filter: Filter,
+pub(super) struct PostSelection {
+    filter: PostFilter,
     since: Option<u64>,
-    sort: Vec<(Field, bool)>,
+    sort: Vec<(PostSortField, bool)>,
     /// The page of the posts.
-    pub page: Page,
+    pub page: ListingPage,
 }
 
 /// The filters of a search, prepared so that the cost per post does not depend on their number of
 /// entries.
 #[derive(Default)]
-struct Filter {
+struct PostFilter {
     status: Vec<PostStatus>,
     author: HashSet<String>,
     kind: HashSet<String>,
-    title: Option<Parts>,
-    text: Option<Parts>,
+    title: Option<SearchTerms>,
+    text: Option<SearchTerms>,
     source: Option<Vec<PostAddress>>,
     tag: HashSet<String>,
     from: Option<u64>,
@@ -105,20 +105,20 @@ struct Filter {
 }
 
 /// Parts of a text, one of which it must contain. All are searched for in one pass.
-struct Parts(AhoCorasick);
+struct SearchTerms(AhoCorasick);
 
-impl Parts {
+impl SearchTerms {
     /// Builds the automaton; `None` for an empty list, which filters nothing.
-    fn of(parts: &[String]) -> Result<Option<Parts>> {
+    fn of(parts: &[String]) -> Result<Option<SearchTerms>> {
         if parts.is_empty() {
             return Ok(None);
         }
         // Too many parts were refused before, so this can't fail.
-        let found = AhoCorasick::new(parts.iter().map(|part| Folded::of(part).to_string()));
-        found.map(|parts| Some(Parts(parts))).map_err(|_| Error::internal())
+        let found = AhoCorasick::new(parts.iter().map(|part| FoldedText::of(part).to_string()));
+        found.map(|parts| Some(SearchTerms(parts))).map_err(|_| Error::internal())
     }
 
-    fn are_in(&self, text: &Folded<'_>) -> bool {
+    fn are_in(&self, text: &FoldedText<'_>) -> bool {
         self.0.is_match(&**text)
     }
 }
@@ -133,11 +133,11 @@ async fn set(texts: impl Iterator<Item = String>) -> HashSet<String> {
     set
 }
 
-impl Filter {
-    async fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Filter> {
-        let none = Filters::default();
-        let filters = request.filters.as_ref().map_or(&none, |Object(filters)| filters);
-        let Filters { status, author, r#type, title, text, source, tag } = filters;
+impl PostFilter {
+    async fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<PostFilter> {
+        let none = LiveblogFilters::default();
+        let filters = request.filters.as_ref().map_or(&none, |JsonObject(filters)| filters);
+        let LiveblogFilters { status, author, r#type, title, text, source, tag } = filters;
         let lists = [status, author, r#type, title, text, source, tag].map(|list| list.as_deref().unwrap_or_default());
         let entries: usize = lists.iter().map(|list| list.len()).sum();
         let [status, author, kind, title, text, source, tag] = lists;
@@ -170,9 +170,9 @@ impl Filter {
             addresses.push(address(call, liveblog, source)?);
         }
         let (title, text) = (title.to_vec(), text.to_vec());
-        let parts = move || Ok((Parts::of(&title)?, Parts::of(&text)?));
+        let parts = move || Ok((SearchTerms::of(&title)?, SearchTerms::of(&text)?));
         let (title, text) = if bytes > FEW_PARTS_BYTES { offload::offload(parts).await?? } else { parts()? };
-        Ok(Filter {
+        Ok(PostFilter {
             status,
             // Users created before names were normalised have theirs unnormalised.
             author: set(author.iter().flat_map(|name| [name.clone(), Name::of(name).to_string()])).await,
@@ -205,35 +205,35 @@ impl Filter {
             && has(&self.author, post.author())
             && has(&self.kind, &post.kind)
             && (self.tag.is_empty() || post.tags.iter().any(|tag| self.tag.contains(&*visible_form(tag))))
-            && self.title.as_ref().is_none_or(|parts| parts.are_in(&Folded::of(&post.title)))
-            && self.text.as_ref().is_none_or(|parts| parts.are_in(&Folded::of_words(&post.text)))
+            && self.title.as_ref().is_none_or(|parts| parts.are_in(&FoldedText::of(&post.title)))
+            && self.text.as_ref().is_none_or(|parts| parts.are_in(&FoldedText::of_words(&post.text)))
     }
 }
 
-impl Wanted {
+impl PostSelection {
     /// Returns a selection of all that the caller sees, in the order and page of the query.
     ///
     /// # Errors
     /// `InvalidParameter`.
-    pub(super) fn of_query(call: &Call) -> Result<Wanted> {
+    pub(super) fn of_query(call: &Call) -> Result<PostSelection> {
         let sort = parse_sort(call.query.text("sortBy"), FIELDS)?;
-        Ok(Wanted { filter: Filter::default(), since: None, sort, page: call.query.page() })
+        Ok(PostSelection { filter: PostFilter::default(), since: None, sort, page: call.query.page() })
     }
 
     /// Returns the selection of a body. The query supplies values that the body leaves out.
-    async fn of_request(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<Wanted> {
-        let Page { offset, limit } = call.query.page();
-        Ok(Wanted {
-            filter: Filter::of(call, liveblog, request).await?,
+    async fn of_request(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<PostSelection> {
+        let ListingPage { offset, limit } = call.query.page();
+        Ok(PostSelection {
+            filter: PostFilter::of(call, liveblog, request).await?,
             since: request.since,
             sort: parse_sort(request.sort_by.as_deref().or(call.query.text("sortBy")), FIELDS)?,
-            page: Page { offset: request.offset.unwrap_or(offset), limit: request.limit.unwrap_or(limit) },
+            page: ListingPage { offset: request.offset.unwrap_or(offset), limit: request.limit.unwrap_or(limit) },
         })
     }
 
     /// Returns the selected posts of the page, and their total number.
-    pub(super) async fn find<'o>(&self, open: &'o Open) -> PostList<'o> {
-        let Page { offset, limit } = self.page;
+    pub(super) async fn find<'o>(&self, open: &'o OpenLiveblog) -> PostList<'o> {
+        let ListingPage { offset, limit } = self.page;
         let (state, sight) = (&open.view.state, &open.sight);
         if self.since.is_none() && self.sort.is_empty() {
             // A part of the listing itself, so posts that are not shown are not walked.
@@ -287,7 +287,7 @@ impl Wanted {
                         found.push(post);
                     }
                 }
-                found = yielding::sorted(found, |a, b| a.place_in_order().cmp(&b.place_in_order())).await;
+                found = yielding::sort_yielding(found, |a, b| a.place_in_order().cmp(&b.place_in_order())).await;
                 found.dedup_by_key(|post| post.loid());
             }
             (None, None) => {
@@ -300,7 +300,7 @@ impl Wanted {
             }
         }
         if !self.sort.is_empty() {
-            found = yielding::sorted(found, |a, b| in_order(&self.sort, |field| field.compare(a, b))).await;
+            found = yielding::sort_yielding(found, |a, b| in_order(&self.sort, |field| field.compare(a, b))).await;
         }
         let total = found.len();
         PostList { posts: found.into_iter().skip(offset).take(limit).collect(), total, removed }
@@ -311,8 +311,8 @@ impl Wanted {
 pub async fn search(call: Call) -> Result<Json<SearchReply>> {
     let request: SearchRequest = call.json().await?;
     let (open, display) = (open(&call).await?, call.display_of_body().await?);
-    let wanted = Wanted::of_request(&call, open.loid(), &request).await?;
-    let (listing, tag) = settled(&call, open, async |open| {
+    let wanted = PostSelection::of_request(&call, open.loid(), &request).await?;
+    let (listing, tag) = build_settled(&call, open, async |open| {
         let mut list = wanted.find(open).await;
         let removed = list.removed.take();
         let listing =

@@ -6,9 +6,9 @@ use stet_actors::liveblog::{AddPost, NewLiveblog, PostBody, PostFields, RemovePo
 use stet_actors::object::CreateMode;
 use stet_actors::part::NewAttachment;
 
-use super::files::attached;
-use super::reply::{Beside, post_as_left};
-use super::resolved::Posts;
+use super::files::open_attachment;
+use super::reply::{PostDetails, post_as_left};
+use super::resolved::ResolvedPosts;
 use super::*;
 use crate::http::testing::{House, SMALL, by_editor};
 use stet_actors::error::Code;
@@ -34,22 +34,22 @@ impl Blog {
     }
 
     /// The liveblog after a change, for one who sees and may do everything, and the post.
-    async fn after<C>(&self, command: C) -> (Open, PostAddress)
+    async fn after<C>(&self, command: C) -> (OpenLiveblog, PostAddress)
     where
-        C: stet_actors::command::Command<Family = Liveblog, Reply = stet_actors::liveblog::PostDone>,
+        C: stet_actors::command::Command<Family = Liveblog, Reply = stet_actors::liveblog::PostResult>,
     {
         let done = self.house.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
-        let open = Open {
-            liveblog: Container::of(&done.view),
+        let open = OpenLiveblog {
+            liveblog: NamedContainer::of(&done.view),
             view: SeenView::of_test(done.view),
-            sight: Sight::All,
+            sight: PostSight::All,
             reach: Reach::All,
         };
         (open, PostAddress::Loid(done.reply.post))
     }
 
     /// Adds the post, in the place of the one that is there, with one attachment.
-    async fn add(&self, title: &str, media_type: &str, bytes: &[u8]) -> (Open, PostAddress) {
+    async fn add(&self, title: &str, media_type: &str, bytes: &[u8]) -> (OpenLiveblog, PostAddress) {
         let attachment = NewAttachment { name: "a".into(), content: self.house.stored("text/plain", bytes).await };
         let add = AddPost {
             fields: PostFields {
@@ -62,12 +62,12 @@ impl Blog {
             attachments: vec![attachment],
             mode: CreateMode::Replace,
             reach: Reach::All,
-            sight: Sight::All,
+            sight: PostSight::All,
         };
         self.after(add).await
     }
 
-    async fn edit(&self, post: &PostAddress, title: &str, bytes: &[u8]) -> Open {
+    async fn edit(&self, post: &PostAddress, title: &str, bytes: &[u8]) -> OpenLiveblog {
         let edit = UpdatePost {
             post: post.clone(),
             fields: PostFields { title: Some(title.into()), ..PostFields::default() },
@@ -86,7 +86,7 @@ impl Blog {
 
     /// Title, content and revision of the reply to the change that left the post so; nothing if
     /// that can't be told.
-    async fn left(&self, open: &Open, post: &PostAddress) -> Option<(String, String, u64)> {
+    async fn left(&self, open: &OpenLiveblog, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
         let reply = post_as_left(&self.house.app, open, post).await.expect("the store is well")?;
         let json = reply.result();
@@ -118,12 +118,12 @@ async fn what_a_new_post_was_made_of_is_what_its_rows_have() {
             attachments: Vec::new(),
             mode: CreateMode::AutoRename,
             reach: Reach::All,
-            sight: Sight::All,
+            sight: PostSight::All,
         };
         let (open, address) = blog.after(add).await;
         let post = open.view.state.get(&address).expect("it is there");
-        let read = Beside::of(&blog.house.app, post).expect("the store is well");
-        assert_eq!(Beside::sent(post.loid(), &fields, &body), read, "{media_type}");
+        let read = PostDetails::of(&blog.house.app, post).expect("the store is well");
+        assert_eq!(PostDetails::sent(post.loid(), &fields, &body), read, "{media_type}");
         assert_eq!(read.bytes.is_some(), media_type.starts_with("text/") && bytes.len() <= SMALL);
     }
 }
@@ -160,14 +160,14 @@ async fn a_post_whose_file_was_collected_after_it_changed_is_no_failure() {
     let app = &blog.house.app;
     let long = [b'x'; SMALL + 1];
     let (open, post) = blog.add("a", "text/plain", &long).await;
-    assert!(Posts::of(app, &open.view, false).await.expect("the disk is well").is_some());
+    assert!(ResolvedPosts::of(app, &open.view, false).await.expect("the disk is well").is_some());
     // Of another view, whose length is not known yet.
     let open = blog.edit(&post, "b", &[b'y'; SMALL + 1]).await;
     blog.house.lose_files();
-    let lost = Posts::of(app, &open.view, false).await.err().expect("what is referred to must be there");
+    let lost = ResolvedPosts::of(app, &open.view, false).await.err().expect("what is referred to must be there");
     assert_eq!(lost.code, Code::RepositoryError);
     blog.remove(&post).await;
-    assert!(Posts::of(app, &open.view, false).await.expect("it is no failure").is_none());
+    assert!(ResolvedPosts::of(app, &open.view, false).await.expect("it is no failure").is_none());
 }
 
 #[actix_web::test]
@@ -176,9 +176,9 @@ async fn an_attachment_whose_file_was_collected_after_it_was_removed_is_not_ther
     let (open, address) = blog.add("a", "text/plain", &[b'x'; SMALL + 1]).await;
     let post = open.view.state.get(&address).expect("it is there").clone();
     let attachment = &post.attachments[0];
-    assert!(attached(&blog.house.app, &post, attachment, "7").await.is_ok());
+    assert!(open_attachment(&blog.house.app, &post, attachment, "7").await.is_ok());
     blog.house.lose_files();
-    let code = async || attached(&blog.house.app, &post, attachment, "7").await.err().map(|error| error.code);
+    let code = async || open_attachment(&blog.house.app, &post, attachment, "7").await.err().map(|error| error.code);
     assert_eq!(code().await, Some(Code::RepositoryError), "what is referred to must be there");
     blog.remove(&address).await;
     assert_eq!(code().await, Some(Code::ObjectNotFound));

@@ -5,14 +5,14 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stet_actors::id::Loid;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
-use crate::api::attributes::Given;
-use crate::api::object::Removed;
+use crate::api::attributes::AttributeInput;
+use crate::api::object::RemovedObject;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
-use crate::http::body::Object;
-use crate::json::{Changed, Listed, Ready, With};
+use crate::http::body::JsonObject;
+use crate::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
 use crate::records::ObjectRecord;
 
 /// The `info` of a liveblog: its record and the fields that only liveblogs have. Numbers count the
@@ -25,7 +25,7 @@ pub struct LiveblogInfo {
     #[serde(flatten)]
     pub record: ObjectRecord,
     /// Title; may be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// Number of posts in each state.
     pub post_counts: PostCounts,
     /// Whether every new post waits for approval.
@@ -56,7 +56,7 @@ pub struct LiveblogReply {
     /// Posts of the page: pinned first, then newest first, unless another order was requested. A
     /// search with `since` returns the posts that were changed after it, the oldest change first.
     /// The reply to a change contains none.
-    pub items: Listed<Ready<Post>>,
+    pub items: ReplyList<ReadyJson<Post>>,
     /// Total number of posts.
     pub total: usize,
     /// Number of changes of the liveblog; the value for `since` in a later search.
@@ -65,17 +65,17 @@ pub struct LiveblogReply {
 
 /// The reply to a change of a liveblog. If the liveblog was destroyed or moved out of the caller's
 /// sight since, the reply only identifies it.
-pub type ChangedLiveblog = Changed<LiveblogReply, RemovedLiveblog>;
+pub type ChangedLiveblog = ChangeAnswer<LiveblogReply, RemovedLiveblog>;
 
 /// A liveblog that was destroyed or hidden by others.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RemovedLiveBlog")]
 pub struct RemovedLiveblog {
     /// Identification of the liveblog.
-    pub info: Removed,
+    pub info: RemovedObject,
     /// Always empty.
-    #[schemars(with = "Vec<Ready<Post>>", length(max = 0))]
-    pub items: [Ready<Post>; 0],
+    #[schemars(with = "Vec<ReadyJson<Post>>", length(max = 0))]
+    pub items: [ReadyJson<Post>; 0],
 }
 
 /// The result of a search.
@@ -119,40 +119,40 @@ pub struct Post {
     /// The content, if it is text and small; else null, and read by a call of its own.
     pub content: Option<String>,
     /// Files beside the content.
-    pub attachments: Vec<Attachment>,
+    pub attachments: Vec<PostAttachmentView>,
     /// Changes of the status, oldest first: the creation, the first approval, and the latest ones,
     /// at most 1,000 in all.
-    pub history: Vec<StatusChange>,
+    pub history: Vec<StatusChangeView>,
 }
 
 /// A single post.
-pub type PostReply = With<Post, Revision>;
+pub type PostReply = JoinedMembers<Post, LiveblogRevision>;
 
 /// The field that the reply about a single post has in addition.
 #[derive(Serialize, JsonSchema)]
-pub struct Revision {
+pub struct LiveblogRevision {
     /// Revision of the liveblog.
     pub revision: u64,
 }
 
 /// The reply to a change of a post: the post as the change left it. If others removed the post
 /// since, the reply contains only its id and the revision of the change.
-pub type ChangedPost = Changed<PostReply, RemovedPost>;
+pub type ChangedPost = ChangeAnswer<PostReply, RemovedPost>;
 
 /// Posts that were requested one by one.
 #[derive(Serialize, JsonSchema)]
 pub struct PostListing {
     /// The posts that were found.
-    pub items: Listed<Ready<Post>>,
+    pub items: ReplyList<ReadyJson<Post>>,
     /// One error for each source that names no post.
-    pub errors: Listed<BulkError>,
+    pub errors: ReplyList<BulkError>,
 }
 
 /// A file beside a post's content.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "PostAttachment")]
 #[serde(rename_all = "camelCase")]
-pub struct Attachment {
+pub struct PostAttachmentView {
     /// Id for downloading and removing it.
     #[schemars(extend("pattern" = "^[0-9]+$"))]
     pub id: String,
@@ -167,7 +167,7 @@ pub struct Attachment {
 /// A change of a post's status.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "PostStatusChange")]
-pub struct StatusChange {
+pub struct StatusChangeView {
     /// Former status; null for the creation.
     pub from: Option<String>,
     /// New status.
@@ -219,17 +219,17 @@ pub struct CreateLiveblog {
     pub(super) issue_date: Option<String>,
     pub(super) team: Option<String>,
     /// XML text or JSON.
-    pub(super) attributes: Option<Given>,
+    pub(super) attributes: Option<AttributeInput>,
     /// XML text or JSON with the root `props`.
-    pub(super) system_attributes: Option<Given>,
+    pub(super) system_attributes: Option<AttributeInput>,
     /// XML text or JSON with the root `tl`.
-    pub(super) usage_tickets: Option<Given>,
+    pub(super) usage_tickets: Option<AttributeInput>,
     /// Story family.
     pub(super) suid: Option<String>,
     /// Whether every new post waits for approval.
     pub(super) moderated: Option<bool>,
     pub(super) create_mode: Option<WireCreateMode>,
-    pub(super) options: Option<Object<CreateOptions>>,
+    pub(super) options: Option<JsonObject<CreateOptions>>,
 }
 
 /// Part `options` of a post's form (docs/api/posts.md, "Adding and changing"). All fields are
@@ -238,9 +238,9 @@ pub struct CreateLiveblog {
 #[serde(rename_all = "camelCase", default)]
 pub struct PostOptions {
     /// XML text or JSON with the root `props`.
-    pub(super) system_attributes: Option<Given>,
+    pub(super) system_attributes: Option<AttributeInput>,
     /// XML text or JSON.
-    pub(super) attributes: Option<Given>,
+    pub(super) attributes: Option<AttributeInput>,
     /// Whether it must wait for approval; has no effect on an update.
     pub(super) moderated: Option<bool>,
     pub(super) summary: Option<String>,
@@ -257,7 +257,7 @@ pub struct PostOptions {
     pub(super) remove_attachments: Option<Vec<AttachmentRef>>,
     /// Reaction if the name from `timestamp` is taken; has no effect on an update.
     pub(super) create_mode: Option<WireCreateMode>,
-    pub(super) options: Option<Object<CreateOptions>>,
+    pub(super) options: Option<JsonObject<CreateOptions>>,
 }
 
 /// The id of an attachment, as a text or a number.
@@ -275,7 +275,7 @@ pub(super) enum AttachmentRef {
 #[schemars(rename = "LiveBlogSearchRequest")]
 #[serde(rename_all = "camelCase", default)]
 pub struct SearchRequest {
-    pub(super) filters: Option<Object<Filters>>,
+    pub(super) filters: Option<JsonObject<LiveblogFilters>>,
     /// The earliest timestamp, epoch milliseconds.
     pub(super) from: Option<u64>,
     /// The latest timestamp, epoch milliseconds.
@@ -297,7 +297,7 @@ pub struct SearchRequest {
 #[derive(Default, Deserialize, JsonSchema)]
 #[schemars(rename = "LiveBlogFilters")]
 #[serde(rename_all = "camelCase", default)]
-pub struct Filters {
+pub struct LiveblogFilters {
     /// States: `pending`, `approved`, `rejected`, `deleted`.
     pub(super) status: Option<Vec<String>>,
     /// Names of users.

@@ -10,19 +10,19 @@ use serde::de::value::StrDeserializer;
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use stet_actors::error::{Error, Result};
-use stet_actors::id::{Loid, Source};
-use stet_actors::object::Text;
+use stet_actors::id::{Loid, ObjectSource};
+use stet_actors::object::SharedText;
 
 use super::records::{readable, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
 use crate::http::call::Call;
-use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::json::{Listed, Ready};
+use crate::json::{ReadyJson, ReplyList};
 use crate::limits::yielding::{self, YieldTimer};
-use crate::messages::{Entry, Mail, Message, Priority, Side};
+use crate::messages::{Message, MessageBox, MessageEntry, NewMessage, Priority};
 use crate::records::{Display, ObjectRecord, in_order, parse_sort};
 
 /// Body of a message to send.
@@ -118,14 +118,14 @@ pub struct MessageView {
     /// Priority of the message.
     priority: Priority,
     /// The attached objects that still exist and that the caller may read.
-    attachments: Listed<Ready<ObjectRecord>>,
+    attachments: ReplyList<ReadyJson<ObjectRecord>>,
 }
 
 /// Messages of an inbox or outbox.
 #[derive(Serialize, JsonSchema)]
 pub struct MessageList {
     /// The messages of the page.
-    items: Listed<MessageView>,
+    items: ReplyList<MessageView>,
     /// Total number of messages.
     total: usize,
     /// Number of messages that the caller has not read.
@@ -152,12 +152,12 @@ pub struct MessageGone {
 
 /// `GET /v3/message/inbox`
 pub async fn inbox(call: Call) -> Result<Json<MessageList>> {
-    listing(call, Side::Inbox).await
+    listing(call, MessageBox::Inbox).await
 }
 
 /// `GET /v3/message/outbox`
 pub async fn outbox(call: Call) -> Result<Json<MessageList>> {
-    listing(call, Side::Outbox).await
+    listing(call, MessageBox::Outbox).await
 }
 
 /// `POST /v3/message/sendmail`
@@ -170,9 +170,9 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
     let mut way = YieldTimer::new();
     for source in request.attachments.unwrap_or_default().read_field(&call.app, "attachments")? {
         way.yield_if_due().await;
-        attachments.push(call.find(&Source::parse("attachments", &source)?, database)?.loid);
+        attachments.push(call.find(&ObjectSource::parse("attachments", &source)?, database)?.loid);
     }
-    let mail = Mail {
+    let mail = NewMessage {
         subject: request.subject.unwrap_or_default(),
         body: request.body.unwrap_or_default(),
         recipients: request.recipients.unwrap_or_default().read_field(&call.app, "recipients")?,
@@ -180,22 +180,22 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
         attachments,
     };
     let message = call.send(mail).await?;
-    let entry = Entry {
+    let entry = MessageEntry {
         user: message.sender.clone(),
-        side: Side::Outbox,
+        side: MessageBox::Outbox,
         number: message.number,
         sent_ms: message.sent_ms,
         read: true,
         sender: message.sender.clone(),
     };
-    let attached = Attached { loids: loids(&message), next: 0, display };
+    let attached = MessageAttachments { loids: loids(&message), next: 0, display };
     let listing = Listing::of(&call, attached, |attachments, _| view(message, &entry, attachments)).await?;
     Ok(listing.answer(call))
 }
 
 /// Returns the user whose messages the call is about. A key acts for its user. But messages lie in
 /// no folder, so the key needs the privilege everywhere.
-fn owner(call: &Call, privilege: Privilege) -> Result<&Text> {
+fn owner(call: &Call, privilege: Privilege) -> Result<&SharedText> {
     call.access().check_people(privilege)?;
     Ok(call.caller()?.user())
 }
@@ -224,7 +224,7 @@ fn loids(message: &Message) -> Vec<Loid> {
     message.attachments.iter().filter_map(|loid| loid.parse().ok()).collect()
 }
 
-fn view(message: Message, entry: &Entry, attachments: Listed<Ready<ObjectRecord>>) -> MessageView {
+fn view(message: Message, entry: &MessageEntry, attachments: ReplyList<ReadyJson<ObjectRecord>>) -> MessageView {
     MessageView {
         id: message.id().to_string(),
         subject: message.subject,
@@ -240,7 +240,7 @@ fn view(message: Message, entry: &Entry, attachments: Listed<Ready<ObjectRecord>
 
 /// The fields by which messages can be sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum MessageSortField {
     Id,
     Subject,
     Sender,
@@ -249,41 +249,46 @@ enum Field {
     Priority,
 }
 
-impl Field {
-    const ALL: &'static [(&'static str, Field)] = &[
-        ("id", Field::Id),
-        ("subject", Field::Subject),
-        ("sender", Field::Sender),
-        ("sent", Field::Sent),
-        ("read", Field::Read),
-        ("priority", Field::Priority),
+impl MessageSortField {
+    const ALL: &'static [(&'static str, MessageSortField)] = &[
+        ("id", MessageSortField::Id),
+        ("subject", MessageSortField::Subject),
+        ("sender", MessageSortField::Sender),
+        ("sent", MessageSortField::Sent),
+        ("read", MessageSortField::Read),
+        ("priority", MessageSortField::Priority),
     ];
 
     /// Reports whether the field is in the entry, so that the message need not be read.
     fn is_of_entry(self) -> bool {
-        matches!(self, Field::Id | Field::Sent | Field::Read)
+        matches!(self, MessageSortField::Id | MessageSortField::Sent | MessageSortField::Read)
     }
 }
 
 /// The sort keys that are in the message, and not in its entry.
 #[derive(Default)]
-struct Head {
+struct MessageSortKeys {
     subject: String,
     sender: String,
     priority: Priority,
 }
 
-async fn listing(call: Call, side: Side) -> Result<Json<MessageList>> {
-    let sort = parse_sort(call.query.text("sortBy"), Field::ALL)?;
+async fn listing(call: Call, side: MessageBox) -> Result<Json<MessageList>> {
+    let sort = parse_sort(call.query.text("sortBy"), MessageSortField::ALL)?;
     let entries = call.app.messages.entries(owner(&call, Privilege::Read)?, side).await?;
     let (total, unread) = (entries.len(), entries.iter().filter(|entry| !entry.read).count());
     let entries = call.query.page().cut(sorted(&call, entries, &sort).await?);
-    let messages = Messages { entries, next: 0, display: call.display(), attachments: Vec::new(), step: Step::Message };
+    let messages =
+        MessageItems { entries, next: 0, display: call.display(), attachments: Vec::new(), step: MessageStep::Message };
     let listing = Listing::of(&call, messages, |items, _| MessageList { items, total, unread }).await?;
     Ok(listing.answer(call))
 }
 
-async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Result<Vec<Entry>> {
+async fn sorted(
+    call: &Call,
+    entries: Vec<MessageEntry>,
+    sort: &[(MessageSortField, bool)],
+) -> Result<Vec<MessageEntry>> {
     if sort.is_empty() {
         return Ok(entries);
     }
@@ -294,32 +299,37 @@ async fn sorted(call: &Call, entries: Vec<Entry>, sort: &[(Field, bool)]) -> Res
     let with_heads = sort.iter().any(|(field, _)| !field.is_of_entry());
     for entry in entries {
         way.yield_if_due().await;
-        let mut head = Head::default();
+        let mut head = MessageSortKeys::default();
         if with_heads && let Some(message) = call.app.messages.message(entry.number)? {
-            head = Head { subject: message.subject, sender: message.sender.to_string(), priority: message.priority };
+            head = MessageSortKeys {
+                subject: message.subject,
+                sender: message.sender.to_string(),
+                priority: message.priority,
+            };
         }
-        bytes += size_of::<(Entry, Head)>() + head.subject.len() + head.sender.len();
+        bytes += size_of::<(MessageEntry, MessageSortKeys)>() + head.subject.len() + head.sender.len();
         keyed.push((entry, head));
     }
     if !memory.try_grow_to(bytes as u64) {
         return Err(no_room());
     }
-    let compare = |(one, of_one): &(Entry, Head), (other, of_other): &(Entry, Head)| {
+    let compare = |(one, of_one): &(MessageEntry, MessageSortKeys),
+                   (other, of_other): &(MessageEntry, MessageSortKeys)| {
         in_order(sort, |field| match field {
-            Field::Id => one.number.cmp(&other.number),
-            Field::Subject => of_one.subject.cmp(&of_other.subject),
-            Field::Sender => of_one.sender.cmp(&of_other.sender),
-            Field::Sent => one.sent_ms.cmp(&other.sent_ms),
-            Field::Read => one.read.cmp(&other.read),
-            Field::Priority => of_one.priority.cmp(&of_other.priority),
+            MessageSortField::Id => one.number.cmp(&other.number),
+            MessageSortField::Subject => of_one.subject.cmp(&of_other.subject),
+            MessageSortField::Sender => of_one.sender.cmp(&of_other.sender),
+            MessageSortField::Sent => one.sent_ms.cmp(&other.sent_ms),
+            MessageSortField::Read => one.read.cmp(&other.read),
+            MessageSortField::Priority => of_one.priority.cmp(&of_other.priority),
         })
     };
-    let sorted = yielding::sorted(keyed, |one, other| -> Ordering { compare(one, other) }).await;
+    let sorted = yielding::sort_yielding(keyed, |one, other| -> Ordering { compare(one, other) }).await;
     Ok(sorted.into_iter().map(|(entry, _)| entry).collect())
 }
 
 /// Returns the record of an attached object, if it exists and the caller may read it.
-async fn attached(call: &Call, loid: Loid, display: &Display) -> Result<Option<Ready<ObjectRecord>>> {
+async fn attached(call: &Call, loid: Loid, display: &Display) -> Result<Option<ReadyJson<ObjectRecord>>> {
     match readable(call, loid)? {
         Some(cached) => record_of(&call.app, &cached, display).await.map(Some),
         None => Ok(None),
@@ -327,22 +337,22 @@ async fn attached(call: &Call, loid: Loid, display: &Display) -> Result<Option<R
 }
 
 /// The attachments of one message.
-struct Attached {
+struct MessageAttachments {
     loids: Vec<Loid>,
     next: usize,
     display: Display,
 }
 
-impl Items for Attached {
-    type Item = Ready<ObjectRecord>;
-    type Inner = Never;
-    type Innermost = Never;
-    type Failed = Never;
+impl ListingSource for MessageAttachments {
+    type Item = ReadyJson<ObjectRecord>;
+    type Inner = NoItem;
+    type Innermost = NoItem;
+    type Failed = NoItem;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<ObjectRecord>>> {
-        let Some(loid) = self.loids.get(self.next) else { return Ok(Made::End) };
-        Ok(attached(call, *loid, &self.display).await?.map_or(Made::Nothing, Made::Item))
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<ObjectRecord>>> {
+        let Some(loid) = self.loids.get(self.next) else { return Ok(ListingStep::End) };
+        Ok(attached(call, *loid, &self.display).await?.map_or(ListingStep::Nothing, ListingStep::Item))
     }
 
     fn advance(&mut self) {
@@ -355,57 +365,57 @@ impl Items for Attached {
 }
 
 /// The messages of an inbox or outbox, each with its attachments.
-struct Messages {
-    entries: Vec<Entry>,
+struct MessageItems {
+    entries: Vec<MessageEntry>,
     next: usize,
     display: Display,
     /// The attachments of the current message, the next one last.
     attachments: Vec<Loid>,
-    step: Step,
+    step: MessageStep,
 }
 
 /// The position in the rendering of a message.
-enum Step {
+enum MessageStep {
     /// A message that has not been rendered.
     Message,
     Open,
     Attachment,
 }
 
-impl Items for Messages {
+impl ListingSource for MessageItems {
     type Item = MessageView;
-    type Inner = Ready<ObjectRecord>;
-    type Innermost = Never;
-    type Failed = Never;
+    type Inner = ReadyJson<ObjectRecord>;
+    type Innermost = NoItem;
+    type Failed = NoItem;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<MessageView, Ready<ObjectRecord>>> {
-        if matches!(self.step, Step::Attachment) {
-            let Some(loid) = self.attachments.last() else { return Ok(Made::Close) };
-            return Ok(attached(call, *loid, &self.display).await?.map_or(Made::Nothing, Made::Inner));
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<MessageView, ReadyJson<ObjectRecord>>> {
+        if matches!(self.step, MessageStep::Attachment) {
+            let Some(loid) = self.attachments.last() else { return Ok(ListingStep::Close) };
+            return Ok(attached(call, *loid, &self.display).await?.map_or(ListingStep::Nothing, ListingStep::Inner));
         }
-        let Some(entry) = self.entries.get(self.next) else { return Ok(Made::End) };
+        let Some(entry) = self.entries.get(self.next) else { return Ok(ListingStep::End) };
         // The message may have expired since the entries were read.
-        let Some(message) = call.app.messages.message(entry.number)? else { return Ok(Made::Nothing) };
+        let Some(message) = call.app.messages.message(entry.number)? else { return Ok(ListingStep::Nothing) };
         self.attachments = loids(&message);
         self.attachments.reverse();
-        self.step = Step::Open;
-        Ok(Made::open(|attachments| view(message, entry, attachments)))
+        self.step = MessageStep::Open;
+        Ok(ListingStep::open(|attachments| view(message, entry, attachments)))
     }
 
     fn advance(&mut self) {
         match self.step {
-            Step::Message => self.next += 1,
-            Step::Open => self.step = Step::Attachment,
-            Step::Attachment if self.attachments.pop().is_none() => {
-                self.step = Step::Message;
+            MessageStep::Message => self.next += 1,
+            MessageStep::Open => self.step = MessageStep::Attachment,
+            MessageStep::Attachment if self.attachments.pop().is_none() => {
+                self.step = MessageStep::Message;
                 self.next += 1;
             }
-            Step::Attachment => {}
+            MessageStep::Attachment => {}
         }
     }
 
     fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.attachments.capacity() * size_of::<Loid>()
+        self.entries.capacity() * size_of::<MessageEntry>() + self.attachments.capacity() * size_of::<Loid>()
     }
 }

@@ -34,8 +34,8 @@ pub const ROUTES: &[Route] = &[
         id: "message-sendmail-post",
         path: "/v3/message/sendmail",
         summary: "Send a message to users and groups.",
-        body: optional::<MailRequest>(Size::Long),
-        produces: Produces::Any,
+        body: optional::<MailRequest>(BodySizeRule::Long),
+        produces: ReplyFormat::Any,
         handler: handler!(message::send_mail),
         ..POST
     },

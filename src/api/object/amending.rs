@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use stet_actors::amend::{Ahead, Amend, Amended, Amending};
+use stet_actors::amend::{AmendedTexts, AmendmentAttempt, EarlyAmendment, TextAmendment};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::{Attributes, FamilyKind, Record, Text};
-use stet_xml::edit::{Edit, EditError, edited};
+use stet_actors::object::{Attributes, FamilyKind, Record, SharedText};
+use stet_xml::edit::{Edit, EditError, apply_edits};
 use stet_xml::{Limits, XmlErrorKind};
 
-use super::system::{Shown, status_path};
+use super::system::{SystemValues, status_path};
 use crate::http::app::App;
 use crate::limits::offload::{self, LARGE_TEXT};
 
@@ -23,22 +23,22 @@ const ATTEMPTS: usize = 8;
 
 /// The attempts of a call to amend an object's texts. They are amended in the command if that is
 /// quick, else before it, and again if they have changed since.
-pub(in crate::api) struct Attempts {
-    amend: Arc<dyn Amend>,
+pub(in crate::api) struct AmendAttempts {
+    amend: Arc<dyn TextAmendment>,
     begun: usize,
-    ahead: Option<Ahead>,
+    ahead: Option<EarlyAmendment>,
 }
 
-impl Attempts {
-    pub fn to(amend: Arc<dyn Amend>) -> Attempts {
-        Attempts { amend, begun: 0, ahead: None }
+impl AmendAttempts {
+    pub fn to(amend: Arc<dyn TextAmendment>) -> AmendAttempts {
+        AmendAttempts { amend, begun: 0, ahead: None }
     }
 
     /// Returns the instructions for the next command. The last attempt amends the texts in the
     /// command, whatever it costs.
-    pub fn next(&mut self) -> Amending {
+    pub fn next(&mut self) -> AmendmentAttempt {
         self.begun += 1;
-        Amending { amend: self.amend.clone(), here: self.begun >= ATTEMPTS, ahead: self.ahead.take() }
+        AmendmentAttempt { amend: self.amend.clone(), here: self.begun >= ATTEMPTS, ahead: self.ahead.take() }
     }
 
     /// Amends the texts of the object before the command, which has found that it takes long.
@@ -51,7 +51,7 @@ impl Attempts {
         let ahead = move || {
             // No time limit applies here.
             let to = amend.amend(&known.record, &known.attributes, false)?.ok_or_else(Error::internal)?;
-            Ok::<_, Error>(Ahead { from: known.attributes.clone(), to })
+            Ok::<_, Error>(EarlyAmendment { from: known.attributes.clone(), to })
         };
         self.ahead = Some(offload::offload(ahead).await??);
         Ok(())
@@ -60,39 +60,45 @@ impl Attempts {
 
 /// The edits of an object's attribute texts.
 #[derive(Debug)]
-pub(super) struct Fields {
+pub(super) struct AttributeEdits {
     pub attributes: Vec<Edit>,
     pub system: Vec<Edit>,
     pub limits: Limits,
 }
 
-impl Fields {
+impl AttributeEdits {
     fn bytes(&self) -> usize {
         self.attributes.iter().chain(&self.system).map(Edit::bytes).sum()
     }
 
     /// Returns a text after the edits. The outer `None` means that it must be `quick` and is not.
-    fn edited(&self, field: &str, text: Option<&Text>, edits: &[Edit], quick: bool) -> Result<Option<Option<Text>>> {
+    fn edited(
+        &self,
+        field: &str,
+        text: Option<&SharedText>,
+        edits: &[Edit],
+        quick: bool,
+    ) -> Result<Option<Option<SharedText>>> {
         if edits.is_empty() {
             return Ok(Some(text.cloned()));
         }
         let max_bytes = if quick { self.limits.max_bytes.min(QUICK) } else { self.limits.max_bytes };
         let limits = Limits { max_bytes, ..self.limits };
-        let new = match edited(text.map(|text| &**text), edits, &limits) {
+        let new = match apply_edits(text.map(|text| &**text), edits, &limits) {
             Ok(new) => new,
             // The text may still be within its own limits.
             Err(EditError::Document(error)) if quick && error.kind() == XmlErrorKind::TooLarge => return Ok(None),
-            Err(error) => return Err(refused(field, &error)),
+            Err(error) => return Err(edit_refusal(field, &error)),
         };
         Ok(Some(new.map(|new| text.filter(|old| ***old == *new).cloned().unwrap_or_else(|| new.into()))))
     }
 
     /// Returns the system attributes after the edits, but without the status, which is stored in
     /// the record and not in them.
-    fn without_status(&self, old: Option<&Text>) -> Result<Option<Text>> {
+    fn without_status(&self, old: Option<&SharedText>) -> Result<Option<SharedText>> {
         let others: Vec<Edit> = self.system.iter().filter(|edit| !edit.is_at(status_path())).cloned().collect();
         let text = self.edited("systemAttributes", old, &others, false)?.flatten();
-        if Shown::of(text.as_ref(), &self.limits)?.status().is_err() {
+        if SystemValues::of(text.as_ref(), &self.limits)?.status().is_err() {
             return Ok(text);
         }
         let unset = [Edit::unset(status_path().clone())];
@@ -103,13 +109,13 @@ impl Fields {
     ///
     /// # Errors
     /// `InvalidAttributes`.
-    pub fn new_system(&self) -> Result<Option<Text>> {
+    pub fn new_system(&self) -> Result<Option<SharedText>> {
         self.edited("systemAttributes", None, &self.system, false).map(Option::flatten)
     }
 }
 
-impl Amend for Fields {
-    fn amend(&self, record: &Record, old: &Attributes, quick: bool) -> Result<Option<Amended>> {
+impl TextAmendment for AttributeEdits {
+    fn amend(&self, record: &Record, old: &Attributes, quick: bool) -> Result<Option<AmendedTexts>> {
         // Each edit searches the whole text for its place.
         let edits = self.attributes.len() + self.system.len();
         if quick && old.text_bytes().saturating_mul(edits) + self.bytes() > QUICK {
@@ -118,7 +124,7 @@ impl Amend for Fields {
         let attributes = self.edited("attributes", old.attributes.as_ref(), &self.attributes, quick)?;
         let system = self.edited("systemAttributes", old.system_attributes.as_ref(), &self.system, quick)?;
         let (Some(attributes), Some(system_attributes)) = (attributes, system) else { return Ok(None) };
-        let mut amended = Amended {
+        let mut amended = AmendedTexts {
             attributes,
             system_attributes,
             issue_date: None,
@@ -129,8 +135,8 @@ impl Amend for Fields {
         if self.system.is_empty() {
             return Ok(Some(amended));
         }
-        let before = Shown::of(old.system_attributes.as_ref(), &self.limits)?;
-        let after = Shown::of(amended.system_attributes.as_ref(), &self.limits)?;
+        let before = SystemValues::of(old.system_attributes.as_ref(), &self.limits)?;
+        let after = SystemValues::of(amended.system_attributes.as_ref(), &self.limits)?;
         let [moderated, issue_date, work_folder, status] = after.decided_by(&self.system, &before);
         if moderated && record.family == FamilyKind::Liveblog {
             amended.moderated = Some(after.moderated()?.unwrap_or(false));
@@ -150,7 +156,7 @@ impl Amend for Fields {
 }
 
 /// Returns the error for an edit that does not fit the object's texts.
-pub(super) fn refused(field: &str, error: &EditError) -> Error {
+pub(super) fn edit_refusal(field: &str, error: &EditError) -> Error {
     let code = match error {
         EditError::Path(_) => Code::InvalidXPath,
         EditError::Content(_) | EditError::Value(_) | EditError::Document(_) => Code::InvalidAttributes,

@@ -4,16 +4,16 @@ use std::fmt::Display;
 
 use stet_actors::checkout::is_held_by;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
-use stet_actors::id::Source;
+use stet_actors::expect::RevisionTag;
+use stet_actors::id::ObjectSource;
 use stet_actors::object::{Draft, Record, SmallBody};
 use stet_actors::repository::Reader;
 
 use super::{version, version_named};
 use crate::api::dtd;
-use crate::api::whole::{Part, Whole, known_time, with_replaced};
+use crate::api::whole::{BodyPiece, ByteReply, known_time, with_replaced};
 use crate::content::ContentReader;
-use crate::content::download::{self, Found};
+use crate::content::download::{self, LocatedContent};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -33,40 +33,40 @@ pub async fn content_by_loid(call: Call) -> Result<Reply> {
 }
 
 /// Returns the source in the parameter `loid`.
-pub(super) fn loid_in_query(call: &Call) -> Result<Source> {
+pub(super) fn loid_in_query(call: &Call) -> Result<ObjectSource> {
     // The parameter is required, so it has a value.
-    Source::parse("loid", call.query.text("loid").unwrap_or_default())
+    ObjectSource::parse("loid", call.query.text("loid").unwrap_or_default())
 }
 
-pub(super) async fn content_of(call: &Call, source: &Source) -> Result<Reply> {
+pub(super) async fn content_of(call: &Call, source: &ObjectSource) -> Result<Reply> {
     let record = call.find(source, call.database()?)?;
-    let (found, reader) = opened(call, source, &record).await?;
-    stored(call, source, &record, &found, reader).await
+    let (found, reader) = open_content_of(call, source, &record).await?;
+    stored_reply(call, source, &record, &found, reader).await
 }
 
 /// Builds the reply with the stored content; with `showDtd`, its DTD is inserted.
 ///
 /// # Errors
 /// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; errors of disk and store.
-pub(in crate::api) async fn stored(
+pub(in crate::api) async fn stored_reply(
     call: &Call,
-    source: &Source,
+    source: &ObjectSource,
     record: &Record,
-    found: &Found,
+    found: &LocatedContent,
     reader: ContentReader,
 ) -> Result<Reply> {
-    let Found { content, at, .. } = found;
-    let dtd = dtd::of(call, record.loid.database, &reader).await?;
+    let LocatedContent { content, at, .. } = found;
+    let dtd = dtd::inserted_doctype(call, record.loid.database, &reader).await?;
     let identity = (content.sha256, call.query.integer("maxSize"));
     let tag = match &dtd {
-        None => ETag::new(Tag::of(record), identity),
-        Some(dtd) => ETag::new(Tag::of(record), (identity, dtd.sha256)),
+        None => ETag::new(RevisionTag::of(record), identity),
+        Some(dtd) => ETag::new(RevisionTag::of(record), (identity, dtd.sha256)),
     };
     // The time does not cover a DTD that is inserted.
     let modified = known_time(call, *at).filter(|_| dtd.is_none());
-    let replaced = dtd.map(|dtd| (dtd.place, vec![Part::text(dtd.doctype)])).into_iter().collect();
+    let replaced = dtd.map(|dtd| (dtd.place, vec![BodyPiece::text(dtd.doctype)])).into_iter().collect();
     let parts = with_replaced(&reader, replaced);
-    let whole = Whole { of: record.loid, media_type: content.content_type.to_string(), parts, tag, modified };
+    let whole = ByteReply { of: record.loid, media_type: content.content_type.to_string(), parts, tag, modified };
     whole.reply(call, &source.to_string(), &record.name)
 }
 
@@ -74,14 +74,18 @@ pub(in crate::api) async fn stored(
 ///
 /// # Errors
 /// `ObjectNotFound`, `InvalidParameter` for `version`; errors of disk and store.
-pub(in crate::api) async fn opened(call: &Call, source: &Source, record: &Record) -> Result<(Found, ContentReader)> {
+pub(in crate::api) async fn open_content_of(
+    call: &Call,
+    source: &ObjectSource,
+    record: &Record,
+) -> Result<(LocatedContent, ContentReader)> {
     let app = &call.app;
-    download::opened(&app.repository, &app.content, source, || found(call, source, record)).await
+    download::open_consistently(&app.repository, &app.content, source, || found(call, source, record)).await
 }
 
 /// Finds the version that the source or `version` names; without either, the caller's working copy
 /// or the latest version.
-fn found(call: &Call, source: &Source, record: &Record) -> Result<Found> {
+fn found(call: &Call, source: &ObjectSource, record: &Record) -> Result<LocatedContent> {
     let app = &call.app;
     let asked = version_asked(call);
     let named = match version_named(app, source, record)? {
@@ -111,7 +115,7 @@ fn version_asked(call: &Call) -> Option<i64> {
 }
 
 /// Finds the latest version.
-fn latest(app: &App, record: &Record, source: &impl Display) -> Result<Found> {
+fn latest(app: &App, record: &Record, source: &impl Display) -> Result<LocatedContent> {
     if record.version == 0 {
         let message = format!("`{source}` has no content.");
         return Err(Error::new(Code::ObjectNotFound, message).with_source(source));
@@ -120,14 +124,14 @@ fn latest(app: &App, record: &Record, source: &impl Display) -> Result<Found> {
 }
 
 /// Finds the caller's draft of an object that is checked out in this session.
-fn working_copy(call: &Call, record: &Record) -> Result<Option<Found>> {
+fn working_copy(call: &Call, record: &Record) -> Result<Option<LocatedContent>> {
     let Some(session) = &call.session else { return Ok(None) };
     draft_for(&call.app.repository, record, session.user(), session.id())
 }
 
 /// Finds the draft of an object, if this session of the user holds the lock. The record may be
 /// outdated.
-fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) -> Result<Option<Found>> {
+fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) -> Result<Option<LocatedContent>> {
     let holds = |record: &Record| {
         record.lock_at(repository.clock().now_s()).is_some_and(|lock| is_held_by(lock, user, session))
     };
@@ -142,7 +146,7 @@ fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) ->
         return Ok(None);
     }
     let small = SmallBody::key(Draft::body_loid(record.loid));
-    Ok(Some(Found { small, content: draft.content, at: draft.at }))
+    Ok(Some(LocatedContent { small, content: draft.content, at: draft.at }))
 }
 
 /// Opens an object's latest version.
@@ -151,37 +155,41 @@ fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) ->
 /// `ObjectNotFound` if it has none; errors of disk and store.
 pub(in crate::api) async fn latest_of(app: &App, record: &Record) -> Result<ContentReader> {
     let found = || latest(app, record, &record.loid);
-    Ok(download::opened(&app.repository, &app.content, record.loid, found).await?.1)
+    Ok(download::open_consistently(&app.repository, &app.content, record.loid, found).await?.1)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use stet_actors::checkout::{Switches, TakeLock, Unlock, WriteContent};
+    use stet_actors::checkout::{TakeLock, UnlockObject, WriteContent, WriteSwitches};
     use stet_actors::clock::SystemClock;
-    use stet_actors::command::Who;
+    use stet_actors::command::CallerIdentity;
     use stet_actors::folder::root;
     use stet_actors::id::{DatabaseId, Loid};
-    use stet_actors::lifecycle::{Create, NewObject};
-    use stet_actors::object::{Content, NewContent, Stored};
+    use stet_actors::lifecycle::{CreateInFolder, NewObject};
+    use stet_actors::object::{Content, ContentLocation, NewContent};
     use stet_actors::repository::Repository;
-    use stet_actors::runtime::{Request, RuntimeOptions};
+    use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
     use stet_actors::store::memory::MemoryStore;
 
     use super::*;
 
     /// Returns a request of a user whose session has the same name.
-    fn by(user: &str) -> Request {
-        Request::by(Who { user: user.into(), session: user.into(), address: None })
+    fn by(user: &str) -> ChangeRequest {
+        ChangeRequest::by(CallerIdentity { user: user.into(), session: user.into(), address: None })
     }
 
     /// Saves a draft of `bytes` bytes under a new lock.
     async fn save(repository: &Repository, object: Loid, user: &str, bytes: u8) {
-        let content =
-            Content { content_type: "text/xml".into(), size: bytes.into(), sha256: [bytes; 32], stored: Stored::Row };
+        let content = Content {
+            content_type: "text/xml".into(),
+            size: bytes.into(),
+            sha256: [bytes; 32],
+            stored: ContentLocation::Row,
+        };
         let body = Some(NewContent { content, small: Some(vec![b'x'; bytes.into()].into()), pin: None });
-        let switches = Switches {
+        let switches = WriteSwitches {
             check_in: false,
             keep_checked_out: false,
             unlock: false,
@@ -200,7 +208,7 @@ mod tests {
         let repository = started.expect("a repository starts");
         repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots are made");
         let object = NewObject::document("a.xml", "Story");
-        let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+        let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         let object = repository.joint(create, by("ada")).await.expect("it is made").loid;
         let record = || repository.record(object).expect("it can be read").expect("it is there");
         let size = |record: &Record, user: &str| {
@@ -210,7 +218,7 @@ mod tests {
         save(&repository, object, "ada", 3).await;
         let adas = record();
         assert_eq!((size(&adas, "ada"), size(&adas, "bob")), (Some(3), None));
-        let break_it = Unlock { object, force: true, may_break: true };
+        let break_it = UnlockObject { object, force: true, may_break: true };
         repository.joint(break_it, by("bob")).await.expect("it is broken");
         assert_eq!(size(&adas, "ada"), None);
         // A user who has the object checked out may overwrite a draft that another user left.

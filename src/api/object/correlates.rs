@@ -5,26 +5,26 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::correlate::{End, MakeLink, Pair, TakeLink};
+use stet_actors::correlate::{CorrelatePair, LinkEnd, MakeLink, RemoveLink};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::joint::Joint;
-use stet_actors::object::{self, Text};
+use stet_actors::expect::RevisionTag;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::joint::JointCommand;
+use stet_actors::object::{self, SharedText};
 use stet_actors::topic::Topic;
 
 use crate::api::records::{locker_of, record_of};
 use crate::api::requests::{DatabaseRef, database_named};
-use crate::api::settled::placed;
+use crate::api::settled::change_in_place;
 use crate::api::topic::reply::record_of_item;
 use crate::api::topic::{HiddenObject, TopicItemInfo};
 use crate::auth::Privilege;
 use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
-use crate::json::Ready;
+use crate::json::ReadyJson;
 use crate::limits::yielding::YieldTimer;
-use crate::records::{Cached, Display, ObjectRecord, usage};
+use crate::records::{CachedRecord, Display, ObjectRecord, usage};
 
 /// Body of a call that links two objects, or removes a link.
 #[derive(Deserialize, JsonSchema)]
@@ -45,31 +45,31 @@ pub struct CorrelateRequest {
 #[derive(Serialize, JsonSchema)]
 pub struct CorrelateList {
     /// The object or item that has the links.
-    pub info: Correlated,
+    pub info: CorrelatedObject,
     /// Links in the order of their names, at most 100.
-    pub items: Vec<Correlate>,
+    pub items: Vec<CorrelateView>,
 }
 
 /// A link as seen from one side.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Correlate {
+pub struct CorrelateView {
     /// Name of the link on this side.
     #[schemars(with = "String")]
-    pub link_name: Text,
+    pub link_name: SharedText,
     /// Name of the link on the other side.
     #[schemars(with = "String")]
-    pub other_link_name: Text,
+    pub other_link_name: SharedText,
     /// The side that this is.
-    pub side: Side,
+    pub side: LinkSide,
     /// Object or item on the other side: its record without attributes.
-    pub object: Correlated,
+    pub object: CorrelatedObject,
 }
 
 /// A side of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Side {
+pub enum LinkSide {
     /// The side that the link was created from.
     Source,
     /// The other side.
@@ -80,18 +80,18 @@ pub enum Side {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "CorrelatedObject")]
-pub enum Correlated {
+pub enum CorrelatedObject {
     /// An item of a topic.
-    Item(Ready<TopicItemInfo>),
+    Item(ReadyJson<TopicItemInfo>),
     /// An object.
-    Object(Ready<ObjectRecord>),
+    Object(ReadyJson<ObjectRecord>),
     /// An object that lies in the recycle bin or that the caller may not read.
     Hidden(HiddenObject),
 }
 
 /// Returns the object or item that a source names, if the caller has the privilege for it. For an
 /// item, the privilege must hold for its topic.
-fn end(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<End> {
+fn end(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<LinkEnd> {
     if needed != Privilege::Read {
         check_whole(source)?;
     }
@@ -104,39 +104,43 @@ fn end(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) ->
         Err(error) => return Err(error),
     };
     call.access().check(needed, &record, source)?;
-    Ok(End { container: record.loid, item })
+    Ok(LinkEnd { container: record.loid, item })
 }
 
 /// `POST /v3/object/{source}/correlate`
 pub async fn correlate(call: Call) -> Result<Json<CorrelateList>> {
-    change(&call, |pair| MakeLink { pair, ticket: usage::with }).await
+    change(&call, |pair| MakeLink { pair, ticket: usage::add_ticket }).await
 }
 
 /// `POST /v3/object/{source}/uncorrelate`
 pub async fn uncorrelate(call: Call) -> Result<Json<CorrelateList>> {
-    change(&call, TakeLink).await
+    change(&call, RemoveLink).await
 }
 
 /// Creates or removes the link that the body names. The reply lists the links of the object in the
 /// path.
-async fn change<J: Joint<Reply = ()>>(call: &Call, command: fn(Pair) -> J) -> Result<Json<CorrelateList>> {
+async fn change<J: JointCommand<Reply = ()>>(
+    call: &Call,
+    command: fn(CorrelatePair) -> J,
+) -> Result<Json<CorrelateList>> {
     let request: CorrelateRequest = call.json().await?;
-    let target = Source::parse("targetSource", &request.target_source)?;
+    let target = ObjectSource::parse("targetSource", &request.target_source)?;
     let database = database_named(call, request.database_id.as_ref())?;
-    let (source_name, target_name) = (Text::from(request.source_link_name), Text::from(request.target_link_name));
+    let (source_name, target_name) =
+        (SharedText::from(request.source_link_name), SharedText::from(request.target_link_name));
     let ends = async || {
         let source = end(call, Privilege::Write, &call.source("source")?, call.database()?)?;
         Ok((source, end(call, Privilege::Write, &target, database)?))
     };
-    let link = async |(source, target): (End, End)| {
+    let link = async |(source, target): (LinkEnd, LinkEnd)| {
         let (source_name, target_name) = (source_name.clone(), target_name.clone());
-        let done = call.change_all(command(Pair { source, source_name, target, target_name })).await?;
+        let done = call.change_all(command(CorrelatePair { source, source_name, target, target_name })).await?;
         Ok((source.loid(), done.left))
     };
-    let (source, left) = placed(ends, link).await?;
+    let (source, left) = change_in_place(ends, link).await?;
     let reply = Json::of(&list_of(call, source).await?)?;
     Ok(match left {
-        Some(left) => reply.with_etag(ETag::new(Tag::of(&left.object().record), "change")),
+        Some(left) => reply.with_etag(ETag::new(RevisionTag::of(&left.object().record), "change")),
         None => reply,
     })
 }
@@ -146,7 +150,7 @@ pub async fn list(call: Call) -> Result<Json<CorrelateList>> {
     let end = end(&call, Privilege::Read, &call.source("source")?, call.database()?)?;
     let record = call.app.records.get(&call.app.repository, end.container)?;
     let record = record.ok_or_else(|| Error::not_found(end.loid()))?;
-    let tag = ETag::new(Tag::of(&record), ("correlates", facts(&call, end.loid())?));
+    let tag = ETag::new(RevisionTag::of(&record), ("correlates", facts(&call, end.loid())?));
     if call.has(&tag) {
         return Ok(Json::not_modified(tag));
     }
@@ -154,12 +158,12 @@ pub async fn list(call: Call) -> Result<Json<CorrelateList>> {
 }
 
 async fn list_of(call: &Call, of: Loid) -> Result<CorrelateList> {
-    Ok(CorrelateList { info: shown(call, of).await?, items: correlates(call, of).await? })
+    Ok(CorrelateList { info: correlated_object(call, of).await?, items: correlates(call, of).await? })
 }
 
 /// Returns the record of an object, or an item and the record of its topic; `None` if the caller
 /// may not see it.
-fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<Cached>, Option<Loid>)>> {
+fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<CachedRecord>, Option<Loid>)>> {
     let app = &call.app;
     let container = app.repository.container_of(which)?;
     let Some(record) = app.records.get(&app.repository, container.unwrap_or(which))? else { return Ok(None) };
@@ -168,29 +172,34 @@ fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<Cached>, Option<Loid>)>>
 }
 
 /// Returns the links of an object or item as the caller sees them.
-pub(in crate::api) async fn correlates(call: &Call, of: Loid) -> Result<Vec<Correlate>> {
+pub(in crate::api) async fn correlates(call: &Call, of: Loid) -> Result<Vec<CorrelateView>> {
     let (mut list, mut way) = (Vec::new(), YieldTimer::new());
     for object::Correlate { name, other, other_name, from_other } in call.app.repository.correlates(of)? {
         // Records may have megabytes of attributes.
         way.yield_if_due().await;
-        let side = if from_other { Side::Target } else { Side::Source };
-        list.push(Correlate { link_name: name, other_link_name: other_name, side, object: shown(call, other).await? });
+        let side = if from_other { LinkSide::Target } else { LinkSide::Source };
+        list.push(CorrelateView {
+            link_name: name,
+            other_link_name: other_name,
+            side,
+            object: correlated_object(call, other).await?,
+        });
     }
     Ok(list)
 }
 
 /// Returns an object or item as the caller sees it.
-async fn shown(call: &Call, which: Loid) -> Result<Correlated> {
+async fn correlated_object(call: &Call, which: Loid) -> Result<CorrelatedObject> {
     let (app, display) = (&call.app, Display::bare());
     let shown = async {
         let Some((record, item)) = seen(call, which)? else { return Err(Error::not_found(which)) };
-        let Some(item) = item else { return Ok(Correlated::Object(record_of(app, &record, &display).await?)) };
+        let Some(item) = item else { return Ok(CorrelatedObject::Object(record_of(app, &record, &display).await?)) };
         let topic = call.view_of::<Topic>(record.loid).await?;
-        Ok(Correlated::Item(record_of_item(call, topic, item, &display).await?))
+        Ok(CorrelatedObject::Item(record_of_item(call, topic, item, &display).await?))
     };
     match shown.await {
         // The caller may not see it, or it was deleted since.
-        Err(error) if error.code == Code::ObjectNotFound => Ok(Correlated::Hidden(HiddenObject { hidden: true })),
+        Err(error) if error.code == Code::ObjectNotFound => Ok(CorrelatedObject::Hidden(HiddenObject { hidden: true })),
         shown => shown,
     }
 }

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, Text};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, SharedText};
 use stet_actors::web_container::WebContainer;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
@@ -15,18 +15,18 @@ use {
     actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
 };
 
-use super::defaults::{Defaults, IssueDateStrategy, Wanted, with_time};
+use super::defaults::{CreationDefaults, IssueDateStrategy, RequestedDefaults, with_time};
 use super::status::{give_inferred, status_of};
 use super::system::{ProductInfo, begin as begin_as, describe_by};
 use super::{ChangedRecord, reply_with};
-use crate::api::attributes::Given;
-use crate::api::form::{self, FilePart, FileRule, Submitted};
+use crate::api::attributes::AttributeInput;
+use crate::api::form::{self, FilePart, FileRule, FormSubmission};
 use crate::api::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
 use crate::api::template::Template;
-use crate::http::arriving::Arriving;
-use crate::http::body::Object;
+use crate::http::arriving::IncomingCall;
+use crate::http::body::JsonObject;
 use crate::http::call::Call;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -58,11 +58,11 @@ pub struct CreateObject {
     issue_date: Option<String>,
     team: Option<String>,
     /// XML text or JSON.
-    attributes: Option<Given>,
+    attributes: Option<AttributeInput>,
     /// XML text or JSON with the root `props`.
-    system_attributes: Option<Given>,
+    system_attributes: Option<AttributeInput>,
     /// XML text or JSON with the root `tl`.
-    usage_tickets: Option<Given>,
+    usage_tickets: Option<AttributeInput>,
     /// Story family.
     suid: Option<String>,
     /// Reaction to a name that is taken.
@@ -79,7 +79,7 @@ pub struct CreateObject {
     issue_date_default_strategy: Option<IssueDateStrategy>,
     /// Whether the time of the call is appended to the name.
     time_suffix: Option<bool>,
-    options: Option<Object<ObjectOptions>>,
+    options: Option<JsonObject<ObjectOptions>>,
 }
 
 /// Options under `options` of the creation of an object. They take precedence over the same fields
@@ -109,7 +109,7 @@ pub struct ObjectOptions {
 impl CreateObject {
     /// Returns the options in force: those under `options`, completed by those at the top level.
     fn how(&self) -> ObjectOptions {
-        let inner = self.options.as_ref().map(|Object(inner)| *inner).unwrap_or_default();
+        let inner = self.options.as_ref().map(|JsonObject(inner)| *inner).unwrap_or_default();
         ObjectOptions {
             create_mode: inner.create_mode.or(self.create_mode),
             check_in: inner.check_in.or(self.check_in),
@@ -125,10 +125,10 @@ impl CreateObject {
 
 /// `POST /v3/object/create`: a multipart form of `options` (JSON) and `content` (file, optional),
 /// in any order.
-pub async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
-    let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
-        Submitted::New(call, form) => (call, form),
-        Submitted::Answered(reply) => return Ok(reply.into()),
+pub async fn create(arriving: IncomingCall) -> Result<PreferredReply<ChangedRecord>> {
+    let (call, mut form): (_, ObjectForm) = match form::read(arriving, form::permit_any_caller, FILES).await? {
+        FormSubmission::New(call, form) => (call, form),
+        FormSubmission::Answered(reply) => return Ok(reply.into()),
     };
     let mut options = form.options;
     let content = named_as_file(&mut options, form.files.pop())?;
@@ -151,7 +151,7 @@ pub(super) fn named_as_template(options: &mut CreateObject, template: &Record) {
     if options.name.as_deref().is_none_or(str::is_empty) {
         options.name = Some(template.name.to_string());
         options.create_mode = Some(WireCreateMode::AutoRename);
-        if let Some(Object(inner)) = &mut options.options {
+        if let Some(JsonObject(inner)) = &mut options.options {
             inner.create_mode = None;
         }
     }
@@ -159,10 +159,10 @@ pub(super) fn named_as_template(options: &mut CreateObject, template: &Record) {
 
 /// `POST /v3/object/create/from/template/path?path=`: creates an object with the content of the
 /// template, and its attributes where none are given.
-pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedRecord>> {
+pub async fn create_from_template(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let mut options: CreateObject = call.json().await?;
     // The parameter is required, so it has a value.
-    let source = Source::parse("path", call.query.text("path").unwrap_or_default())?;
+    let source = ObjectSource::parse("path", call.query.text("path").unwrap_or_default())?;
     let database = database_named(&call, options.database_id.as_ref())?;
     let template = Template::find(&call, &source, database).await?;
     named_as_template(&mut options, &template.record);
@@ -176,7 +176,7 @@ pub(super) async fn make(
     mut options: CreateObject,
     content: Option<NewContent>,
     template: Option<Template>,
-) -> Result<Preferred<ChangedRecord>> {
+) -> Result<PreferredReply<ChangedRecord>> {
     let (app, display) = (&call.app, call.display_of_change().await?);
     let how = options.how();
     // Both kinds of calls have a name at this point.
@@ -208,7 +208,7 @@ pub(super) async fn make(
         }
     };
     let issue_date = IssueDate::given(options.issue_date.as_deref())?;
-    let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
+    let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(SharedText::from);
     let (status, workflow) = (options.status.as_deref(), known.workflow.as_deref());
     match wanted {
         Some(_) => (object.status, object.initial_status) = status_of(app, of, status, workflow)?,
@@ -245,17 +245,17 @@ async fn describe(
     object: &mut NewObject,
     (of, how): (DatabaseId, ObjectOptions),
     said: &ProductInfo<'_>,
-    given: Option<Given>,
+    given: Option<AttributeInput>,
     template: Option<Template>,
-) -> Result<Defaults> {
+) -> Result<CreationDefaults> {
     let app = &call.app;
-    let wanted = Wanted {
+    let wanted = RequestedDefaults {
         product: how.use_default_product == Some(true),
         issue_date: how.issue_date_default_strategy == Some(IssueDateStrategy::Calendar),
     };
     let system = app.rooted_text("systemAttributes", given, "props").await?;
     let of_template = template.as_ref().and_then(|template| template.record.attributes.system_attributes.clone());
-    let defaults = Defaults::find(call, of, wanted, said, (system.as_ref(), of_template.as_ref())).await?;
+    let defaults = CreationDefaults::find(call, of, wanted, said, (system.as_ref(), of_template.as_ref())).await?;
     let is_described = system.is_some();
     let system = match system {
         Some(text) => Some(defaults.put_into(call, object, text).await?),
@@ -272,7 +272,7 @@ async fn describe(
 }
 
 /// The form of a creation.
-pub(crate) type Form = form::Form<CreateObject>;
+pub(crate) type ObjectForm = form::MultipartForm<CreateObject>;
 
 /// The only file of the form of a creation.
 pub(super) const FILES: &[FileRule] = &[FileRule { name: "content", many: false, head: 0, keeps_generic_type: false }];
@@ -287,7 +287,7 @@ pub(crate) async fn read_parts(
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin + 'static,
     limits: &LimitsConfig,
     contents: &ContentStore,
-) -> Result<Form> {
-    let into = form::Into { contents, room: &crate::limits::Reservation::unaccounted() };
+) -> Result<ObjectForm> {
+    let into = form::FormDestination { contents, room: &crate::limits::Reservation::unaccounted() };
     form::read_parts(headers, payload, limits, into, FILES).await
 }

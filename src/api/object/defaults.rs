@@ -8,10 +8,10 @@ use serde::Deserialize;
 use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{IssueDate, Text};
-use stet_xml::edit::{Edit, Path, edited, first_texts};
+use stet_actors::object::{IssueDate, SharedText};
+use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 
-use super::amending::refused;
+use super::amending::edit_refusal;
 use super::system::ProductInfo;
 use crate::http::call::Call;
 use crate::limits::offload;
@@ -29,7 +29,7 @@ pub enum IssueDateStrategy {
 
 /// The values for a creation to fill in.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Wanted {
+pub(super) struct RequestedDefaults {
     /// The default product, where the call names none.
     pub product: bool,
     /// The next day on which the product appears, where the call names none.
@@ -38,8 +38,8 @@ pub(super) struct Wanted {
 
 /// The values found for a creation.
 #[derive(Debug, Default)]
-pub(super) struct Defaults {
-    product: Option<Text>,
+pub(super) struct CreationDefaults {
+    product: Option<SharedText>,
     issue_date: Option<IssueDate>,
 }
 
@@ -49,7 +49,7 @@ static PLACES: LazyLock<[Path; 2]> = LazyLock::new(|| {
     ["/props/productInfo/name", "/props/productInfo/issueDate"].map(|path| Path::parse(path).expect("it is a path"))
 });
 
-impl Defaults {
+impl CreationDefaults {
     /// Finds the values that the call leaves open. `system` is the system attributes of the call.
     /// `template` is those that a new object has otherwise, whose date is not used.
     ///
@@ -58,12 +58,12 @@ impl Defaults {
     pub async fn find(
         call: &Call,
         database: DatabaseId,
-        wanted: Wanted,
+        wanted: RequestedDefaults,
         said: &ProductInfo<'_>,
-        (system, template): (Option<&Text>, Option<&Text>),
-    ) -> Result<Defaults> {
+        (system, template): (Option<&SharedText>, Option<&SharedText>),
+    ) -> Result<CreationDefaults> {
         if !wanted.product && !wanted.issue_date {
-            return Ok(Defaults::default());
+            return Ok(CreationDefaults::default());
         }
         let [in_system, date_in_system] = texts_at(call, system).await?;
         // A call that names any of product, edition, date and team takes none from the template.
@@ -82,7 +82,7 @@ impl Defaults {
         } else {
             None
         };
-        Ok(Defaults { product: default.filter(|_| wanted.product), issue_date })
+        Ok(CreationDefaults { product: default.filter(|_| wanted.product), issue_date })
     }
 
     /// Returns the values of the call, completed by the defaults.
@@ -98,7 +98,7 @@ impl Defaults {
     ///
     /// # Errors
     /// `InvalidAttributes`, `Overloaded`.
-    pub async fn put_into(&self, call: &Call, object: &mut NewObject, system: Text) -> Result<Text> {
+    pub async fn put_into(&self, call: &Call, object: &mut NewObject, system: SharedText) -> Result<SharedText> {
         if object.issue_date.is_none() {
             object.issue_date.clone_from(&self.issue_date);
         }
@@ -109,7 +109,7 @@ impl Defaults {
     /// keeps its values.
     ///
     /// # Errors
-    /// Those of [`Defaults::put_into`].
+    /// Those of [`CreationDefaults::put_into`].
     pub async fn begin(&self, call: &Call, object: &mut NewObject) -> Result<()> {
         if self.issue_date.is_some() {
             object.begins_with.issue_date.clone_from(&self.issue_date);
@@ -119,7 +119,7 @@ impl Defaults {
         Ok(())
     }
 
-    async fn put(&self, call: &Call, system: Option<Text>) -> Result<Option<Text>> {
+    async fn put(&self, call: &Call, system: Option<SharedText>) -> Result<Option<SharedText>> {
         let issue_date = self.issue_date.as_ref().map(|date| &**date.text());
         let values = [self.product.as_deref(), issue_date];
         let limits = call.app.attribute_limits();
@@ -127,14 +127,15 @@ impl Defaults {
         let edits: Vec<Edit> = edits
             .map(|(path, value)| Edit::set(path.clone(), &value.into(), &limits))
             .collect::<Result<_, _>>()
-            .map_err(|error| refused("systemAttributes", &error))?;
+            .map_err(|error| edit_refusal("systemAttributes", &error))?;
         if edits.is_empty() {
             return Ok(system);
         }
         let bytes = system.as_ref().map_or(0, |text| text.len());
-        let put = move || edited(system.as_deref(), &edits, &limits);
-        let text = offload::offload_if_large(bytes, put).await?.map_err(|error| refused("systemAttributes", &error))?;
-        Ok(text.map(Text::from))
+        let put = move || apply_edits(system.as_deref(), &edits, &limits);
+        let text =
+            offload::offload_if_large(bytes, put).await?.map_err(|error| edit_refusal("systemAttributes", &error))?;
+        Ok(text.map(SharedText::from))
     }
 }
 
@@ -143,18 +144,19 @@ fn given(text: Option<&str>) -> Option<&str> {
 }
 
 /// Returns the texts of system attributes at [`PLACES`].
-async fn texts_at(call: &Call, system: Option<&Text>) -> Result<[Option<String>; 2]> {
+async fn texts_at(call: &Call, system: Option<&SharedText>) -> Result<[Option<String>; 2]> {
     let Some(text) = system.cloned() else { return Ok([const { None }; 2]) };
     let limits = call.app.attribute_limits();
     let read = move || first_texts(&text, PLACES.each_ref(), &limits);
     let bytes = system.map_or(0, |text| text.len());
-    let found = offload::offload_if_large(bytes, read).await?.map_err(|error| refused("systemAttributes", &error))?;
+    let found =
+        offload::offload_if_large(bytes, read).await?.map_err(|error| edit_refusal("systemAttributes", &error))?;
     Ok(found.map(|text| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())))
 }
 
 /// Returns the product of the team's default channel, else the site's default product. The caller's
 /// team is used unless the call names a team that the site knows.
-fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Option<Text>> {
+fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Option<SharedText>> {
     let own = call.app.directory.user(call.caller()?.user())?.and_then(|user| user.team.clone());
     let team = team.and_then(|name| site.team(name)).or_else(|| site.team(own.as_deref()?));
     let channels = team.map(|team| team.channels.as_slice()).unwrap_or_default();

@@ -3,30 +3,30 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::{Text, family_of};
-use stet_actors::store::View;
+use stet_actors::object::{SharedText, family_of};
+use stet_actors::store::ReadLevel;
 
-use crate::api::folder::listing::Entries;
+use crate::api::folder::listing::FolderEntries;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::Listing;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::json::{Listed, Ready};
+use crate::json::{ReadyJson, ReplyList};
 use crate::limits::offload;
 use crate::limits::yielding::YieldTimer;
-use crate::records::{Gathering, ObjectRecord, Sort};
+use crate::records::{ObjectRecord, PageCollector, Sort};
 
 /// A story family.
 #[derive(Serialize, JsonSchema)]
 pub struct FamilyReply {
     /// SUID that the members share; null for an object without one, which is its only member.
     #[schemars(with = "Option<String>")]
-    suid: Option<Text>,
+    suid: Option<SharedText>,
     /// The members of the page, in the order of their loids.
-    items: Listed<Ready<ObjectRecord>>,
+    items: ReplyList<ReadyJson<ObjectRecord>>,
     /// Total number of members that the caller sees.
     total: usize,
 }
@@ -40,7 +40,7 @@ pub async fn family(call: Call) -> Result<Json<FamilyReply>> {
         Some(suid) => members(&call, suid.clone()).await?,
         None => vec![member.loid],
     };
-    let mut gathering = Gathering::new(Sort::default(), page, call.reply_memory());
+    let mut gathering = PageCollector::new(Sort::default(), page, call.reply_memory());
     let (app, mut way) = (&call.app, YieldTimer::new());
     for loid in loids.into_iter().filter(|loid| is_in(only, *loid)) {
         way.yield_if_due().await;
@@ -50,11 +50,11 @@ pub async fn family(call: Call) -> Result<Json<FamilyReply>> {
         }
     }
     let (found, total) = gathering.page().await;
-    let entries = Entries::new(found, None, display);
+    let entries = FolderEntries::new(found, None, display);
     let reply_suid = suid.clone();
     let mut listing = Listing::of(&call, entries, |items, _| FamilyReply { suid: reply_suid, items, total }).await?;
     let of_entries = listing.list_mut().facts(&call).await?;
-    let tag = ETag::new(Tag::of(&member), (suid, of_entries, total));
+    let tag = ETag::new(RevisionTag::of(&member), (suid, of_entries, total));
     Ok(listing.answer(call).with_etag(tag))
 }
 
@@ -63,9 +63,9 @@ fn is_in(database: Option<DatabaseId>, loid: Loid) -> bool {
 }
 
 /// Returns all live objects with that SUID.
-async fn members(call: &Call, suid: Text) -> Result<Vec<Loid>> {
+async fn members(call: &Call, suid: SharedText) -> Result<Vec<Loid>> {
     let repository = call.app.repository.clone();
-    let read = move || family_of(repository.look(), View::Committed, &suid, usize::MAX);
+    let read = move || family_of(repository.look(), ReadLevel::Committed, &suid, usize::MAX);
     offload::offload(read).await?.map_err(|error| {
         tracing::error!(%error, "a story family can't be read");
         Error::internal()

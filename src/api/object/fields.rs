@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stet_actors::count::counted;
+use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::metadata::ChangeFields;
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, EditError, Path};
 
 use super::BulkItem;
-use super::amending::{Attempts, Fields};
-use crate::api::attributes::Given;
-use crate::api::records::{Bulk, BulkReply};
+use super::amending::{AmendAttempts, AttributeEdits};
+use crate::api::attributes::AttributeInput;
+use crate::api::records::{BulkBuilder, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::Privilege;
-use crate::http::body::Object;
+use crate::http::body::JsonObject;
 use crate::http::call::Call;
-use crate::http::change::OneOfMany;
+use crate::http::change::BulkChange;
 use crate::http::reply::Json;
 use crate::limits::offload;
 use crate::limits::yielding::YieldTimer;
@@ -32,7 +32,7 @@ const MAX_OPERATORS: usize = 100;
 #[serde(rename_all = "camelCase")]
 pub struct ChangeFieldsRequest {
     /// Updates, carried out in order.
-    update_fields: Vec<Object<FieldsUpdate>>,
+    update_fields: Vec<JsonObject<FieldsUpdate>>,
     /// Database of `sourceIds`; the main one by default.
     #[serde(default)]
     database_id: Option<DatabaseRef>,
@@ -45,7 +45,7 @@ pub struct FieldsUpdate {
     /// Objects by loid, uuid or path.
     source_ids: SourceList,
     /// Operators, applied to each object in order, all or none; at most 100.
-    operators: Vec<Operator>,
+    operators: Vec<FieldOperator>,
     /// Value of `length` for operators without their own.
     #[serde(default)]
     length: Option<u32>,
@@ -54,19 +54,19 @@ pub struct FieldsUpdate {
 /// An operator that changes a field.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Operator {
+pub enum FieldOperator {
     /// Sets the content of what the path finds, and creates it if nothing is found.
-    Set(Object<SetField>),
+    Set(JsonObject<SetField>),
     /// Removes what the path finds.
-    Unset(Object<UnsetField>),
+    Unset(JsonObject<UnsetField>),
     /// Adds to a number.
-    Inc(Object<IncreaseField>),
+    Inc(JsonObject<IncreaseField>),
     /// Adds elements after those that the path finds.
-    Push(Object<PushField>),
+    Push(JsonObject<PushField>),
     /// Removes the first elements that the path finds.
-    PullFirst(Object<PullField>),
+    PullFirst(JsonObject<PullField>),
     /// Removes the last elements that the path finds.
-    PullLast(Object<PullField>),
+    PullLast(JsonObject<PullField>),
 }
 
 /// A field and its new content.
@@ -76,7 +76,7 @@ pub struct SetField {
     xpath: String,
     /// New content: a text, number or boolean; an object in the JSON form of attributes; a list; or
     /// null for empty.
-    content: Given,
+    content: AttributeInput,
 }
 
 /// A field to remove.
@@ -93,7 +93,7 @@ pub struct IncreaseField {
     xpath: String,
     /// The amount: a number, or a text that is one; 1 by default.
     #[serde(default)]
-    content: Option<Given>,
+    content: Option<AttributeInput>,
 }
 
 /// Elements to add to a list.
@@ -102,7 +102,7 @@ pub struct PushField {
     /// Path of the elements, as in `set`; ends with the plain name of an element.
     xpath: String,
     /// New content, as in `set`; of a list, each item is added.
-    content: Given,
+    content: AttributeInput,
     /// Largest number of elements to keep, the last ones.
     #[serde(default)]
     length: Option<u32>,
@@ -115,7 +115,7 @@ pub struct PullField {
     xpath: String,
     /// Text of the elements to remove; any by default.
     #[serde(default)]
-    content: Option<Given>,
+    content: Option<AttributeInput>,
     /// Number of elements to remove; 1 by default.
     #[serde(default)]
     length: Option<u32>,
@@ -126,7 +126,7 @@ pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> 
     let request: ChangeFieldsRequest = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let (mut sources, mut changes, mut way) = (Vec::new(), Vec::new(), YieldTimer::new());
-    for (place, Object(update)) in request.update_fields.into_iter().enumerate() {
+    for (place, JsonObject(update)) in request.update_fields.into_iter().enumerate() {
         way.yield_if_due().await;
         let fields = Arc::new(fields_of(&call, place, update.operators, update.length).await?);
         let given = update.source_ids.read(&call.app)?;
@@ -134,11 +134,12 @@ pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> 
         sources.extend(given);
         let limit = call.app.config.limits.list_sources;
         if sources.len() > limit {
-            let message = format!("All `sourceIds` together have more than the {} allowed.", counted(limit, "entry"));
+            let message =
+                format!("All `sourceIds` together have more than the {} allowed.", count_with_noun(limit, "entry"));
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", limit));
         }
     }
-    let (mut bulk, mut each) = (Bulk::of(&call, &sources), call.each_of(sources.len())?);
+    let (mut bulk, mut each) = (BulkBuilder::of(&call, &sources), call.each_of(sources.len())?);
     for (place, (source, fields)) in sources.iter().zip(changes).enumerate() {
         way.yield_if_due().await;
         let outcome = async { change_one(&each.at(place)?, source, database, fields).await };
@@ -147,14 +148,19 @@ pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> 
     bulk.answer().await
 }
 
-async fn change_one(one: &OneOfMany<'_>, text: &str, database: DatabaseId, fields: Arc<Fields>) -> Result<BulkItem> {
+async fn change_one(
+    one: &BulkChange<'_>,
+    text: &str,
+    database: DatabaseId,
+    fields: Arc<AttributeEdits>,
+) -> Result<BulkItem> {
     if let Some(object) = one.done_before() {
         return Ok(BulkItem { source: text.to_owned(), id: object.to_string() });
     }
-    let source = Source::parse("sourceIds", text)?;
+    let source = ObjectSource::parse("sourceIds", text)?;
     let record = one.call().find_for(Privilege::Write, &source, database)?;
     let object = record.loid;
-    let mut attempts = Attempts::to(fields);
+    let mut attempts = AmendAttempts::to(fields);
     while !one.change(object, ChangeFields { object, amending: attempts.next() }).await? {
         attempts.go_ahead(&one.call().app, object).await?;
     }
@@ -162,7 +168,12 @@ async fn change_one(one: &OneOfMany<'_>, text: &str, database: DatabaseId, field
 }
 
 /// Parses the operators of the entry with that index.
-async fn fields_of(call: &Call, entry: usize, operators: Vec<Operator>, length: Option<u32>) -> Result<Fields> {
+async fn fields_of(
+    call: &Call,
+    entry: usize,
+    operators: Vec<FieldOperator>,
+    length: Option<u32>,
+) -> Result<AttributeEdits> {
     if operators.len() > MAX_OPERATORS {
         let found = operators.len();
         let message =
@@ -170,9 +181,9 @@ async fn fields_of(call: &Call, entry: usize, operators: Vec<Operator>, length: 
         return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_OPERATORS));
     }
     let limits = call.app.attribute_limits();
-    let bytes = operators.iter().map(Operator::bytes).sum();
+    let bytes = operators.iter().map(FieldOperator::bytes).sum();
     offload::offload_if_large(bytes, move || {
-        let mut fields = Fields { attributes: Vec::new(), system: Vec::new(), limits };
+        let mut fields = AttributeEdits { attributes: Vec::new(), system: Vec::new(), limits };
         for (place, operator) in operators.into_iter().enumerate() {
             let (at, name) = (format!("updateFields[{entry}].operators[{place}]"), operator.name());
             let (of, edit) = operator.edit(length, &limits).map_err(|error| {
@@ -186,8 +197,8 @@ async fn fields_of(call: &Call, entry: usize, operators: Vec<Operator>, length: 
                 Error::new(code, format!("`{path}`: {error}")).with_detail("path", path)
             })?;
             match of {
-                Group::Attributes => fields.attributes.push(edit),
-                Group::System => fields.system.push(edit),
+                FieldGroup::Attributes => fields.attributes.push(edit),
+                FieldGroup::System => fields.system.push(edit),
             }
         }
         Ok(fields)
@@ -196,72 +207,75 @@ async fn fields_of(call: &Call, entry: usize, operators: Vec<Operator>, length: 
 }
 
 /// The text that a path leads into.
-enum Group {
+enum FieldGroup {
     Attributes,
     System,
 }
 
 /// Returns the text that an `xpath` leads into, and its path there.
-fn path_of(xpath: &str) -> Result<(Group, Path), EditError> {
+fn path_of(xpath: &str) -> Result<(FieldGroup, Path), EditError> {
     if let Some(path) = xpath.strip_prefix("/attributes").filter(|path| path.starts_with('/')) {
-        return Ok((Group::Attributes, Path::parse(path)?));
+        return Ok((FieldGroup::Attributes, Path::parse(path)?));
     }
     let system = xpath.strip_prefix("/sysattributes");
     if let Some(path) = system.filter(|path| *path == "/props" || path.starts_with("/props/")) {
-        return Ok((Group::System, Path::parse(path)?));
+        return Ok((FieldGroup::System, Path::parse(path)?));
     }
     let shown: String = xpath.chars().take(100).collect();
     Err(EditError::Path(format!("`{shown}` leads neither into `/attributes/` nor into `/sysattributes/props`.")))
 }
 
-impl Operator {
+impl FieldOperator {
     /// Returns the operator's name in the interface.
     fn name(&self) -> &'static str {
         match self {
-            Operator::Set(_) => "set",
-            Operator::Unset(_) => "unset",
-            Operator::Inc(_) => "inc",
-            Operator::Push(_) => "push",
-            Operator::PullFirst(_) => "pullFirst",
-            Operator::PullLast(_) => "pullLast",
+            FieldOperator::Set(_) => "set",
+            FieldOperator::Unset(_) => "unset",
+            FieldOperator::Inc(_) => "inc",
+            FieldOperator::Push(_) => "push",
+            FieldOperator::PullFirst(_) => "pullFirst",
+            FieldOperator::PullLast(_) => "pullLast",
         }
     }
 
     /// Returns the size of its content in bytes.
     fn bytes(&self) -> usize {
         let content = match self {
-            Operator::Set(Object(set)) => Some(&set.content),
-            Operator::Push(Object(push)) => Some(&push.content),
-            Operator::Inc(Object(inc)) => inc.content.as_ref(),
-            Operator::PullFirst(Object(pull)) | Operator::PullLast(Object(pull)) => pull.content.as_ref(),
-            Operator::Unset(_) => None,
+            FieldOperator::Set(JsonObject(set)) => Some(&set.content),
+            FieldOperator::Push(JsonObject(push)) => Some(&push.content),
+            FieldOperator::Inc(JsonObject(inc)) => inc.content.as_ref(),
+            FieldOperator::PullFirst(JsonObject(pull)) | FieldOperator::PullLast(JsonObject(pull)) => {
+                pull.content.as_ref()
+            }
+            FieldOperator::Unset(_) => None,
         };
-        content.map_or(0, Given::bytes)
+        content.map_or(0, AttributeInput::bytes)
     }
 
     /// Converts the operator into an edit; `all` is the `length` for operators without their own.
-    fn edit(self, all: Option<u32>, limits: &Limits) -> Result<(Group, Edit), EditError> {
-        let value = |given: Option<Given>| given.map(|given| given.value()).transpose().map_err(EditError::Content);
-        let is_first = matches!(self, Operator::PullFirst(_));
+    fn edit(self, all: Option<u32>, limits: &Limits) -> Result<(FieldGroup, Edit), EditError> {
+        let value =
+            |given: Option<AttributeInput>| given.map(|given| given.value()).transpose().map_err(EditError::Content);
+        let is_first = matches!(self, FieldOperator::PullFirst(_));
         let (group, edit) = match self {
-            Operator::Set(Object(SetField { xpath, content })) => {
+            FieldOperator::Set(JsonObject(SetField { xpath, content })) => {
                 let (group, path) = path_of(&xpath)?;
                 (group, Edit::set(path, &content.value().map_err(EditError::Content)?, limits)?)
             }
-            Operator::Unset(Object(UnsetField { xpath })) => {
+            FieldOperator::Unset(JsonObject(UnsetField { xpath })) => {
                 let (group, path) = path_of(&xpath)?;
                 (group, Edit::unset(path))
             }
-            Operator::Inc(Object(IncreaseField { xpath, content })) => {
+            FieldOperator::Inc(JsonObject(IncreaseField { xpath, content })) => {
                 let (group, path) = path_of(&xpath)?;
                 (group, Edit::increase(path, value(content)?.as_ref())?)
             }
-            Operator::Push(Object(PushField { xpath, content, length })) => {
+            FieldOperator::Push(JsonObject(PushField { xpath, content, length })) => {
                 let (group, path) = path_of(&xpath)?;
                 let content = content.value().map_err(EditError::Content)?;
                 (group, Edit::push(path, &content, length.or(all).map(|length| length as usize), limits)?)
             }
-            Operator::PullFirst(Object(pull)) | Operator::PullLast(Object(pull)) => {
+            FieldOperator::PullFirst(JsonObject(pull)) | FieldOperator::PullLast(JsonObject(pull)) => {
                 let (group, path) = path_of(&pull.xpath)?;
                 let count = pull.length.or(all).map_or(1, |length| length as usize);
                 (group, Edit::pull(path, is_first, count, value(pull.content)?.as_ref())?)
@@ -278,7 +292,7 @@ mod tests {
     #[test]
     fn a_path_leads_into_one_of_two_texts() {
         let group =
-            |xpath: &str| path_of(xpath).map(|(group, path)| (matches!(group, Group::System), path.to_string()));
+            |xpath: &str| path_of(xpath).map(|(group, path)| (matches!(group, FieldGroup::System), path.to_string()));
         assert_eq!(group("/attributes/story/h"), Ok((false, "/story/h".to_owned())));
         assert_eq!(group("/sysattributes/props/team"), Ok((true, "/props/team".to_owned())));
         assert_eq!(group("/sysattributes/props"), Ok((true, "/props".to_owned())));

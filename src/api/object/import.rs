@@ -4,22 +4,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::bundle::Bundle;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectUuid, Source};
-use stet_actors::lifecycle::{self, ImportedCopy, ImportedLink, NewObject, Outcome};
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, Text, check_texts};
+use stet_actors::id::{DatabaseId, ObjectSource, ObjectUuid};
+use stet_actors::lifecycle::{self, CreateOutcome, ImportedCopy, ImportedLink, NewObject};
+use stet_actors::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, SharedText, check_texts};
 use stet_actors::web_container::WebContainer;
 
-use super::correlates::Side;
+use super::correlates::LinkSide;
 use super::system::{ProductInfo, describe as describe_system};
 use super::{ChangedRecord, reply_after, status_of};
-use crate::api::attributes::Given;
-use crate::api::form::{self, FileRule, Submitted};
+use crate::api::attributes::AttributeInput;
+use crate::api::form::{self, FileRule, FormSubmission};
 use crate::api::requests::{DatabaseRef, database_named};
 use crate::auth::Privilege;
-use crate::http::arriving::Arriving;
-use crate::http::body::Object;
+use crate::http::arriving::IncomingCall;
+use crate::http::body::JsonObject;
 use crate::http::call::Call;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::records::Display;
 
 /// Part `options` of an import: an object in the terms of its record.
@@ -54,15 +54,15 @@ pub struct ImportObject {
     /// Name of the user who changed it last; the creator by default.
     last_modifier: Option<String>,
     /// XML text or JSON.
-    attributes: Option<Given>,
+    attributes: Option<AttributeInput>,
     /// XML text or JSON with the root `props`.
-    system_attributes: Option<Given>,
+    system_attributes: Option<AttributeInput>,
     /// XML text or JSON with the root `tl`.
-    usage_tickets: Option<Given>,
+    usage_tickets: Option<AttributeInput>,
     /// Origin of a channel copy; only for channel copies.
-    channel_copy: Option<Object<ImportChannelCopy>>,
+    channel_copy: Option<JsonObject<ImportChannelCopy>>,
     /// Links of the object; at most 100.
-    links: Option<Vec<Object<ImportLink>>>,
+    links: Option<Vec<JsonObject<ImportLink>>>,
 }
 
 /// The origin of a channel copy.
@@ -91,14 +91,14 @@ pub struct ImportLink {
     /// Name of the link on the other side.
     other_link_name: String,
     /// The object's side of the link.
-    side: Side,
+    side: LinkSide,
     /// Uuid of the other object.
     other: String,
 }
 
 /// The reply to an import.
 #[derive(Serialize, JsonSchema)]
-pub struct Imported {
+pub struct ImportReply {
     /// Whether the object was created. An existing object with the uuid, or an existing folder with
     /// the name, is left unchanged.
     created: bool,
@@ -108,25 +108,26 @@ pub struct Imported {
 
 /// `POST /v3/object/import`: a multipart form of `options` (JSON) and `content` (file, optional),
 /// in any order.
-pub async fn import(arriving: Arriving) -> Result<Preferred<Imported>> {
+pub async fn import(arriving: IncomingCall) -> Result<PreferredReply<ImportReply>> {
     // An import states who created what, which only few may do.
     let may = |call: &Call| call.access().check_everywhere(Privilege::Configure);
-    let (call, mut form): (_, form::Form<ImportObject>) = match form::read(arriving, may, FILES).await? {
-        Submitted::New(call, form) => (call, form),
-        Submitted::Answered(reply) => return Ok(reply.into()),
+    let (call, mut form): (_, form::MultipartForm<ImportObject>) = match form::read(arriving, may, FILES).await? {
+        FormSubmission::New(call, form) => (call, form),
+        FormSubmission::Answered(reply) => return Ok(reply.into()),
     };
     let file = form.take("content");
     let options = form.options;
     let content = file.map(|file| file.content_as(options.name.as_deref()));
     let database = database_named(&call, options.database_id.as_ref())?;
-    let folder = Source::parse("folderPath", required("folderPath", options.folder_path.as_deref())?)?;
+    let folder = ObjectSource::parse("folderPath", required("folderPath", options.folder_path.as_deref())?)?;
     let of = call.app.database_of(Some(&folder), database)?;
     let mut object = options.read(&call, of).await?;
     object.content = content;
     let done = call.app.destination(&call, Some(folder), database)?.make(&call, object).await?;
-    let created = done.reply.outcome == Outcome::New;
+    let created = done.reply.outcome == CreateOutcome::New;
     let display = Display { path: true, ..Display::with_defaults(false) };
-    reply_after(&call, done.reply.loid, done.left.as_ref(), &display, 0, move |info| Imported { created, info }).await
+    reply_after(&call, done.reply.loid, done.left.as_ref(), &display, 0, move |info| ImportReply { created, info })
+        .await
 }
 
 /// The only file of the form.
@@ -141,8 +142,8 @@ fn required<'o>(field: &str, given: Option<&'o str>) -> Result<&'o str> {
 /// # Errors
 /// `InvalidParameter`, which names the field.
 pub(super) fn uuid(field: &str, given: &str) -> Result<ObjectUuid> {
-    match Source::parse(field, given) {
-        Ok(Source::Uuid(uuid)) => Ok(uuid),
+    match ObjectSource::parse(field, given) {
+        Ok(ObjectSource::Uuid(uuid)) => Ok(uuid),
         _ => Err(Error::parameter(field, given, "a uuid")),
     }
 }
@@ -170,9 +171,9 @@ fn word<'g>(field: &'static str, given: &'g str) -> Result<&'g str> {
 }
 
 /// Checks an optional name with [`word`]; an empty one counts as none.
-fn named(field: &'static str, given: Option<&str>) -> Result<Option<Text>> {
+fn named(field: &'static str, given: Option<&str>) -> Result<Option<SharedText>> {
     let given = given.filter(|given| !given.is_empty()).map(|given| word(field, given)).transpose()?;
-    Ok(given.map(Text::from))
+    Ok(given.map(SharedText::from))
 }
 
 impl ImportObject {
@@ -199,7 +200,7 @@ impl ImportObject {
                 return Err(Error::new(Code::InvalidType, message).with_source(type_name));
             }
         };
-        let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(Text::from);
+        let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(SharedText::from);
         if family != FamilyKind::Folder.name() {
             object.mode = CreateMode::Exception;
         }
@@ -211,14 +212,14 @@ impl ImportObject {
         // Configurations differ. A status that this one does not know is kept, so that nothing is
         // lost.
         let status = text(&self.status);
-        object.status = status.map(|status| word("status", &status).map(Text::from)).transpose()?;
+        object.status = status.map(|status| word("status", &status).map(SharedText::from)).transpose()?;
         object.work_folder = text(&self.work_folder);
         object.suid = text(&self.suid);
         object.issue_date = IssueDate::given(self.issue_date.as_deref())?;
         object.created = time("created", self.created)?;
         let creator = named("creator", self.creator.as_deref())?;
         let creator = creator.map_or_else(|| call.who().map(|who| who.user), Ok)?;
-        let copy = self.channel_copy.map(|Object(copy)| {
+        let copy = self.channel_copy.map(|JsonObject(copy)| {
             let inherited_from =
                 copy.inherited_from.as_deref().map(|given| uuid("inheritedFrom", given)).transpose()?;
             let inherit_from = named("inheritFrom", copy.inherit_from.as_deref())?;
@@ -230,15 +231,15 @@ impl ImportObject {
                 follows: copy.follows.unwrap_or_default(),
             })
         });
-        let links = self.links.into_iter().flatten().map(|Object(link)| {
+        let links = self.links.into_iter().flatten().map(|JsonObject(link)| {
             Ok::<_, Error>(ImportedLink {
                 name: link.link_name.into(),
                 other_name: link.other_link_name.into(),
                 other: uuid("other", &link.other)?,
-                from_other: link.side == Side::Target,
+                from_other: link.side == LinkSide::Target,
             })
         });
-        object.imported = Some(lifecycle::Imported {
+        object.imported = Some(lifecycle::ImportedObject {
             uuid: uuid("uuid", required("uuid", self.uuid.as_deref())?)?,
             modified: time("modified", self.modified)?,
             last_modifier: named("lastModifier", self.last_modifier.as_deref())?.unwrap_or_else(|| creator.clone()),

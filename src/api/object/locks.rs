@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stet_actors::checkout::{TakeLock, Unlock};
+use stet_actors::checkout::{TakeLock, UnlockObject};
 use stet_actors::error::Result;
 
 use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 
 /// Body of an unlock.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct UnlockRequest {
 }
 
 /// `POST /v3/object/{source}/lock`: from the session that holds the lock, it extends the lock.
-pub async fn lock(call: Call) -> Result<Preferred<ChangedRecord>> {
+pub async fn lock(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
@@ -29,7 +29,7 @@ pub async fn lock(call: Call) -> Result<Preferred<ChangedRecord>> {
 }
 
 /// `POST /v3/object/{source}/unlock`
-pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
+pub async fn unlock(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let (request, display): (UnlockRequest, _) = (call.json().await?, call.display_of_change().await?);
     let source = call.source("source")?;
     let record = call.find_for(Privilege::Write, &source, call.database()?)?;
@@ -37,7 +37,7 @@ pub async fn unlock(call: Call) -> Result<Preferred<ChangedRecord>> {
     let may_break = call.access().may(Privilege::ForceUnlock, &record)?;
     // The record's attributes need not stay in memory while the change waits.
     drop(record);
-    let unlock = Unlock { object, force: request.force.unwrap_or_default(), may_break };
+    let unlock = UnlockObject { object, force: request.force.unwrap_or_default(), may_break };
     let done = call.change_all(unlock).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

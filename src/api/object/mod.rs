@@ -5,24 +5,24 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Error, Result};
-use stet_actors::expect::Tag;
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::expect::RevisionTag;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::object::{Reach, Record, Version};
-use stet_actors::runtime::Left;
+use stet_actors::runtime::ResultingObject;
 
-use super::records::{BulkError, BulkReply, Failures, left_of, path_if_shown, record_of};
-use super::requests::{ObjectListRequest, Sources, bytes_of as bytes_of_sources};
+use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
+use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::{Call, check_whole};
-use crate::http::listing::{Items, Listing, Made, Never};
-use crate::http::prefer::Preferred;
-use crate::http::reply::{Enveloped, Json, Reply};
-use crate::json::{Changed, Ready};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
+use crate::http::prefer::PreferredReply;
+use crate::http::reply::{EnvelopedReply, Json, Reply};
+use crate::json::{ChangeAnswer, ReadyJson};
 use crate::limits::offload::Offload;
 use crate::limits::set_changed;
 use crate::records::Display;
-use crate::records::{Cached, ObjectRecord, render_version};
+use crate::records::{CachedRecord, ObjectRecord, render_version};
 
 mod amending;
 mod content;
@@ -45,15 +45,15 @@ mod system;
 mod versions;
 mod writing;
 
-pub(super) use self::amending::Attempts;
+pub(super) use self::amending::AmendAttempts;
 pub(super) use self::content::latest_of;
 pub use self::content::{content, content_by_loid};
-pub(super) use self::content::{opened, stored};
-pub use self::correlates::{Correlate, CorrelateRequest, correlate, list as correlate_list, uncorrelate};
+pub(super) use self::content::{open_content_of, stored_reply};
+pub use self::correlates::{CorrelateRequest, CorrelateView, correlate, list as correlate_list, uncorrelate};
 pub(super) use self::correlates::{correlates, facts as facts_of_links};
 pub use self::creation::{CreateObject, create, create_from_template};
 #[cfg(any(test, feature = "fuzzing"))]
-pub(crate) use self::creation::{Form, read_parts};
+pub(crate) use self::creation::{ObjectForm, read_parts};
 pub use self::family::family;
 pub use self::fields::{ChangeFieldsRequest, change_fields};
 pub(in crate::api) use self::file::document_of_file;
@@ -61,13 +61,13 @@ pub use self::import::{ImportObject, import};
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::moving::{MoveRequest, RenameRequest, relocate, rename};
 pub use self::pictures::content_as;
-pub(in crate::api) use self::removal::discarded;
+pub(in crate::api) use self::removal::discard_object;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 pub(super) use self::status::{give_inferred as give_status_inferred, status_of};
 pub use self::status_change::{StatusRequest, StatusesRequest, change_status, change_statuses};
 pub use self::story::story;
 pub(super) use self::system::{
-    ProductInfo, Shown, begin as begin_as, begin_with, describe as describe_system, give_title,
+    ProductInfo, SystemValues, begin as begin_as, begin_with, describe as describe_system, give_title,
 };
 pub use self::versions::{restore_version, versions};
 pub use self::writing::{switches, write_content, write_content_by_loid};
@@ -83,15 +83,15 @@ pub struct BulkItem {
 }
 
 /// A record as the only thing in a reply.
-pub type RecordReply = Ready<ObjectRecord>;
+pub type RecordReply = ReadyJson<ObjectRecord>;
 
 /// The reply to a change of an object. If the object was destroyed or moved out of the caller's
 /// sight since, the reply only identifies it.
-pub type ChangedRecord = Changed<RecordReply, Removed>;
+pub type ChangedRecord = ChangeAnswer<RecordReply, RemovedObject>;
 
 /// An object that was discarded, destroyed or hidden.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Removed {
+pub struct RemovedObject {
     /// The object's loid.
     #[schemars(with = "Loid")]
     pub id: String,
@@ -101,13 +101,18 @@ pub struct Removed {
 pub async fn get(call: Call) -> Result<Json<RecordReply>> {
     let source = call.source("source")?;
     let record = call.find_seen(&source, call.database()?)?;
-    let shown = shown(&call, &source, &record, &call.display()).await?;
+    let shown = object_or_version(&call, &source, &record, &call.display()).await?;
     let bytes = shown.text().len();
-    Json::tagged(shown, bytes, Tag::of(&record)).await
+    Json::tagged(shown, bytes, RevisionTag::of(&record)).await
 }
 
 /// Renders the object, or the version of it that the source names.
-async fn shown(call: &Call, source: &Source, record: &Cached, display: &Display) -> Result<RecordReply> {
+async fn object_or_version(
+    call: &Call,
+    source: &ObjectSource,
+    record: &CachedRecord,
+    display: &Display,
+) -> Result<RecordReply> {
     let app = &call.app;
     match version_named(app, source, record)? {
         Some(version) => {
@@ -120,28 +125,28 @@ async fn shown(call: &Call, source: &Source, record: &Cached, display: &Display)
 }
 
 /// Returns the version that the source names, if it names one.
-pub(super) fn version_named(app: &App, source: &Source, record: &Record) -> Result<Option<Version>> {
+pub(super) fn version_named(app: &App, source: &ObjectSource, record: &Record) -> Result<Option<Version>> {
     match source {
-        Source::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
+        ObjectSource::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
         _ => Ok(None),
     }
 }
 
 /// Returns the live object to change, if the caller has the privilege.
-fn target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<Loid> {
+fn target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<Loid> {
     Ok(call.find_for(needed, source, database)?.loid)
 }
 
 /// Returns the live object to change with all that lies in it, and how far the caller's rights
 /// reach there.
-fn whole_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<(Loid, Reach)> {
+fn whole_target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<(Loid, Reach)> {
     let record = call.find_for(needed, source, database)?;
     Ok((record.loid, call.access().reach_in(needed, &record)?))
 }
 
 /// Returns the object to change, in the recycle bin or not, and how far the caller's rights reach
 /// in it.
-fn any_target(call: &Call, needed: Privilege, source: &Source, database: DatabaseId) -> Result<(Loid, Reach)> {
+fn any_target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<(Loid, Reach)> {
     let record = call.app.repository.resolve_any(source, database)?;
     call.access().check(needed, &record, source)?;
     check_whole(source)?;
@@ -160,16 +165,16 @@ fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
 
 /// `POST /v3/object`: the records of all sources, each once, and the sources that were not found.
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
-    let (Sources { given: sources, database }, display) =
+    let (BulkSources { given: sources, database }, display) =
         (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
     let bytes = bytes_of_sources(&sources);
-    let records = Records { sources, bytes, next: 0, shown: HashMap::new(), display, database };
+    let records = NamedRecords { sources, bytes, next: 0, shown: HashMap::new(), display, database };
     let listing = Listing::of(&call, records, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
 }
 
 /// The records that a list names.
-struct Records {
+struct NamedRecords {
     sources: Vec<String>,
     /// The bytes of the sources.
     bytes: usize,
@@ -181,34 +186,34 @@ struct Records {
     database: DatabaseId,
 }
 
-impl Items for Records {
+impl ListingSource for NamedRecords {
     type Item = RecordReply;
-    type Inner = Never;
-    type Innermost = Never;
+    type Inner = NoItem;
+    type Innermost = NoItem;
     type Failed = BulkError;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<RecordReply, Never, BulkError>> {
-        let Some(text) = self.sources.get(self.next) else { return Ok(Made::End) };
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<RecordReply, NoItem, BulkError>> {
+        let Some(text) = self.sources.get(self.next) else { return Ok(ListingStep::End) };
         let made = async {
-            let source = Source::parse("sources", text)?;
+            let source = ObjectSource::parse("sources", text)?;
             // A loid that was shown before is not read again.
-            if let Source::Loid(loid) = &source
+            if let ObjectSource::Loid(loid) = &source
                 && self.shown.get(loid).is_some_and(|first| *first != self.next)
             {
-                return Ok(Made::Nothing);
+                return Ok(ListingStep::Nothing);
             }
             let record = call.find_seen(&source, self.database)?;
             let loid = match &source {
-                Source::Loid(loid) => record.loid.at_version(loid.version),
+                ObjectSource::Loid(loid) => record.loid.at_version(loid.version),
                 _ => record.loid,
             };
             if *self.shown.entry(loid).or_insert(self.next) != self.next {
-                return Ok(Made::Nothing);
+                return Ok(ListingStep::Nothing);
             }
-            shown(call, &source, &record, &self.display).await.map(Made::Item)
+            object_or_version(call, &source, &record, &self.display).await.map(ListingStep::Item)
         };
-        Ok(made.await.unwrap_or_else(|error| Made::Failed(Failures::of(call).describe(text, error))))
+        Ok(made.await.unwrap_or_else(|error| ListingStep::Failed(BulkFailures::of(call).describe(text, error))))
     }
 
     fn advance(&mut self) {
@@ -231,9 +236,9 @@ pub async fn last_version_loid(call: Call) -> Result<Reply> {
 async fn reply_with(
     call: &Call,
     object: Loid,
-    left: Option<&Left>,
+    left: Option<&ResultingObject>,
     display: &Display,
-) -> Result<Preferred<ChangedRecord>> {
+) -> Result<PreferredReply<ChangedRecord>> {
     reply_after(call, object, left, display, 0, |record| record).await
 }
 
@@ -247,11 +252,11 @@ async fn reply_with(
 pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
     call: &Call,
     object: Loid,
-    left: Option<&Left>,
+    left: Option<&ResultingObject>,
     display: &Display,
     beside: usize,
     reply: impl FnOnce(ChangedRecord) -> T + Send + 'static,
-) -> Result<Preferred<T>> {
+) -> Result<PreferredReply<T>> {
     // Set also if an earlier attempt of the call made the change.
     set_changed(true);
     let whole = match left_of(call, object, left)? {
@@ -263,14 +268,14 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
             let bytes = record.text().len() + beside;
             let place = Offload::for_bytes(bytes as u64).await?;
             let make = move || {
-                let whole = Enveloped::of(&reply(Changed::Shown(record)), bytes)?;
+                let whole = EnvelopedReply::of(&reply(ChangeAnswer::Shown(record)), bytes)?;
                 let etag = whole.tag(tag);
                 Ok((whole, etag))
             };
             let (whole, etag) = place.work(make).await??;
             Json::from(whole).with_etag(etag)
         }
-        None => Json::of(&reply(Changed::Gone(Removed { id: object.to_string() })))?,
+        None => Json::of(&reply(ChangeAnswer::Gone(RemovedObject { id: object.to_string() })))?,
     };
     Ok(whole.into())
 }
@@ -284,20 +289,20 @@ mod tests {
     use futures_util::FutureExt;
     use serde_json::json;
     use stet_actors::checkout::TakeLock;
-    use stet_actors::command::Who;
+    use stet_actors::command::CallerIdentity;
     use stet_actors::error::Code;
     use stet_actors::lifecycle::NewObject;
     use stet_actors::metadata::ChangeFields;
-    use stet_actors::runtime::Request;
+    use stet_actors::runtime::ChangeRequest;
     use stet_xml::edit::{Edit, Path};
     use tokio::time::timeout;
 
-    use super::amending::Fields;
+    use super::amending::AttributeEdits;
     use super::*;
     use crate::auth::{Grant, Rights, User};
     use crate::http::testing::House;
     use crate::limits::offload::{LARGE_TEXT, Offload};
-    use crate::limits::{Holder, Purpose, on_behalf_of, set_changed, with_behalf};
+    use crate::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
 
     /// Fills the queue of this task's user with large calls that wait.
     fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {
@@ -336,7 +341,7 @@ mod tests {
         assert!(memory.reserved() >= 6 << 20, "each copy counts");
         drop((held, again, get(small).expect("it is read")));
         assert_eq!(memory.reserved(), 0);
-        let others = memory.reservation(None, Purpose::Bodies);
+        let others = memory.reservation(None, MemoryPurpose::Bodies);
         others.grow_to(memory.limit() - 1000).expect("nothing else is reserved");
         assert_eq!(get(large).err().map(|error| error.code), Some(Code::Overloaded));
         assert!(get(small).expect("it takes less than is reserved").is_some());
@@ -353,7 +358,7 @@ mod tests {
     async fn who_has_changed_something_is_told_so_however_much_of_theirs_waits() {
         let house = House::new().await;
         let ada = User::new("ada");
-        house.app.directory.by(Who::operator()).put_user(ada.clone()).await.expect("the store is well");
+        house.app.directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
         let begun = house.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");
         let grants = [Privilege::Read, Privilege::Write].map(|privilege| Grant { privilege, folder: None });
         let mut call = house.call_of("objects-discard");
@@ -372,8 +377,8 @@ mod tests {
             let limits = call.app.attribute_limits();
             let edit =
                 Edit::set(Path::parse("/a").expect("it is a path"), &json!("x"), &limits).expect("it is an edit");
-            let fields = Fields { attributes: vec![edit], system: Vec::new(), limits };
-            let amending = Attempts::to(Arc::new(fields)).next();
+            let fields = AttributeEdits { attributes: vec![edit], system: Vec::new(), limits };
+            let amending = AmendAttempts::to(Arc::new(fields)).next();
             let made = call.change_all(ChangeFields { object: story, amending }).await.expect("it may be changed");
             assert!(!made.reply, "it takes long");
             assert_eq!(shown().await, Err(Code::Overloaded), "nothing has been changed yet");
@@ -382,7 +387,7 @@ mod tests {
             let mut line = line.into_iter();
             // The necessary work permits are released one by one, while the user's other calls
             // still wait.
-            let mut told = async |left: Option<&Left>| {
+            let mut told = async |left: Option<&ResultingObject>| {
                 let mut told = Box::pin(reply_after(&call, story, left, &display, 0, |record| record));
                 loop {
                     match timeout(Duration::from_millis(10), &mut told).await {
@@ -393,7 +398,7 @@ mod tests {
             };
             assert_eq!(told(first.left.as_ref()).await, Ok(()), "as it is");
             // Others have changed it since.
-            let by_ada = Request::by(call.who().expect("it has a caller"));
+            let by_ada = ChangeRequest::by(call.who().expect("it has a caller"));
             house.repository.joint(lock(), by_ada).await.expect("the lock is theirs");
             let again = call.find(&story.into(), story.database).expect("it may be read");
             assert_ne!(again.revision, record.revision);

@@ -4,16 +4,16 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::lifecycle::{MoveObject, Rename};
+use stet_actors::lifecycle::{MoveObject, RenameObject};
 use stet_actors::object::CreateMode;
 
 use super::{ChangedRecord, reply_with, target};
 use crate::api::folder::check_place;
 use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
 use crate::auth::Privilege;
-use crate::http::body::Object;
+use crate::http::body::JsonObject;
 use crate::http::call::Call;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 
 /// Body of a rename.
 #[derive(Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub struct RenameRequest {
     name: String,
     /// Reaction to a name that is taken: `EXCEPTION` or `AUTO_RENAME`.
     create_mode: Option<WireCreateMode>,
-    options: Option<Object<CreateOptions>>,
+    options: Option<JsonObject<CreateOptions>>,
 }
 
 /// Body of a move to another folder. One of the first two fields is required.
@@ -36,14 +36,17 @@ pub struct MoveRequest {
     folder_path: Option<String>,
     /// Reaction to a name that is taken: `EXCEPTION` or `AUTO_RENAME`.
     create_mode: Option<WireCreateMode>,
-    options: Option<Object<CreateOptions>>,
+    options: Option<JsonObject<CreateOptions>>,
 }
 
 /// Returns the reaction to a name that is taken, for calls that neither create nor replace objects.
 ///
 /// # Errors
 /// `InvalidParameter`.
-pub(super) fn name_mode(options: Option<&Object<CreateOptions>>, given: Option<WireCreateMode>) -> Result<CreateMode> {
+pub(super) fn name_mode(
+    options: Option<&JsonObject<CreateOptions>>,
+    given: Option<WireCreateMode>,
+) -> Result<CreateMode> {
     let mode = CreateOptions::mode(options, given);
     if matches!(mode, CreateMode::Exception | CreateMode::AutoRename) {
         return Ok(mode);
@@ -53,17 +56,17 @@ pub(super) fn name_mode(options: Option<&Object<CreateOptions>>, given: Option<W
 }
 
 /// `POST /v3/object/{source}/rename`
-pub async fn rename(call: Call) -> Result<Preferred<ChangedRecord>> {
+pub async fn rename(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let RenameRequest { name, create_mode, options } = call.json().await?;
     let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let mode = name_mode(options.as_ref(), create_mode)?;
-    let done = call.change_all(Rename { object, name, mode }).await?;
+    let done = call.change_all(RenameObject { object, name, mode }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }
 
 /// `POST /v3/object/{source}/move`
-pub async fn relocate(call: Call) -> Result<Preferred<ChangedRecord>> {
+pub async fn relocate(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let (request, display): (MoveRequest, _) = (call.json().await?, call.display_of_change().await?);
     let (moved, database) = (call.source("source")?, call.database()?);
     let record = call.find_for(Privilege::Write, &moved, database)?;

@@ -3,18 +3,18 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use stet_actors::error::Result;
-use stet_actors::id::{DatabaseId, Source};
-use stet_actors::lifecycle::{Destroy, Discard, Restore};
+use stet_actors::id::{DatabaseId, ObjectSource};
+use stet_actors::lifecycle::{DestroyObject, DiscardObject, RestoreObject};
 
 use super::moving::name_mode;
-use super::{BulkItem, ChangedRecord, Removed, any_target, reply_with, whole_target};
+use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whole_target};
 use crate::api::folder::check_place;
-use crate::api::records::{Bulk, BulkReply};
-use crate::api::requests::{CreateOptions, ObjectListRequest, Sources, WireCreateMode, folder_source};
+use crate::api::records::{BulkBuilder, BulkReply};
+use crate::api::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 use crate::auth::Privilege;
-use crate::http::body::Object;
+use crate::http::body::JsonObject;
 use crate::http::call::Call;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
 
@@ -28,30 +28,34 @@ pub struct RestoreRequest {
     folder_path: Option<String>,
     /// Reaction to a name that is taken: `EXCEPTION` or `AUTO_RENAME`.
     create_mode: Option<WireCreateMode>,
-    options: Option<Object<CreateOptions>>,
+    options: Option<JsonObject<CreateOptions>>,
 }
 
 /// `DELETE /v3/object/{source}/discard`
-pub async fn discard(call: Call) -> Result<Json<Removed>> {
-    discarded(&call, &call.source("source")?, call.database()?).await
+pub async fn discard(call: Call) -> Result<Json<RemovedObject>> {
+    discard_object(&call, &call.source("source")?, call.database()?).await
 }
 
 /// Moves an object to the recycle bin.
 ///
 /// # Errors
 /// `ObjectNotFound`, `PermissionDenied`, errors of the command.
-pub(in crate::api) async fn discarded(call: &Call, source: &Source, database: DatabaseId) -> Result<Json<Removed>> {
+pub(in crate::api) async fn discard_object(
+    call: &Call,
+    source: &ObjectSource,
+    database: DatabaseId,
+) -> Result<Json<RemovedObject>> {
     let (object, reach) = whole_target(call, Privilege::Delete, source, database)?;
-    call.change_all(Discard { object, reach }).await?;
-    Json::of(&Removed { id: object.to_string() })
+    call.change_all(DiscardObject { object, reach }).await?;
+    Json::of(&RemovedObject { id: object.to_string() })
 }
 
 /// `DELETE /v3/object/{source}/destroy`: destroys an object in a folder or in the recycle bin.
-pub async fn destroy(call: Call) -> Result<Json<Removed>> {
+pub async fn destroy(call: Call) -> Result<Json<RemovedObject>> {
     // Ownership does not give this privilege to anyone.
     let (object, _) = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
-    call.change_all(Destroy { object }).await?;
-    Json::of(&Removed { id: object.to_string() })
+    call.change_all(DestroyObject { object }).await?;
+    Json::of(&RemovedObject { id: object.to_string() })
 }
 
 /// `DELETE /v3/object/discard`
@@ -65,8 +69,8 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 }
 
 async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
-    let Sources { given, database } = ObjectListRequest::of(&call).await?;
-    let (mut bulk, mut each) = (Bulk::of(&call, &given), call.each_of(given.len())?);
+    let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
+    let (mut bulk, mut each) = (BulkBuilder::of(&call, &given), call.each_of(given.len())?);
     let mut way = YieldTimer::new();
     for (place, source) in given.iter().enumerate() {
         way.yield_if_due().await;
@@ -75,14 +79,14 @@ async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>
             if let Some(object) = one.done_before() {
                 return Ok(BulkItem { source: source.clone(), id: object.to_string() });
             }
-            let parsed = Source::parse("sources", source)?;
+            let parsed = ObjectSource::parse("sources", source)?;
             let object = if destroy {
                 let (object, _) = any_target(one.call(), Privilege::Destroy, &parsed, database)?;
-                one.change(object, Destroy { object }).await?;
+                one.change(object, DestroyObject { object }).await?;
                 object
             } else {
                 let (object, reach) = whole_target(one.call(), Privilege::Delete, &parsed, database)?;
-                one.change(object, Discard { object, reach }).await?;
+                one.change(object, DiscardObject { object, reach }).await?;
                 object
             };
             Ok(BulkItem { source: source.clone(), id: object.to_string() })
@@ -93,7 +97,7 @@ async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>
 }
 
 /// `POST /v3/object/{source}/restore`
-pub async fn restore(call: Call) -> Result<Preferred<ChangedRecord>> {
+pub async fn restore(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let (request, display): (RestoreRequest, _) = (call.json().await?, call.display_of_change().await?);
     let (object, reach) = any_target(&call, Privilege::Delete, &call.source("source")?, call.database()?)?;
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
@@ -105,6 +109,6 @@ pub async fn restore(call: Call) -> Result<Preferred<ChangedRecord>> {
         }
         None => None,
     };
-    let done = call.change_all(Restore { object, folder, mode, reach }).await?;
+    let done = call.change_all(RestoreObject { object, folder, mode, reach }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

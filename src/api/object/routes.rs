@@ -12,7 +12,7 @@ const OBJECT: PathParam = source("the object");
 const LINKED: PathParam = source("the object, or the item of a topic");
 
 /// The common properties of routes that write content.
-const WRITE: Route = Route { body: Body::Bytes, ..PUT };
+const WRITE: Route = Route { body: BodyRule::Bytes, ..PUT };
 const CHECK_IN: QueryParam = flag("checkIn", true, "Check in after the write; else the working copy is saved.");
 const KEEP: QueryParam = flag("keepCheckedOut", false, "Keep the lock after the check-in.");
 const UNLOCK: QueryParam = flag("unlock", false, "Without a check-in: release the lock at the end.");
@@ -27,7 +27,7 @@ const CONTENT: Route = Route {
     path_params: &[OBJECT],
     query: &[VERSION, RAW, SHOW_DTD, MAX_SIZE],
     headers: &["Range", "If-Range"],
-    produces: Produces::Stream,
+    produces: ReplyFormat::Stream,
     codes: &[200, 206, 304, 401, 403, 404, 416],
     ..GET
 };
@@ -49,7 +49,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/destroy",
         summary: "Destroy the objects named in the body for good.",
         privilege: Some(Privilege::Destroy),
-        body: required::<requests::ObjectListRequest>(Size::Long),
+        body: required::<requests::ObjectListRequest>(BodySizeRule::Long),
         handler: handler!(object::destroy_all),
         ..DELETE
     },
@@ -65,7 +65,7 @@ pub const ROUTES: &[Route] = &[
         id: "objects-discard",
         path: "/v3/object/discard",
         summary: "Move the objects named in the body to the recycle bin.",
-        body: required::<requests::ObjectListRequest>(Size::Long),
+        body: required::<requests::ObjectListRequest>(BodySizeRule::Long),
         handler: handler!(object::discard_all),
         ..DELETE
     },
@@ -75,7 +75,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/{source}/lastversionloid",
         summary: "Loid of an object's last version, as plain text.",
         path_params: &[OBJECT],
-        produces: Produces::Text,
+        produces: ReplyFormat::Text,
         handler: handler!(object::last_version_loid),
         ..GET
     },
@@ -103,7 +103,7 @@ pub const ROUTES: &[Route] = &[
         source: "docs/api/objects.md",
         path: "/v3/object",
         summary: "Read the objects named in the body.",
-        body: required::<requests::ObjectListRequest>(Size::Long),
+        body: required::<requests::ObjectListRequest>(BodySizeRule::Long),
         handler: handler!(object::list),
         ..POST
     },
@@ -113,7 +113,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/create",
         summary: "Create an object from its content.",
         privilege: Some(Privilege::Create),
-        body: Body::Multipart { options: type_of::<object::CreateObject>, files: &["content"], needs_first: false },
+        body: BodyRule::Multipart { options: type_of::<object::CreateObject>, files: &["content"], needs_first: false },
         handler: handler!(object::create),
         ..POST
     },
@@ -124,7 +124,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Import an object of another repository, with its uuid, its times and its links.",
         privilege: Some(Privilege::Configure),
         meets_object: true,
-        body: Body::Multipart { options: type_of::<object::ImportObject>, files: &["content"], needs_first: false },
+        body: BodyRule::Multipart { options: type_of::<object::ImportObject>, files: &["content"], needs_first: false },
         handler: handler!(object::import),
         ..POST
     },
@@ -134,7 +134,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create an object from a template.",
         privilege: Some(Privilege::Create),
         query: &[needed("path", "Path of the template; a loid or a uuid serves, too.")],
-        body: required::<object::CreateObject>(Size::Long),
+        body: required::<object::CreateObject>(BodySizeRule::Long),
         handler: handler!(object::create_from_template),
         ..POST
     },
@@ -145,7 +145,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a story from a template, as some clients call it.",
         privilege: Some(Privilege::Create),
         query: &[needed("path", "Path of the template; a loid or a uuid serves, too.")],
-        body: required::<object::CreateObject>(Size::Long),
+        body: required::<object::CreateObject>(BodySizeRule::Long),
         handler: handler!(object::create_from_template),
         ..POST
     },
@@ -225,9 +225,14 @@ pub const ROUTES: &[Route] = &[
         privilege: Some(Privilege::Write),
         path_params: &[
             OBJECT,
-            PathParam { name: "version", kind: Kind::Integer, needs: None, about: "number of the old version" },
+            PathParam {
+                name: "version",
+                kind: ParameterKind::Integer,
+                needs: None,
+                about: "number of the old version",
+            },
         ],
-        body: optional::<Value>(Size::Short),
+        body: optional::<Value>(BodySizeRule::Short),
         handler: handler!(object::restore_version),
         ..POST
     },
@@ -238,7 +243,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Lock an object for this session.",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
-        body: optional::<Value>(Size::Short),
+        body: optional::<Value>(BodySizeRule::Short),
         handler: handler!(object::lock),
         ..POST
     },
@@ -249,7 +254,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Take the lock off an object.",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
-        body: optional::<object::UnlockRequest>(Size::Short),
+        body: optional::<object::UnlockRequest>(BodySizeRule::Short),
         handler: handler!(object::unlock),
         ..POST
     },
@@ -260,7 +265,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Link an object, or an item of a topic, with another.",
         privilege: Some(Privilege::Write),
         path_params: &[LINKED],
-        body: required::<object::CorrelateRequest>(Size::Short),
+        body: required::<object::CorrelateRequest>(BodySizeRule::Short),
         handler: handler!(object::correlate),
         ..POST
     },
@@ -272,7 +277,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Take a link between two objects, or items of topics, back.",
         privilege: Some(Privilege::Write),
         path_params: &[LINKED],
-        body: required::<object::CorrelateRequest>(Size::Short),
+        body: required::<object::CorrelateRequest>(BodySizeRule::Short),
         handler: handler!(object::uncorrelate),
         ..POST
     },
@@ -291,7 +296,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/metadata/change/fields",
         summary: "Change fields of the attributes of objects.",
         privilege: Some(Privilege::Write),
-        body: required::<object::ChangeFieldsRequest>(Size::Long),
+        body: required::<object::ChangeFieldsRequest>(BodySizeRule::Long),
         handler: handler!(object::change_fields),
         ..POST
     },
@@ -303,7 +308,7 @@ pub const ROUTES: &[Route] = &[
         privilege: Some(Privilege::Write),
         privilege_of_status: true,
         path_params: &[LINKED],
-        body: required::<object::StatusRequest>(Size::Short),
+        body: required::<object::StatusRequest>(BodySizeRule::Short),
         handler: handler!(object::change_status),
         ..POST
     },
@@ -313,7 +318,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Change the workflow status of the objects named in the body.",
         privilege: Some(Privilege::Write),
         privilege_of_status: true,
-        body: required::<object::StatusesRequest>(Size::Long),
+        body: required::<object::StatusesRequest>(BodySizeRule::Long),
         handler: handler!(object::change_statuses),
         ..POST
     },
@@ -324,7 +329,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Give an object another name in its folder.",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
-        body: required::<object::RenameRequest>(Size::Short),
+        body: required::<object::RenameRequest>(BodySizeRule::Short),
         handler: handler!(object::rename),
         ..POST
     },
@@ -335,7 +340,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Move an object, with all that lies below it, into another folder.",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
-        body: required::<object::MoveRequest>(Size::Short),
+        body: required::<object::MoveRequest>(BodySizeRule::Short),
         handler: handler!(object::relocate),
         ..POST
     },
@@ -347,7 +352,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Take an object out of the recycle bin, back to where it was.",
         privilege: Some(Privilege::Delete),
         path_params: &[OBJECT],
-        body: optional::<object::RestoreRequest>(Size::Short),
+        body: optional::<object::RestoreRequest>(BodySizeRule::Short),
         handler: handler!(object::restore),
         ..POST
     },

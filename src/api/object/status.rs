@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{NewObject, Statuses};
-use stet_actors::object::Text;
+use stet_actors::lifecycle::{NewObject, TypeStatuses};
+use stet_actors::object::SharedText;
 
 use crate::http::app::App;
 use crate::sysconfig::{ObjectTypes, Workflows};
@@ -20,7 +20,7 @@ pub(in crate::api) fn status_of(
     database: DatabaseId,
     wanted: Option<&str>,
     workflow: Option<&str>,
-) -> Result<(Option<Text>, Option<Text>)> {
+) -> Result<(Option<SharedText>, Option<SharedText>)> {
     let workflows = app.sysconfig.workflows(database);
     let wanted = given(wanted);
     if let Some(status) = &wanted {
@@ -44,11 +44,11 @@ pub(in crate::api) fn give_inferred(
     object.inferred = Some(Arc::new(ByType { types, workflows }));
 }
 
-fn given(wanted: Option<&str>) -> Option<Text> {
-    wanted.filter(|wanted| !wanted.is_empty()).map(Text::from)
+fn given(wanted: Option<&str>) -> Option<SharedText> {
+    wanted.filter(|wanted| !wanted.is_empty()).map(SharedText::from)
 }
 
-fn first(workflows: &Workflows, workflow: Option<&str>) -> Option<Text> {
+fn first(workflows: &Workflows, workflow: Option<&str>) -> Option<SharedText> {
     workflow.and_then(|workflow| workflows.initial(workflow)).map(|status| status.name.clone())
 }
 
@@ -59,7 +59,7 @@ struct ByType {
     workflows: Arc<Workflows>,
 }
 
-impl Statuses for ByType {
+impl TypeStatuses for ByType {
     fn check(&self, type_name: &str, status: &str) -> Result<()> {
         let workflow = self.types.get(type_name).and_then(|known| known.workflow.as_deref());
         self.workflows.check_status(workflow, status)

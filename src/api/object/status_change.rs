@@ -3,26 +3,26 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::Text;
-use stet_actors::runtime::Left;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::object::SharedText;
+use stet_actors::runtime::ResultingObject;
 use stet_actors::status::ChangeStatus;
 use stet_actors::topic::{ITEM, Topic, TopicItem};
 
-use super::{BulkItem, ChangedRecord, Removed, reply_after};
-use crate::api::records::{Bulk, BulkReply};
+use super::{BulkItem, ChangedRecord, RemovedObject, reply_after};
+use crate::api::records::{BulkBuilder, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
-use crate::api::settled::placed;
+use crate::api::settled::change_in_place;
 use crate::api::topic::TopicItemInfo;
 use crate::api::topic::reply::record_of_item;
 use crate::auth::Privilege;
 use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::{Changed, Ready};
+use crate::json::{ChangeAnswer, ReadyJson};
 use crate::limits::yielding::YieldTimer;
 use crate::records::Display;
 
@@ -52,7 +52,7 @@ pub struct StatusesRequest {
 #[schemars(rename = "ChangedStatus")]
 pub enum ChangedStatus {
     /// An item of a topic.
-    Item(Changed<Ready<TopicItemInfo>, Removed>),
+    Item(ChangeAnswer<ReadyJson<TopicItemInfo>, RemovedObject>),
     /// An object.
     Object(ChangedRecord),
 }
@@ -62,18 +62,24 @@ const TRIES: usize = 5;
 
 /// The object that a source names, or the topic and the item in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Target {
+struct StatusTarget {
     object: Loid,
     item: Option<Loid>,
 }
 
-impl Target {
+impl StatusTarget {
     /// Finds the target of a change to a status, if the caller may make that change.
-    fn find(call: &Call, source: &Source, database: DatabaseId, status: &str) -> Result<Target> {
-        Target::look(call, source, database, status, TRIES)
+    fn find(call: &Call, source: &ObjectSource, database: DatabaseId, status: &str) -> Result<StatusTarget> {
+        StatusTarget::look(call, source, database, status, TRIES)
     }
 
-    fn look(call: &Call, source: &Source, database: DatabaseId, status: &str, tries: usize) -> Result<Target> {
+    fn look(
+        call: &Call,
+        source: &ObjectSource,
+        database: DatabaseId,
+        status: &str,
+        tries: usize,
+    ) -> Result<StatusTarget> {
         let app = &call.app;
         let (record, item) = match app.resolve(source, database) {
             Ok(record) => (record, None),
@@ -91,7 +97,7 @@ impl Target {
                 match app.repository.row::<TopicItem>(place.table, &place.key)? {
                     Some(row) => row.record.type_name,
                     // The item was moved since, so it is searched for again.
-                    None if tries > 1 => return Target::look(call, source, database, status, tries - 1),
+                    None if tries > 1 => return StatusTarget::look(call, source, database, status, tries - 1),
                     None => return Err(Error::not_found(source)),
                 }
             }
@@ -99,34 +105,34 @@ impl Target {
         };
         let needed = app.sysconfig.privileges_for(record.loid.database, &type_name, status);
         call.access().check_any(&needed, &record, source)?;
-        Ok(Target { object: record.loid, item })
+        Ok(StatusTarget { object: record.loid, item })
     }
 
     fn loid(self) -> Loid {
         self.item.unwrap_or(self.object)
     }
 
-    fn change_to(self, status: &Text) -> ChangeStatus {
+    fn change_to(self, status: &SharedText) -> ChangeStatus {
         ChangeStatus { object: self.object, item: self.item, status: status.clone() }
     }
 }
 
 /// Returns the new status, which must not be empty.
-fn named(status: String) -> Result<Text> {
+fn named(status: String) -> Result<SharedText> {
     if status.is_empty() { Err(Error::parameter("status", status, "the name of a status")) } else { Ok(status.into()) }
 }
 
 /// `POST /v3/object/{source}/status`
-pub async fn change_status(call: Call) -> Result<Preferred<ChangedStatus>> {
+pub async fn change_status(call: Call) -> Result<PreferredReply<ChangedStatus>> {
     let request: StatusRequest = call.json().await?;
     let (status, display) = (named(request.status)?, call.display_of_change().await?);
     let (source, database) = (call.source("source")?, call.database()?);
-    let find = async || Target::find(&call, &source, database, &status);
-    let change = async |target: Target| {
+    let find = async || StatusTarget::find(&call, &source, database, &status);
+    let change = async |target: StatusTarget| {
         let done = call.change_all(target.change_to(&status)).await?;
         Ok((target, done.left))
     };
-    let (target, left) = placed(find, change).await?;
+    let (target, left) = change_in_place(find, change).await?;
     match target.item {
         Some(item) => Box::pin(reply_of_item(&call, target.object, item, left.as_ref(), &display)).await,
         None => reply_after(&call, target.object, left.as_ref(), &display, 0, ChangedStatus::Object).await,
@@ -138,17 +144,17 @@ async fn reply_of_item(
     call: &Call,
     topic: Loid,
     item: Loid,
-    left: Option<&Left>,
+    left: Option<&ResultingObject>,
     display: &Display,
-) -> Result<Preferred<ChangedStatus>> {
+) -> Result<PreferredReply<ChangedStatus>> {
     let Some(view) = call.view_after::<Topic>(topic, left).await? else { return gone(item) };
-    let state = Tag::of(&view.state.object().record);
+    let state = RevisionTag::of(&view.state.object().record);
     if let Some(minimal) = call.minimal(item, state)? {
         return Ok(minimal);
     }
     match record_of_item(call, view, item, display).await {
         Ok(record) => {
-            let reply = ChangedStatus::Item(Changed::Shown(record));
+            let reply = ChangedStatus::Item(ChangeAnswer::Shown(record));
             Ok(Json::of(&reply)?.with_etag(ETag::new(state, "change")).into())
         }
         // The change was made. Others have removed the item since, or change the topic continually.
@@ -159,8 +165,8 @@ async fn reply_of_item(
 
 /// Builds the reply to the change of an item that no longer exists, or that the caller may not
 /// read.
-fn gone(item: Loid) -> Result<Preferred<ChangedStatus>> {
-    Ok(Json::of(&ChangedStatus::Item(Changed::Gone(Removed { id: item.to_string() })))?.into())
+fn gone(item: Loid) -> Result<PreferredReply<ChangedStatus>> {
+    Ok(Json::of(&ChangedStatus::Item(ChangeAnswer::Gone(RemovedObject { id: item.to_string() })))?.into())
 }
 
 /// `POST /v3/object/status`
@@ -168,7 +174,7 @@ pub async fn change_statuses(mut call: Call) -> Result<Json<BulkReply<BulkItem>>
     let request: StatusesRequest = call.json().await?;
     let (status, database) = (named(request.status)?, database_named(&call, request.database_id.as_ref())?);
     let given = request.sources.read(&call.app)?;
-    let (mut bulk, mut each) = (Bulk::of(&call, &given), call.each_of(given.len())?);
+    let (mut bulk, mut each) = (BulkBuilder::of(&call, &given), call.each_of(given.len())?);
     let mut way = YieldTimer::new();
     for (place, text) in given.iter().enumerate() {
         way.yield_if_due().await;
@@ -177,13 +183,13 @@ pub async fn change_statuses(mut call: Call) -> Result<Json<BulkReply<BulkItem>>
             if let Some(done) = one.done_before() {
                 return Ok(BulkItem { source: text.clone(), id: done.to_string() });
             }
-            let source = Source::parse("sources", text)?;
-            let find = async || Target::find(one.call(), &source, database, &status);
-            let change = async |target: Target| {
+            let source = ObjectSource::parse("sources", text)?;
+            let find = async || StatusTarget::find(one.call(), &source, database, &status);
+            let change = async |target: StatusTarget| {
                 one.change_part(target.loid(), target.object, target.change_to(&status)).await?;
                 Ok(target)
             };
-            let target = placed(find, change).await?;
+            let target = change_in_place(find, change).await?;
             Ok(BulkItem { source: text.clone(), id: target.loid().to_string() })
         };
         bulk.note(place, outcome.await);

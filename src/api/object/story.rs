@@ -3,22 +3,22 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::checkout::{Switches, WriteContent};
+use stet_actors::checkout::{WriteContent, WriteSwitches};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::FamilyKind;
 
-use super::creation::{FILES, Form, make, named_as_file, named_as_template};
+use super::creation::{FILES, ObjectForm, make, named_as_file, named_as_template};
 use super::writing::receive;
 use super::{ChangedRecord, reply_after};
-use crate::api::form::{self, Submitted};
+use crate::api::form::{self, FormSubmission};
 use crate::api::template::Template;
 use crate::auth::Privilege;
-use crate::http::arriving::Arriving;
+use crate::http::arriving::IncomingCall;
 use crate::http::body_headers::is_multipart;
 use crate::http::boundary::check_form_type;
 use crate::http::call::Call;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 
 /// The reply of `POST /object/story`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -41,7 +41,7 @@ impl From<ChangedRecord> for StoryReply {
 
 /// `POST /object/story`: writes the story that the query names as `id`. Without `id` it creates one
 /// from a form.
-pub async fn story(arriving: Arriving) -> Result<Preferred<StoryReply>> {
+pub async fn story(arriving: IncomingCall) -> Result<PreferredReply<StoryReply>> {
     if arriving.query().text("id").is_some_and(|id| !id.is_empty()) {
         return Box::pin(write(arriving)).await;
     }
@@ -53,17 +53,17 @@ pub async fn story(arriving: Arriving) -> Result<Preferred<StoryReply>> {
 
 /// Creates a story from a form, as `/v3/object/create` does. Without content it starts with that of
 /// the configured template.
-async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
-    let (call, mut form): (_, Form) = match form::read(arriving, form::whoever, FILES).await? {
-        Submitted::New(call, form) => (call, form),
-        Submitted::Answered(reply) => return Ok(reply.into()),
+async fn create(arriving: IncomingCall) -> Result<PreferredReply<ChangedRecord>> {
+    let (call, mut form): (_, ObjectForm) = match form::read(arriving, form::permit_any_caller, FILES).await? {
+        FormSubmission::New(call, form) => (call, form),
+        FormSubmission::Answered(reply) => return Ok(reply.into()),
     };
     let mut options = form.options;
     if let Some(file) = form.files.pop() {
         let content = named_as_file(&mut options, Some(file))?;
         return make(&call, options, content, None).await;
     }
-    let source = Source::Path(call.app.config.story.template.clone());
+    let source = ObjectSource::Path(call.app.config.story.template.clone());
     let template = Template::find(&call, &source, DatabaseId::main()).await?;
     named_as_template(&mut options, &template.record);
     make(&call, options, None, Some(template)).await
@@ -71,13 +71,13 @@ async fn create(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
 
 /// Writes a story's content. A lock that the caller holds stays. Otherwise a lock is taken and
 /// released within the step.
-async fn write(arriving: Arriving) -> Result<Preferred<StoryReply>> {
+async fn write(arriving: IncomingCall) -> Result<PreferredReply<StoryReply>> {
     if is_multipart(arriving.headers()) {
         let message = "With `id` the body must be the content of that story, but is a form.";
         return Err(Error::new(Code::InvalidBody, message));
     }
     let target = |call: &Call| {
-        let source = Source::parse("id", call.query.text("id").unwrap_or_default())?;
+        let source = ObjectSource::parse("id", call.query.text("id").unwrap_or_default())?;
         let record = call.find_for(Privilege::Write, &source, call.database()?)?;
         if !matches!(record.family, FamilyKind::Document | FamilyKind::Bundle) {
             let message = format!("`{source}` is of type {}, not a story.", record.type_name);
@@ -95,7 +95,7 @@ async fn write(arriving: Arriving) -> Result<Preferred<StoryReply>> {
         return Ok(reply.into());
     }
     let app = &call.app;
-    let switches = Switches {
+    let switches = WriteSwitches {
         check_in: true,
         // A lock of another session refuses the write.
         keep_checked_out: record.lock_at(app.repository.clock().now_s()).is_some(),

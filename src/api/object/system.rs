@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{Attributes, IssueDate, MAX_TITLE_BYTES, Text, check_texts};
+use stet_actors::object::{Attributes, IssueDate, MAX_TITLE_BYTES, SharedText, check_texts};
 use stet_xml::Limits;
-use stet_xml::edit::{Edit, Path, edited, first_texts};
+use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 
-use super::amending::{Attempts, Fields, refused};
-use crate::api::attributes::{Given, written};
+use super::amending::{AmendAttempts, AttributeEdits, edit_refusal};
+use crate::api::attributes::{AttributeInput, written};
 use crate::api::template::Template;
 use crate::api::title::TITLE;
 use crate::http::app::App;
@@ -71,7 +71,7 @@ impl ProductInfo<'_> {
             };
             Edit::set(Path::parse(&path)?, &value.into(), limits)
         };
-        self.said().map(edit).collect::<Result<_, _>>().map_err(|error| refused("systemAttributes", &error))
+        self.said().map(edit).collect::<Result<_, _>>().map_err(|error| edit_refusal("systemAttributes", &error))
     }
 }
 
@@ -88,9 +88,9 @@ pub(in crate::api) async fn describe(
     app: &App,
     of: DatabaseId,
     object: &mut NewObject,
-    given: Option<Given>,
+    given: Option<AttributeInput>,
     said: &ProductInfo<'_>,
-) -> Result<Shown> {
+) -> Result<SystemValues> {
     let text = app.rooted_text("systemAttributes", given, "props").await?;
     describe_by(app, of, object, text, said).await
 }
@@ -103,25 +103,25 @@ pub(super) async fn describe_by(
     app: &App,
     of: DatabaseId,
     object: &mut NewObject,
-    given: Option<Text>,
+    given: Option<SharedText>,
     said: &ProductInfo<'_>,
-) -> Result<Shown> {
+) -> Result<SystemValues> {
     let limits = app.attribute_limits();
     if let Some(text) = given {
         let (said, bytes) = (said.json(), text.len());
         let read = move || {
             let text = with_said(text, said, &limits)?;
-            let shown = Shown::of(Some(&text), &limits)?;
+            let shown = SystemValues::of(Some(&text), &limits)?;
             // The status is stored in the record, and not in the system attributes.
             let text = match shown.status() {
-                Ok(_) => edited(Some(&*text), &[Edit::unset(status_path().clone())], &limits)
-                    .map_err(|error| refused("systemAttributes", &error))?
-                    .map(Text::from),
+                Ok(_) => apply_edits(Some(&*text), &[Edit::unset(status_path().clone())], &limits)
+                    .map_err(|error| edit_refusal("systemAttributes", &error))?
+                    .map(SharedText::from),
                 Err(_) => Some(text),
             };
             Ok((text, shown))
         };
-        let (text, shown): (Option<Text>, Shown) = offload::offload_if_large(bytes, read).await??;
+        let (text, shown): (Option<SharedText>, SystemValues) = offload::offload_if_large(bytes, read).await??;
         object.system_attributes = text;
         if let (Ok(status), None) = (shown.status(), &object.status) {
             give_status(app, of, object, &status)?;
@@ -132,12 +132,12 @@ pub(super) async fn describe_by(
         }
         return Ok(shown);
     }
-    let edits = Fields { attributes: Vec::new(), system: said.edits(&limits)?, limits };
+    let edits = AttributeEdits { attributes: Vec::new(), system: said.edits(&limits)?, limits };
     if !edits.system.is_empty() {
         object.begins_with.system_attributes = edits.new_system()?;
-        object.amending = Some(Attempts::to(Arc::new(edits)).next());
+        object.amending = Some(AmendAttempts::to(Arc::new(edits)).next());
     }
-    Ok(Shown::default())
+    Ok(SystemValues::default())
 }
 
 /// Gives a new object the status that its system attributes name. If the caller did not name the
@@ -157,7 +157,7 @@ fn give_status(app: &App, of: DatabaseId, object: &mut NewObject, status: &str) 
 ///
 /// # Errors
 /// Those of [`begin_with`].
-pub(in crate::api) async fn begin(app: &App, object: &mut NewObject, template: Template) -> Result<Shown> {
+pub(in crate::api) async fn begin(app: &App, object: &mut NewObject, template: Template) -> Result<SystemValues> {
     object.begins_with.content = Some(template.content);
     begin_with(app, object, &template.record.attributes).await
 }
@@ -168,12 +168,16 @@ pub(in crate::api) async fn begin(app: &App, object: &mut NewObject, template: T
 ///
 /// # Errors
 /// `Overloaded`.
-pub(in crate::api) async fn begin_with(app: &App, object: &mut NewObject, template: &Attributes) -> Result<Shown> {
+pub(in crate::api) async fn begin_with(
+    app: &App,
+    object: &mut NewObject,
+    template: &Attributes,
+) -> Result<SystemValues> {
     let begins = &mut object.begins_with;
     begins.attributes.clone_from(&template.attributes);
-    let Some(text) = template.system_attributes.clone() else { return Ok(Shown::default()) };
+    let Some(text) = template.system_attributes.clone() else { return Ok(SystemValues::default()) };
     let (limits, read) = (app.attribute_limits(), text.clone());
-    let read = move || Shown::of(Some(&read), &limits).unwrap_or_default();
+    let read = move || SystemValues::of(Some(&read), &limits).unwrap_or_default();
     let shown = offload::offload_if_large(text.len(), read).await?;
     // Product and team are taken from the caller or from the template, but never mixed: the
     // template's product does not fit the caller's edition.
@@ -197,11 +201,11 @@ pub(in crate::api) fn give_title(app: &App, object: &mut NewObject, title: &str,
     let limits = app.attribute_limits();
     let set = |path: &Path| {
         let edit = Edit::set(path.clone(), &title.into(), &limits);
-        edit.map_err(|error| refused("title", &error))
+        edit.map_err(|error| edit_refusal("title", &error))
     };
-    let titled = |text: Option<&Text>| -> Result<Option<Text>> {
-        let edited = edited(text.map(|text| &**text), &[set(&TITLE)?], &limits);
-        Ok(edited.map_err(|error| refused("systemAttributes", &error))?.map(Text::from))
+    let titled = |text: Option<&SharedText>| -> Result<Option<SharedText>> {
+        let edited = apply_edits(text.map(|text| &**text), &[set(&TITLE)?], &limits);
+        Ok(edited.map_err(|error| edit_refusal("systemAttributes", &error))?.map(SharedText::from))
     };
     if object.system_attributes.is_some() {
         object.system_attributes = titled(object.system_attributes.as_ref())?;
@@ -210,12 +214,13 @@ pub(in crate::api) fn give_title(app: &App, object: &mut NewObject, title: &str,
     object.begins_with.system_attributes = titled(object.begins_with.system_attributes.as_ref())?;
     let mut system = said.edits(&limits)?;
     system.push(set(&TITLE)?);
-    object.amending = Some(Attempts::to(Arc::new(Fields { attributes: Vec::new(), system, limits })).next());
+    object.amending =
+        Some(AmendAttempts::to(Arc::new(AttributeEdits { attributes: Vec::new(), system, limits })).next());
     Ok(())
 }
 
 /// Adds values to system attributes. Values that these have already take precedence.
-fn with_said(text: Text, mut said: Map<String, Value>, limits: &Limits) -> Result<Text> {
+fn with_said(text: SharedText, mut said: Map<String, Value>, limits: &Limits) -> Result<SharedText> {
     if said.is_empty() {
         return Ok(text);
     }
@@ -251,26 +256,30 @@ pub(super) fn status_path() -> &'static Path {
 
 /// The values of system attributes at [`SHOWN`].
 #[derive(Debug, Default)]
-pub(in crate::api) struct Shown([Option<String>; 4]);
+pub(in crate::api) struct SystemValues([Option<String>; 4]);
 
-impl Shown {
+impl SystemValues {
     /// Reads the values of a text, on another thread if it is long.
     ///
     /// # Errors
     /// `InvalidAttributes`; `Overloaded`.
-    pub async fn read(app: &App, text: Option<&Text>) -> Result<Shown> {
+    pub async fn read(app: &App, text: Option<&SharedText>) -> Result<SystemValues> {
         let (limits, text) = (app.attribute_limits(), text.cloned());
-        offload::offload_if_large(text.as_ref().map_or(0, |text| text.len()), move || Shown::of(text.as_ref(), &limits))
-            .await?
+        offload::offload_if_large(text.as_ref().map_or(0, |text| text.len()), move || {
+            SystemValues::of(text.as_ref(), &limits)
+        })
+        .await?
     }
 
     /// Reads the values of a text.
     ///
     /// # Errors
     /// `InvalidAttributes`.
-    pub fn of(text: Option<&Text>, limits: &Limits) -> Result<Shown> {
-        let Some(text) = text else { return Ok(Shown::default()) };
-        first_texts(text, SHOWN.each_ref(), limits).map(Shown).map_err(|error| refused("systemAttributes", &error))
+    pub fn of(text: Option<&SharedText>, limits: &Limits) -> Result<SystemValues> {
+        let Some(text) = text else { return Ok(SystemValues::default()) };
+        first_texts(text, SHOWN.each_ref(), limits)
+            .map(SystemValues)
+            .map_err(|error| edit_refusal("systemAttributes", &error))
     }
 
     /// Returns whether new posts wait for approval.
@@ -298,17 +307,17 @@ impl Shown {
     }
 
     /// Returns the work folder.
-    pub fn work_folder(&self) -> Option<Text> {
-        self.0[2].as_deref().filter(|path| !path.is_empty()).map(Text::from)
+    pub fn work_folder(&self) -> Option<SharedText> {
+        self.0[2].as_deref().filter(|path| !path.is_empty()).map(SharedText::from)
     }
 
     /// Returns the workflow status that a change of fields names.
     ///
     /// # Errors
     /// `InvalidStatus` if it names none, because a status can't be removed.
-    pub fn status(&self) -> Result<Text> {
+    pub fn status(&self) -> Result<SharedText> {
         let named = self.0[3].as_deref().map(str::trim).filter(|status| !status.is_empty());
-        named.map(Text::from).ok_or_else(|| {
+        named.map(SharedText::from).ok_or_else(|| {
             let message =
                 "`/sysattributes/props/status` names the workflow status, which can be changed and not removed.";
             Error::new(Code::InvalidStatus, message).with_detail("field", "systemAttributes")
@@ -318,7 +327,7 @@ impl Shown {
     /// Returns which values the edits have decided, compared with those `before`. A value is
     /// decided if an edit names its path, even if nothing is left there; if an edit names an
     /// element around it and the value exists; or if it has changed.
-    pub fn decided_by(&self, edits: &[Edit], before: &Shown) -> [bool; 4] {
+    pub fn decided_by(&self, edits: &[Edit], before: &SystemValues) -> [bool; 4] {
         std::array::from_fn(|at| {
             let (path, said) = (&SHOWN[at], &self.0[at]);
             let named = |edit: &Edit| edit.is_at(path) || said.is_some() && edit.is_around(path);

@@ -7,20 +7,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::checkout::RestoreVersion;
 use stet_actors::error::{Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::id::Loid;
 use stet_actors::object::Version;
 use stet_actors::repository::Reader;
-use stet_actors::store::{Range, Table};
+use stet_actors::store::{KeyRange, Table};
 
 use super::{ChangedRecord, reply_with, target};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
-use crate::http::listing::{Items, Listing, Made, Never};
-use crate::http::prefer::Preferred;
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::Listed;
+use crate::json::ReplyList;
 use crate::records::hex;
 
 /// The number of versions that are read at once.
@@ -30,7 +30,7 @@ const AT_A_TIME: usize = 256;
 #[derive(Serialize, JsonSchema)]
 pub struct VersionList {
     /// The versions of the page.
-    pub items: Listed<VersionItem>,
+    pub items: ReplyList<VersionItem>,
     /// Total number of versions.
     pub total: usize,
 }
@@ -77,14 +77,14 @@ pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     // Numbers are consecutive, and versions are removed only together with their object.
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
     let total = record.version as usize;
-    let tag = ETag::new(Tag::of(&record), ("versions", page.offset, page.limit));
-    let versions = Down::from(record.loid, newest, page.limit);
+    let tag = ETag::new(RevisionTag::of(&record), ("versions", page.offset, page.limit));
+    let versions = VersionWalk::from(record.loid, newest, page.limit);
     let listing = Listing::of(&call, versions, |items, _| VersionList { items, total }).await?;
     Ok(listing.answer(call).with_etag(tag))
 }
 
 /// The versions of an object in descending order.
-struct Down {
+struct VersionWalk {
     object: Loid,
     /// The loid above the next version to read.
     to: Loid,
@@ -94,17 +94,17 @@ struct Down {
     read: VecDeque<Version>,
 }
 
-impl Down {
+impl VersionWalk {
     /// Lists the versions of an object from that number down, `limit` at most.
-    fn from(object: Loid, newest: u32, limit: usize) -> Down {
+    fn from(object: Loid, newest: u32, limit: usize) -> VersionWalk {
         let left = limit.min(newest as usize);
         // No version has the number 0.
-        Down { object, to: object.at_version(newest.saturating_add(1)), left, read: VecDeque::new() }
+        VersionWalk { object, to: object.at_version(newest.saturating_add(1)), left, read: VecDeque::new() }
     }
 
     fn present(&mut self, repository: &Reader) -> Result<Option<&Version>> {
         if self.read.is_empty() && self.left > 0 {
-            let range = Range {
+            let range = KeyRange {
                 from: Bytes::copy_from_slice(&self.object.at_version(1).to_key()),
                 to: Some(Bytes::copy_from_slice(&self.to.to_key())),
             };
@@ -116,15 +116,17 @@ impl Down {
     }
 }
 
-impl Items for Down {
+impl ListingSource for VersionWalk {
     type Item = VersionItem;
-    type Inner = Never;
-    type Innermost = Never;
-    type Failed = Never;
+    type Inner = NoItem;
+    type Innermost = NoItem;
+    type Failed = NoItem;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<VersionItem>> {
-        Ok(self.present(&call.app.repository)?.map_or(Made::End, |version| Made::Item(VersionItem::of(version))))
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<VersionItem>> {
+        Ok(self
+            .present(&call.app.repository)?
+            .map_or(ListingStep::End, |version| ListingStep::Item(VersionItem::of(version))))
     }
 
     fn advance(&mut self) {
@@ -140,7 +142,7 @@ impl Items for Down {
 
 /// `POST /v3/object/{source}/versions/{version}/restore`: creates a new version with the same
 /// bytes.
-pub async fn restore_version(call: Call) -> Result<Preferred<ChangedRecord>> {
+pub async fn restore_version(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let number = call.integer("version")?;
@@ -156,11 +158,11 @@ mod tests {
 
     use stet_actors::clock::SystemClock;
     use stet_actors::id::DatabaseId;
-    use stet_actors::object::{Content, Stored};
+    use stet_actors::object::{Content, ContentLocation};
     use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
     use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value};
+    use stet_actors::store::{ChangeSet, Row, RowChange, RowPlace, Store, encode_value};
 
     use super::*;
 
@@ -172,10 +174,10 @@ mod tests {
         for (loid, versions) in [(object(6), 3), (object(7), 600), (object(8), 3)] {
             for number in 1..=versions {
                 let content =
-                    Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored: Stored::Row };
+                    Content { content_type: "text/xml".into(), size: 8, sha256: [7; 32], stored: ContentLocation::Row };
                 let version = Version { loid: loid.at_version(number), author: "editor".into(), at: 1, content };
-                let Key { table, key } = version.place();
-                set.changes.push(Change { table, key, value: Some(encode_value(Version::FORMAT, &version)) });
+                let RowPlace { table, key } = version.place();
+                set.changes.push(RowChange { table, key, value: Some(encode_value(Version::FORMAT, &version)) });
             }
         }
         store.submit(set).expect("it is taken");
@@ -184,7 +186,7 @@ mod tests {
         for (newest, limit) in
             [(600, usize::MAX), (600, 257), (600, 256), (599, 1), (300, 290), (3, 10), (1, 1), (0, 9), (5, 0)]
         {
-            let mut down = Down::from(object(7), newest, limit);
+            let mut down = VersionWalk::from(object(7), newest, limit);
             let mut numbers = Vec::new();
             while let Some(version) = down.present(&repository).expect("they can be read") {
                 numbers.push(version.loid.version);

@@ -2,23 +2,23 @@
 //! "Writing content").
 
 use futures_util::StreamExt;
-use stet_actors::checkout::{Switches, WriteContent};
+use stet_actors::checkout::{WriteContent, WriteSwitches};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Source;
+use stet_actors::id::ObjectSource;
 use stet_actors::object::{NewContent, Record};
 
 use super::content::loid_in_query;
 use super::{ChangedRecord, reply_after};
 use crate::auth::Privilege;
 use crate::content::words::{essence, is_json};
-use crate::http::arriving::Arriving;
-use crate::http::body::{Incoming, says_nothing, too_large};
+use crate::http::arriving::IncomingCall;
+use crate::http::body::{IncomingBody, says_nothing, too_large};
 use crate::http::call::Call;
 use crate::http::media_type::content_type;
-use crate::http::pace::Paced;
-use crate::http::prefer::Preferred;
+use crate::http::pace::PacedBody;
+use crate::http::prefer::PreferredReply;
 use crate::http::query::Query;
-use crate::http::wording::of_payload;
+use crate::http::wording::describe_payload_error;
 
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";
@@ -28,16 +28,19 @@ const ANY_BYTES: &str = "application/octet-stream";
 const NO_TYPES: [&str; 2] = [ANY_BYTES, "application/x-www-form-urlencoded"];
 
 /// `PUT /v3/object/{source}/content`
-pub async fn write_content(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
+pub async fn write_content(arriving: IncomingCall) -> Result<PreferredReply<ChangedRecord>> {
     write_to(arriving, |call| call.source("source")).await
 }
 
 /// `PUT /v3/object/loid/content?loid=`
-pub async fn write_content_by_loid(arriving: Arriving) -> Result<Preferred<ChangedRecord>> {
+pub async fn write_content_by_loid(arriving: IncomingCall) -> Result<PreferredReply<ChangedRecord>> {
     write_to(arriving, loid_in_query).await
 }
 
-async fn write_to(arriving: Arriving, source: fn(&Call) -> Result<Source>) -> Result<Preferred<ChangedRecord>> {
+async fn write_to(
+    arriving: IncomingCall,
+    source: fn(&Call) -> Result<ObjectSource>,
+) -> Result<PreferredReply<ChangedRecord>> {
     let target = |call: &Call| {
         let source = source(call)?;
         call.find_for(Privilege::Write, &source, call.database()?)
@@ -52,8 +55,8 @@ async fn write_to(arriving: Arriving, source: fn(&Call) -> Result<Source>) -> Re
 }
 
 /// Returns the switches of a write from the query.
-pub fn switches(query: &Query) -> Switches {
-    Switches {
+pub fn switches(query: &Query) -> WriteSwitches {
+    WriteSwitches {
         check_in: query.boolean("checkIn"),
         keep_checked_out: query.boolean("keepCheckedOut"),
         unlock: query.boolean("unlock"),
@@ -70,15 +73,15 @@ pub fn switches(query: &Query) -> Switches {
 /// # Errors
 /// `InvalidParameter` for the header; `TooLarge`; `InvalidBody` if the client breaks off or is too
 /// slow; errors of the disk.
-pub(super) async fn receive(call: &Call, incoming: Incoming, record: &Record) -> Result<Option<NewContent>> {
+pub(super) async fn receive(call: &Call, incoming: IncomingBody, record: &Record) -> Result<Option<NewContent>> {
     // Checked before anything is received.
     let said = content_type(call.headers())?;
     let limits = &call.app.config.limits;
-    let mut payload = Paced::new(incoming.payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
+    let mut payload = PacedBody::new(incoming.payload, limits.upload_progress_bytes, limits.upload_progress_seconds);
     let mut upload = call.app.content.upload(&incoming.room);
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {
-            Error::new(Code::InvalidBody, format!("The body could not be read: {}.", of_payload(&error)))
+            Error::new(Code::InvalidBody, format!("The body could not be read: {}.", describe_payload_error(&error)))
         })?;
         if upload.size() + chunk.len() as u64 > limits.upload_bytes {
             return Err(too_large("The body", limits.upload_bytes));

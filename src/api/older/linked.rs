@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Error, Result};
 use stet_actors::folder::{MAX_MEMBERS, children};
-use stet_actors::id::{Loid, Source};
-use stet_actors::object::{FamilyKind, Link, Text};
-use stet_actors::store::View;
+use stet_actors::id::{Loid, ObjectSource};
+use stet_actors::object::{FamilyKind, Link, SharedText};
+use stet_actors::store::ReadLevel;
 
 use super::page_channel;
 use crate::api::records::readable;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
-use crate::records::Cached;
+use crate::records::CachedRecord;
 
 /// The links of an object and its channel copies.
 #[derive(Serialize, JsonSchema)]
@@ -22,24 +22,24 @@ pub struct LinkedReply {
     /// Number of links.
     count: usize,
     /// Links of the object, followed by those of its copies, each in the order of their names.
-    roles: Vec<Role>,
+    roles: Vec<LinkRole>,
 }
 
 /// A link.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Role {
+pub struct LinkRole {
     /// Name of the link on the other side.
-    name: Text,
+    name: SharedText,
     /// Name of the link at the object or copy.
-    role_type: Text,
+    role_type: SharedText,
     /// Object on the other side.
     object: LinkedObject,
     /// Channel of the linked copy, or the channel that a page takes of the bundle; null for other
     /// links of the object itself.
-    channel: Option<Text>,
+    channel: Option<SharedText>,
     /// Same value as `channel`, under the name that some clients read.
-    bundle_child_channel: Option<Text>,
+    bundle_child_channel: Option<SharedText>,
 }
 
 /// An object that is linked.
@@ -47,8 +47,8 @@ pub struct Role {
 pub struct LinkedObject {
     #[schemars(with = "Loid")]
     id: String,
-    name: Text,
-    r#type: Text,
+    name: SharedText,
+    r#type: SharedText,
     /// Path; null for an object that lies deeper than any configuration allows.
     path: Option<String>,
     system_attributes: LinkedAttributes,
@@ -58,7 +58,7 @@ pub struct LinkedObject {
 #[derive(Serialize, JsonSchema)]
 pub struct LinkedAttributes {
     /// Path of the work folder.
-    workfolder: Option<Text>,
+    workfolder: Option<SharedText>,
     #[serde(rename = "productInfo")]
     product_info: LinkedProduct,
 }
@@ -68,13 +68,13 @@ pub struct LinkedAttributes {
 pub struct LinkedProduct {
     /// Issue date: `yyyyMMdd`
     #[serde(rename = "issueDate")]
-    issue_date: Option<Text>,
+    issue_date: Option<SharedText>,
 }
 
 /// `GET /object/linked`
 pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
     // The parameter is required, so it has a value.
-    let source = Source::parse("id", call.query.text("id").unwrap_or_default())?;
+    let source = ObjectSource::parse("id", call.query.text("id").unwrap_or_default())?;
     let object = call.find(&source, call.database()?)?;
     let wanted = call.query.text("roleType").filter(|wanted| !wanted.is_empty());
     let (mut roles, mut way) = (Vec::new(), YieldTimer::new());
@@ -89,10 +89,10 @@ pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
                 && let Some(linked) = readable(&call, target)?
             {
                 let channel = match &channel {
-                    None => page_channel::between(&call, &object, &linked).await?,
+                    None => page_channel::channel_between(&call, &object, &linked).await?,
                     known => known.clone(),
                 };
-                roles.push(Role {
+                roles.push(LinkRole {
                     name: target_name,
                     role_type: source_name,
                     object: shown(&call, &linked)?,
@@ -106,7 +106,7 @@ pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
 }
 
 /// Returns the object and the channel copies in it, each with its channel.
-fn ends(call: &Call, object: &Cached) -> Result<Vec<(Loid, Option<Text>)>> {
+fn ends(call: &Call, object: &CachedRecord) -> Result<Vec<(Loid, Option<SharedText>)>> {
     let mut ends = vec![(object.loid, object.copy.as_ref().map(|copy| copy.channel.clone()))];
     if object.family != FamilyKind::Bundle {
         return Ok(ends);
@@ -116,8 +116,8 @@ fn ends(call: &Call, object: &Cached) -> Result<Vec<(Loid, Option<Text>)>> {
 }
 
 /// Returns the channel copies in a bundle that the caller may read, with their channels.
-pub(super) fn copies(call: &Call, bundle: Loid) -> Result<Vec<(Loid, Text)>> {
-    let held = children(call.app.repository.look(), View::Committed, bundle, None, MAX_MEMBERS);
+pub(super) fn copies(call: &Call, bundle: Loid) -> Result<Vec<(Loid, SharedText)>> {
+    let held = children(call.app.repository.look(), ReadLevel::Committed, bundle, None, MAX_MEMBERS);
     let (held, _) = held.map_err(|error| {
         tracing::error!(%error, "a bundle can't be listed");
         Error::internal()
@@ -130,7 +130,7 @@ pub(super) fn copies(call: &Call, bundle: Loid) -> Result<Vec<(Loid, Text)>> {
     Ok(copies)
 }
 
-fn shown(call: &Call, record: &Cached) -> Result<LinkedObject> {
+fn shown(call: &Call, record: &CachedRecord) -> Result<LinkedObject> {
     Ok(LinkedObject {
         id: record.loid.to_string(),
         name: record.name.clone(),

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::children;
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::object::{FamilyKind, normal_form};
 use stet_actors::runtime::store_failure;
-use stet_actors::store::View;
+use stet_actors::store::ReadLevel;
 
-use super::place::named;
+use super::place::optional_parameter;
 use crate::api::records::readable;
 use crate::http::call::Call;
 use crate::http::reply::{Json, Reply};
-use crate::json::InOrder;
-use crate::limits::yielding::{YieldTimer, sorted};
-use crate::records::Cached;
-use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, Values};
+use crate::json::OrderedObject;
+use crate::limits::yielding::{YieldTimer, sort_yielding};
+use crate::records::CachedRecord;
+use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
 use crate::wildcards::Wildcards;
 
 /// The largest number of objects that are examined, and of paths that are listed, for values that
@@ -32,15 +32,15 @@ const BYTES_OF_ELEMENT: usize = 450;
 /// A metadata definition.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Definition {
+pub struct DefinitionReply {
     /// The root of the metadata.
     doc_type: String,
     /// All elements, in the order of the definition.
-    elements: InOrder<MetadataElement>,
+    elements: OrderedObject<MetadataElement>,
 }
 
 /// The definition that a call refers to, and its database.
-struct Located {
+struct LocatedDefinition {
     database: DatabaseId,
     content: Arc<SiteContent>,
     definition: Arc<MetadataDefinition>,
@@ -48,11 +48,11 @@ struct Located {
 
 /// Finds the definition of an object, or else of a type and work folder; without either, the
 /// default one.
-fn locate(call: &Call) -> Result<Located> {
+fn locate(call: &Call) -> Result<LocatedDefinition> {
     check_session(call)?;
-    let object = match (named(call, "id"), named(call, "path")) {
-        (Some(id), _) => Some(call.find(&Source::parse("id", id)?, DatabaseId::main())?),
-        (None, Some(path)) => Some(call.find(&Source::parse("path", path)?, DatabaseId::main())?),
+    let object = match (optional_parameter(call, "id"), optional_parameter(call, "path")) {
+        (Some(id), _) => Some(call.find(&ObjectSource::parse("id", id)?, DatabaseId::main())?),
+        (None, Some(path)) => Some(call.find(&ObjectSource::parse("path", path)?, DatabaseId::main())?),
         (None, None) => None,
     };
     let database = object.as_ref().map_or(DatabaseId::main(), |object| object.loid.database);
@@ -66,23 +66,27 @@ fn locate(call: &Call) -> Result<Located> {
     };
     let none = || Error::new(Code::ObjectNotFound, "The site configuration has no metadata definition for this.");
     let definition = definition.ok_or_else(none)?.clone();
-    Ok(Located { database, content, definition })
+    Ok(LocatedDefinition { database, content, definition })
 }
 
 /// Returns the type and work folder whose definition is wanted: those of the object, if one is
 /// named.
-fn wanted(call: &Call, object: Option<&Cached>, database: DatabaseId) -> Result<(Option<String>, Option<String>)> {
+fn wanted(
+    call: &Call,
+    object: Option<&CachedRecord>,
+    database: DatabaseId,
+) -> Result<(Option<String>, Option<String>)> {
     if let Some(object) = object {
         return Ok((Some(object.type_name.to_string()), object.work_folder.as_ref().map(ToString::to_string)));
     }
-    let kind = match named(call, "type") {
+    let kind = match optional_parameter(call, "type") {
         Some(kind) => {
             let types = call.app.sysconfig.object_types(database);
             Some(types.named(kind)?.name.to_string())
         }
         None => None,
     };
-    Ok((kind, named(call, "workFolder").map(str::to_owned)))
+    Ok((kind, optional_parameter(call, "workFolder").map(str::to_owned)))
 }
 
 /// Checks that a session named beside the token is the caller's own.
@@ -90,7 +94,7 @@ fn wanted(call: &Call, object: Option<&Cached>, database: DatabaseId) -> Result<
 /// # Errors
 /// `InvalidToken`.
 pub(super) fn check_session(call: &Call) -> Result<()> {
-    let Some(session) = named(call, "sessionId") else { return Ok(()) };
+    let Some(session) = optional_parameter(call, "sessionId") else { return Ok(()) };
     let own = call.caller()?;
     if **own.id() == *session || call.token().as_deref() == Some(session) {
         return Ok(());
@@ -99,19 +103,19 @@ pub(super) fn check_session(call: &Call) -> Result<()> {
 }
 
 /// `GET /conf/metadata/dtd`
-pub async fn definition(call: Call) -> Result<Json<Definition>> {
-    let Located { content, definition, .. } = locate(&call)?;
+pub async fn definition(call: Call) -> Result<Json<DefinitionReply>> {
+    let LocatedDefinition { content, definition, .. } = locate(&call)?;
     // Definition files may leave out most of what is shown of an element.
     let bytes = content.bytes + definition.elements.0.len() * BYTES_OF_ELEMENT;
     Json::made(bytes, move || {
-        Ok(Definition { doc_type: definition.doc_type.to_string(), elements: definition.elements.clone() })
+        Ok(DefinitionReply { doc_type: definition.doc_type.to_string(), elements: definition.elements.clone() })
     })
     .await
 }
 
 /// Returns the paths of the values that an element may have, and the element.
 async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
-    let Located { database, content, definition } = locate(call)?;
+    let LocatedDefinition { database, content, definition } = locate(call)?;
     // The parameter is required.
     let node = call.query.text("node").unwrap_or_default();
     let element = definition.element(node).ok_or_else(|| {
@@ -122,8 +126,8 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
             let wanted = "an element whose values stand in a tree (`tree-db`, `tree-db/XMLfile`, `tree-db/filesystem`)";
             return Err(Error::parameter("node", node, wanted));
         }
-        Some(Values::Folder(folder)) => objects(call, database, folder, &element.filter).await?,
-        Some(Values::File(path)) => {
+        Some(TreeSource::Folder(folder)) => objects(call, database, folder, &element.filter).await?,
+        Some(TreeSource::File(path)) => {
             let filter = (!element.filter.is_empty()).then(|| Wildcards::new([&*element.filter]));
             let leaf = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
             let mut way = YieldTimer::new();
@@ -145,7 +149,7 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
 /// in order.
 async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) -> Result<Vec<String>> {
     let top = folder;
-    let found = match call.find_seen(&Source::Path(folder.to_owned()), database) {
+    let found = match call.find_seen(&ObjectSource::Path(folder.to_owned()), database) {
         Ok(found) => found,
         // Without the folder there are no values.
         Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),
@@ -186,11 +190,11 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
             }
         }
     }
-    Ok(sorted(paths, Ord::cmp).await)
+    Ok(sort_yielding(paths, Ord::cmp).await)
 }
 
 fn children_of(call: &Call, folder: Loid, after: Option<&[u8]>) -> Result<(Vec<Loid>, Option<bytes::Bytes>)> {
-    let page = children(call.app.repository.look(), View::Committed, folder, after, 500);
+    let page = children(call.app.repository.look(), ReadLevel::Committed, folder, after, 500);
     page.map_err(|error| store_failure(&error))
 }
 
@@ -208,8 +212,8 @@ pub async fn tree_xml(call: Call) -> Result<Reply> {
     let write = move || {
         let value = |path: &String| match &*element.result {
             // Names may have characters that XML can't represent.
-            "LeafOnly" => stet_xml::carried(path.rsplit('/').next().unwrap_or_default()).into_owned(),
-            _ => stet_xml::carried(path).into_owned(),
+            "LeafOnly" => stet_xml::without_illegal_chars(path.rsplit('/').next().unwrap_or_default()).into_owned(),
+            _ => stet_xml::without_illegal_chars(path).into_owned(),
         };
         let values: Vec<String> = paths.iter().map(value).collect();
         let document = serde_json::json!({ "WebConfiguration": { "WebTypes": { "WebType": values } } });

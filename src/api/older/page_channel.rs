@@ -4,34 +4,34 @@
 use std::sync::LazyLock;
 
 use stet_actors::error::Result;
-use stet_actors::object::{FamilyKind, Text};
+use stet_actors::object::{FamilyKind, SharedText};
 use stet_xml::edit::{Path, first_texts};
 
 use super::linked::copies;
 use crate::http::call::Call;
 use crate::limits::offload;
-use crate::records::Cached;
+use crate::records::CachedRecord;
 use crate::sysconfig::Channel;
 
 /// The medium that pages are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Medium {
+enum PageMedium {
     Print,
     Screen,
 }
 
-impl Medium {
+impl PageMedium {
     /// Returns the medium of the pages of an object type; `None` for other types.
-    fn of_type(name: &str) -> Option<Medium> {
+    fn of_type(name: &str) -> Option<PageMedium> {
         match name.rsplit("::").next().unwrap_or_default() {
-            "PGL" | "PRP" | "PRX" | "PagePlan" => Some(Medium::Print),
-            "DWC" | "DWP" => Some(Medium::Screen),
+            "PGL" | "PRP" | "PRX" | "PagePlan" => Some(PageMedium::Print),
+            "DWC" | "DWP" => Some(PageMedium::Screen),
             _ => None,
         }
     }
 
     fn has(self, channel: &Channel) -> bool {
-        (*channel.kind == *"print") == (self == Medium::Print)
+        (*channel.kind == *"print") == (self == PageMedium::Print)
     }
 }
 
@@ -48,10 +48,14 @@ static NAMED: LazyLock<[Path; 3]> = LazyLock::new(|| {
 ///
 /// # Errors
 /// `Overloaded`; errors of the store.
-pub(super) async fn between(call: &Call, one: &Cached, other: &Cached) -> Result<Option<Text>> {
+pub(super) async fn channel_between(
+    call: &Call,
+    one: &CachedRecord,
+    other: &CachedRecord,
+) -> Result<Option<SharedText>> {
     let pages = [(one, other), (other, one)];
     let Some((medium, page, story)) =
-        pages.into_iter().find_map(|(page, story)| Some((Medium::of_type(&page.type_name)?, page, story)))
+        pages.into_iter().find_map(|(page, story)| Some((PageMedium::of_type(&page.type_name)?, page, story)))
     else {
         return Ok(None);
     };
@@ -63,7 +67,7 @@ pub(super) async fn between(call: &Call, one: &Cached, other: &Cached) -> Result
     }
     let [of_product, own, product] = named_by(call, page).await?;
     let site = call.app.sysconfig.site(story.loid.database);
-    let mut has_copy: Option<Vec<Text>> = None;
+    let mut has_copy: Option<Vec<SharedText>> = None;
     let mut is_held = |channel: &Channel| -> Result<bool> {
         let held = match &mut has_copy {
             Some(held) => held,
@@ -88,7 +92,7 @@ pub(super) async fn between(call: &Call, one: &Cached, other: &Cached) -> Result
 
 /// Returns the texts of a page's system attributes at [`NAMED`]. Texts that can't be read count as
 /// missing.
-async fn named_by(call: &Call, page: &Cached) -> Result<[Option<String>; 3]> {
+async fn named_by(call: &Call, page: &CachedRecord) -> Result<[Option<String>; 3]> {
     let Some(text) = page.attributes.system_attributes.clone() else { return Ok([const { None }; 3]) };
     let limits = call.app.attribute_limits();
     let read = move || first_texts(&text, NAMED.each_ref(), &limits).unwrap_or_default();
@@ -103,9 +107,9 @@ mod tests {
 
     #[test]
     fn types_of_pages_have_a_medium() {
-        assert_eq!(Medium::of_type("EOM::PRP"), Some(Medium::Print));
-        assert_eq!(Medium::of_type("DWP"), Some(Medium::Screen));
-        assert_eq!(Medium::of_type("Image"), None);
+        assert_eq!(PageMedium::of_type("EOM::PRP"), Some(PageMedium::Print));
+        assert_eq!(PageMedium::of_type("DWP"), Some(PageMedium::Screen));
+        assert_eq!(PageMedium::of_type("Image"), None);
         assert_eq!(NAMED.len(), 3);
     }
 }

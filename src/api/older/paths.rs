@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::folder::child;
-use stet_actors::id::{DatabaseId, Source};
+use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{file_name, normal_form, parent_path};
-use stet_actors::store::View;
+use stet_actors::store::ReadLevel;
 
-use super::place::{Said, named};
+use super::place::{FolderCriteria, optional_parameter};
 use crate::api::folder::check_place;
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -50,11 +50,11 @@ pub struct SiteConfiguration {
 pub async fn resolve_path(call: Call) -> Result<Json<ResolvePathBean>> {
     let database = call.database()?;
     let site = call.app.sysconfig.site(database);
-    if let Some(name) = named(&call, "siteName").filter(|name| site.name.as_deref() != Some(name)) {
+    if let Some(name) = optional_parameter(&call, "siteName").filter(|name| site.name.as_deref() != Some(name)) {
         let wanted = format!("the name of the site (`{}`)", site.name.as_deref().unwrap_or_default());
         return Err(Error::parameter("siteName", name, &wanted));
     }
-    let said = Said::of(&call, &site, database, "contentType")?;
+    let said = FolderCriteria::of(&call, &site, database, "contentType")?;
     let (found, path) = said.destination(&site)?;
     Json::of(&ResolvePathBean {
         content_type: said.content.to_string(),
@@ -72,19 +72,19 @@ pub async fn resolve_path(call: Call) -> Result<Json<ResolvePathBean>> {
 pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
     let database = DatabaseId::main();
     let site = call.app.sysconfig.site(database);
-    let said = Said::of(&call, &site, database, "type")?;
+    let said = FolderCriteria::of(&call, &site, database, "type")?;
     let (_, path) = said.destination(&site)?;
-    let name = named(&call, "fileName").map(file_name).transpose()?;
+    let name = optional_parameter(&call, "fileName").map(file_name).transpose()?;
     if call.query.boolean("autocreate") {
         // A link on another site's page must create nothing.
         call.is_meant()?;
-        made(&call, &path, database).await?;
+        ensure_folder(&call, &path, database).await?;
     }
     if call.query.boolean("check") {
-        let folder = call.find(&Source::Path(path.clone()), database)?;
+        let folder = call.find(&ObjectSource::Path(path.clone()), database)?;
         check_place(&folder, &path)?;
         if let Some(name) = &name {
-            let taken = child(call.app.repository.look(), View::Committed, folder.loid, &normal_form(name));
+            let taken = child(call.app.repository.look(), ReadLevel::Committed, folder.loid, &normal_form(name));
             let taken = taken.map_err(|error| stet_actors::runtime::store_failure(&error))?;
             if let Some(taken) = taken {
                 let existing = crate::api::records::readable(&call, taken)?.map(|record| record.loid.to_string());
@@ -97,14 +97,14 @@ pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
 }
 
 /// Creates the folder of a path with its missing parents, if it does not exist.
-async fn made(call: &Call, path: &str, database: DatabaseId) -> Result<()> {
-    match call.find_seen(&Source::Path(path.to_owned()), database) {
+async fn ensure_folder(call: &Call, path: &str, database: DatabaseId) -> Result<()> {
+    match call.find_seen(&ObjectSource::Path(path.to_owned()), database) {
         Ok(folder) => return check_place(&folder, path),
         Err(error) if error.code == Code::ObjectNotFound => {}
         Err(error) => return Err(error),
     }
     let Some((parent, name)) = parent_path(path).filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
-    let place = call.app.destination_of_folder(call, Some(Source::Path(parent.to_owned())), name, database)?;
+    let place = call.app.destination_of_folder(call, Some(ObjectSource::Path(parent.to_owned())), name, database)?;
     // It is no failure if another call has created it since.
     place.make(call, NewObject::folder(name)).await.map(drop)
 }

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Result;
-use stet_actors::id::{DatabaseId, Source};
-use stet_actors::object::Text;
+use stet_actors::id::{DatabaseId, ObjectSource};
+use stet_actors::object::SharedText;
 
-use super::place::{current_issue, named, own_work_folder, team};
+use super::place::{current_issue, optional_parameter, own_work_folder, team};
 use crate::auth::{Privilege, User};
-use crate::content::words::Folded;
+use crate::content::words::FoldedText;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 use crate::limits::offload;
@@ -45,7 +45,7 @@ pub struct UserEntry {
     business_email: Option<String>,
     /// With `showExtraInfo`: names of the calendars that the team's channels follow.
     #[serde(skip_serializing_if = "Option::is_none")]
-    calendars: Option<Vec<Text>>,
+    calendars: Option<Vec<SharedText>>,
 }
 
 /// The caller's place in the organisation.
@@ -75,10 +75,10 @@ pub struct UserProduct {
 }
 
 /// Returns how well a user matches a query, 1 to 100; 0 for no match.
-fn relevance(user: &User, wanted: &Folded<'_>) -> u8 {
+fn relevance(user: &User, wanted: &FoldedText<'_>) -> u8 {
     let wanted = &**wanted;
     let of = |text: &str, weight: u8| {
-        let text = &*Folded::of(text);
+        let text = &*FoldedText::of(text);
         let ends_word = |before: &str| before.chars().next_back().is_none_or(|c| !c.is_alphanumeric());
         let begins_word = || text.match_indices(wanted).any(|(at, _)| ends_word(&text[..at]));
         let part = if text == wanted {
@@ -98,9 +98,9 @@ fn relevance(user: &User, wanted: &Folded<'_>) -> u8 {
 }
 
 /// Returns the names of the calendars that the channels of a team follow.
-fn calendars(site: &Site, team: Option<&str>) -> Vec<Text> {
+fn calendars(site: &Site, team: Option<&str>) -> Vec<SharedText> {
     let Some(team) = team.and_then(|name| site.team(name)) else { return Vec::new() };
-    let mut names: Vec<Text> = Vec::new();
+    let mut names: Vec<SharedText> = Vec::new();
     for calendar in team.channels.iter().filter_map(|named| site.channel(&named.name)?.calendar.clone()) {
         if !names.contains(&calendar) {
             names.push(calendar);
@@ -113,11 +113,11 @@ fn calendars(site: &Site, team: Option<&str>) -> Vec<Text> {
 pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
     // Users are those of the whole server, whichever database is named.
     let site = call.app.sysconfig.site(call.database()?);
-    let wanted = named(&call, "query").map(Folded::of);
+    let wanted = optional_parameter(&call, "query").map(FoldedText::of);
     let extra = call.query.boolean("showExtraInfo");
     let manages = call.access().has_everywhere(Privilege::ManageGroups);
     let (caller, directory) = (call.caller()?.user().clone(), call.app.directory.clone());
-    let mut sessions: HashMap<Text, usize> = HashMap::new();
+    let mut sessions: HashMap<SharedText, usize> = HashMap::new();
     let mut way = YieldTimer::new();
     for session in call.app.sessions.list(None).await? {
         way.yield_if_due().await;
@@ -160,7 +160,7 @@ pub async fn user_data(call: Call) -> Result<Json<UserData>> {
     let workfolder = own_work_folder(&call, &site, team)?;
     if call.query.boolean("checkWorkfolder") {
         let dir = site.work_folder(&workfolder).map_or(&*workfolder, |(known, _)| &*known.dir);
-        call.find_seen(&Source::Path(dir.to_owned()), DatabaseId::main())?;
+        call.find_seen(&ObjectSource::Path(dir.to_owned()), DatabaseId::main())?;
     }
     let user = call.app.directory.user(call.caller()?.user())?;
     Json::of(&UserData {
@@ -192,7 +192,7 @@ mod tests {
             ("bob", 0),
             ("and ferries", 30),
         ] {
-            assert_eq!(relevance(&user, &Folded::of(wanted)), fits, "{wanted}");
+            assert_eq!(relevance(&user, &FoldedText::of(wanted)), fits, "{wanted}");
         }
     }
 
@@ -201,8 +201,8 @@ mod tests {
         let mut user = User::new("Zo\u{eb}");
         user.full_name = "Zoe\u{308} Kru\u{308}ger".to_owned();
         for wanted in ["Zo\u{eb}", "ZOE\u{308}"] {
-            assert_eq!(relevance(&user, &Folded::of(wanted)), 100, "{wanted}");
+            assert_eq!(relevance(&user, &FoldedText::of(wanted)), 100, "{wanted}");
         }
-        assert_eq!(relevance(&user, &Folded::of("Kr\u{fc}ger")), 54);
+        assert_eq!(relevance(&user, &FoldedText::of("Kr\u{fc}ger")), 54);
     }
 }

@@ -5,12 +5,12 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
-use stet_actors::object::{IssueDate, Text};
+use stet_actors::object::{IssueDate, SharedText};
 
 use crate::api::conf::channel_id;
 use crate::http::call::Call;
 use crate::nearest::with_nearest;
-use crate::sysconfig::{Destination, Site, Team, Wanted, day_at};
+use crate::sysconfig::{Destination, DestinationQuery, Site, Team, day_at};
 
 /// Returns the present day in a time zone.
 pub(super) fn today(call: &Call, zone: &TimeZone) -> Date {
@@ -30,7 +30,7 @@ pub(super) fn current_issue(call: &Call, site: &Site) -> String {
 /// # Errors
 /// `InvalidParameter` for an unknown team; errors of the store.
 pub(super) fn team<'s>(call: &Call, site: &'s Site) -> Result<Option<&'s Team>> {
-    if let Some(name) = named(call, "team") {
+    if let Some(name) = optional_parameter(call, "team") {
         let names = || site.teams.iter().take(20).map(|team| &*team.name).collect::<Vec<_>>().join(", ");
         let team = site.team(name);
         return team.map(Some).ok_or_else(|| {
@@ -43,7 +43,7 @@ pub(super) fn team<'s>(call: &Call, site: &'s Site) -> Result<Option<&'s Team>> 
 }
 
 /// Returns the value of a parameter, if the call takes it and it is not empty.
-pub(super) fn named<'c>(call: &'c Call, parameter: &str) -> Option<&'c str> {
+pub(super) fn optional_parameter<'c>(call: &'c Call, parameter: &str) -> Option<&'c str> {
     let value = if call.query.lists(parameter) { call.query.text(parameter) } else { None };
     value.filter(|value| !value.is_empty())
 }
@@ -62,8 +62,8 @@ pub(super) fn own_work_folder(call: &Call, site: &Site, team: Option<&Team>) -> 
 }
 
 /// The values that determine the folder of an object, from a call, completed by defaults.
-pub(super) struct Said {
-    pub content: Text,
+pub(super) struct FolderCriteria {
+    pub content: SharedText,
     pub work_folder: String,
     channel: Option<String>,
     pub issue_date: String,
@@ -72,25 +72,26 @@ pub(super) struct Said {
     pub team: String,
 }
 
-impl Said {
+impl FolderCriteria {
     /// Reads the values from a call. `parameter` is the name of the parameter with the object type.
     ///
     /// # Errors
     /// `TypeNotFound`; `InvalidParameter` for values that the site does not know; errors of the
     /// store.
-    pub fn of(call: &Call, site: &Site, database: DatabaseId, parameter: &str) -> Result<Said> {
+    pub fn of(call: &Call, site: &Site, database: DatabaseId, parameter: &str) -> Result<FolderCriteria> {
         // The parameter is required.
         let kind = call.query.text(parameter).unwrap_or_default();
         let types = call.app.sysconfig.object_types(database);
         let content = types.named(kind)?.name.clone();
-        let channel = named(call, "channel").map(|name| channel_id(site, name)).transpose()?;
+        let channel = optional_parameter(call, "channel").map(|name| channel_id(site, name)).transpose()?;
         let channel = channel.and_then(|id| site.channel(&id)).map(|channel| channel.name.to_string());
         let team = team(call, site)?;
-        let work_folder = match named(call, "workfolder").or_else(|| named(call, "sectionPath")) {
-            Some(path) => path.to_owned(),
-            None => own_work_folder(call, site, team)?,
-        };
-        let issue_date = match IssueDate::given(named(call, "issueDate"))? {
+        let work_folder =
+            match optional_parameter(call, "workfolder").or_else(|| optional_parameter(call, "sectionPath")) {
+                Some(path) => path.to_owned(),
+                None => own_work_folder(call, site, team)?,
+            };
+        let issue_date = match IssueDate::given(optional_parameter(call, "issueDate"))? {
             Some(date) => date.text().to_string(),
             None => current_issue(call, site),
         };
@@ -98,9 +99,9 @@ impl Said {
         let edition = || product?.editions.iter().find(|edition| edition.is_default).map(|it| it.name.to_string());
         let insert = || product?.inserts.iter().find(|insert| insert.is_default).map(|it| it.name.to_string());
         let or_else = |parameter: &str, default: &dyn Fn() -> Option<String>| {
-            named(call, parameter).map(str::to_owned).or_else(default).unwrap_or_default()
+            optional_parameter(call, parameter).map(str::to_owned).or_else(default).unwrap_or_default()
         };
-        Ok(Said {
+        Ok(FolderCriteria {
             content,
             work_folder,
             channel,
@@ -119,7 +120,7 @@ impl Said {
         fn some(text: &str) -> Option<&str> {
             Some(text).filter(|text| !text.is_empty())
         }
-        let wanted = Wanted {
+        let wanted = DestinationQuery {
             content: &self.content,
             work_folder: &self.work_folder,
             channel: self.channel.as_deref(),

@@ -17,8 +17,8 @@ pub const ROUTES: &[Route] = &[
         secret: true,
         path: "/auth/login",
         summary: "Log in with a form.",
-        token: Token::Login,
-        body: Body::Form(type_of::<auth::LoginRequest>, Size::Short),
+        token: TokenRule::Login,
+        body: BodyRule::Form(type_of::<auth::LoginRequest>, BodySizeRule::Short),
         handler: handler!(auth::older_log_in),
         ..POST
     },
@@ -137,7 +137,7 @@ pub const ROUTES: &[Route] = &[
             text("path", None, "Path of an object with the definition."),
             text("sessionId", None, "Session that the path belongs to."),
         ],
-        produces: Produces::Xml,
+        produces: ReplyFormat::Xml,
         handler: handler!(older::tree_xml),
         ..GET
     },
@@ -247,8 +247,8 @@ pub const ROUTES: &[Route] = &[
         secret: true,
         path: "/login",
         summary: "Log in with a form.",
-        token: Token::Login,
-        body: Body::Form(type_of::<auth::LoginRequest>, Size::Short),
+        token: TokenRule::Login,
+        body: BodyRule::Form(type_of::<auth::LoginRequest>, BodySizeRule::Short),
         handler: handler!(auth::older_log_in),
         ..POST
     },
@@ -268,7 +268,7 @@ pub const ROUTES: &[Route] = &[
         path: "/message",
         summary: "Send a message to users and groups.",
         privilege: Some(Privilege::Create),
-        body: optional::<message::MailRequest>(Size::Long),
+        body: optional::<message::MailRequest>(BodySizeRule::Long),
         handler: handler!(message::send_mail),
         ..POST
     },
@@ -298,7 +298,7 @@ pub const ROUTES: &[Route] = &[
             flag("newVersion", false, "With `id`: write a new version; else the latest is replaced."),
             DATABASE,
         ],
-        body: Body::MultipartOrBytes { options: type_of::<object::CreateObject>, files: &["content"] },
+        body: BodyRule::MultipartOrBytes { options: type_of::<object::CreateObject>, files: &["content"] },
         handler: handler!(object::story),
         ..POST
     },

@@ -6,29 +6,29 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Source};
-use stet_actors::object::Text;
+use stet_actors::id::{DatabaseId, ObjectSource};
+use stet_actors::object::SharedText;
 
-use super::place::{named, team};
+use super::place::{optional_parameter, team};
 use crate::api::conf::channel_id;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
-use crate::sysconfig::{Calendar, Channel, ContentItem, Site, Wanted, WorkFolder};
+use crate::sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
 
 /// A channel.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChannelEntry {
     /// Id by which calls refer to the channel.
-    id: Text,
+    id: SharedText,
     /// Name, by which calls may refer to the channel too.
-    name: Text,
+    name: SharedText,
     /// Kind of channel: print, web, tablet or wap.
-    r#type: Text,
+    r#type: SharedText,
     /// Editions, if any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    editions: Vec<Named>,
+    editions: Vec<NamedEntry>,
     /// Templates with their stylesheets.
     styles_group: Vec<StylesGroupEntry>,
     /// With `showCalendar`: the calendar of the channel; null without one.
@@ -39,24 +39,24 @@ pub struct ChannelEntry {
     compound: Option<bool>,
     /// With `showInserts`: the inserts of the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
-    inserts: Option<Vec<Named>>,
+    inserts: Option<Vec<NamedEntry>>,
     /// With `showTemplateChannels`: whether the bundle's own text is for this channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_template_channel: Option<bool>,
     /// With `showTemplateChannels`: the channel from which copies for this one are inherited; null
     /// without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    template_channel: Option<Option<Text>>,
+    template_channel: Option<Option<SharedText>>,
     /// With `showWorkfolders`: paths of the work folders that serve the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
-    workfolders: Option<Vec<Text>>,
+    workfolders: Option<Vec<SharedText>>,
 }
 
 /// A reference by name.
 #[derive(Serialize, JsonSchema)]
-pub struct Named {
+pub struct NamedEntry {
     /// Name of the thing.
-    name: Text,
+    name: SharedText,
 }
 
 /// Templates with their stylesheets.
@@ -64,7 +64,7 @@ pub struct Named {
 pub struct StylesGroupEntry {
     /// Paths of the templates; absent without `showTemplates`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    templates: Option<Vec<Text>>,
+    templates: Option<Vec<SharedText>>,
     /// Stylesheets in the order of the file.
     stylesheets: Vec<StylesheetEntry>,
 }
@@ -74,10 +74,10 @@ pub struct StylesGroupEntry {
 #[serde(rename_all = "camelCase")]
 pub struct StylesheetEntry {
     /// Path of the stylesheet.
-    href: Text,
+    href: SharedText,
     /// Label for users.
     #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<Text>,
+    label: Option<SharedText>,
     /// Whether it is the default.
     is_default: bool,
 }
@@ -87,13 +87,13 @@ pub struct StylesheetEntry {
 #[serde(rename_all = "camelCase")]
 pub struct CalendarEntry {
     /// Name of the calendar.
-    name: Text,
+    name: SharedText,
     /// Product of the calendar.
-    product: Text,
+    product: SharedText,
     /// Time zone of its days.
     time_zone: Option<String>,
     /// Date format of clients.
-    date_format: Option<Text>,
+    date_format: Option<SharedText>,
     /// Days of the week with an issue: MO to SU.
     publishes: Vec<&'static str>,
 }
@@ -103,7 +103,7 @@ pub struct CalendarEntry {
 #[serde(rename_all = "camelCase")]
 pub struct TeamEntry {
     /// Name of the team.
-    name: Text,
+    name: SharedText,
     /// Whether it is the default.
     is_default: bool,
     /// Channels of the team; empty without `showChannels`.
@@ -115,7 +115,7 @@ pub struct TeamEntry {
 #[serde(rename_all = "camelCase")]
 pub struct TeamChannelEntry {
     /// Name of the channel.
-    name: Text,
+    name: SharedText,
     /// Whether it is the team's default.
     is_default: bool,
 }
@@ -125,15 +125,15 @@ pub struct TeamChannelEntry {
 #[serde(rename_all = "camelCase")]
 pub struct WorkfolderEntry {
     /// Unique id.
-    id: Text,
+    id: SharedText,
     /// Label for users.
-    label: Text,
+    label: SharedText,
     /// Path by which calls refer to it.
-    path: Text,
+    path: SharedText,
     /// Kind of work folder: section, subsection.
-    r#type: Text,
+    r#type: SharedText,
     /// Path of the folder for its objects.
-    dir: Text,
+    dir: SharedText,
     /// Whether it is the default.
     is_default: bool,
     /// Number of its child work folders that match the call.
@@ -147,29 +147,29 @@ pub struct WorkfolderEntry {
 #[serde(rename_all = "camelCase")]
 pub struct BaseFolderEntry {
     /// Name of the object type.
-    content: Text,
+    content: SharedText,
     /// Label for users.
-    name: Text,
+    name: SharedText,
     /// Path of the folder; absent if it depends on the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     work_path: Option<String>,
 }
 
-fn names<'n>(names: impl Iterator<Item = &'n Text>) -> Vec<Named> {
-    names.map(|name| Named { name: name.clone() }).collect()
+fn names<'n>(names: impl Iterator<Item = &'n SharedText>) -> Vec<NamedEntry> {
+    names.map(|name| NamedEntry { name: name.clone() }).collect()
 }
 
 /// The criteria for work folders. `None` accepts any value.
-struct Serves<'a> {
+struct WorkFolderCriteria<'a> {
     channel: Option<&'a Channel>,
     team: Option<&'a str>,
     content: Option<&'a str>,
     site: &'a Site,
 }
 
-impl Serves<'_> {
+impl WorkFolderCriteria<'_> {
     fn is(&self, folder: &WorkFolder) -> bool {
-        let named = |list: &[Text], channel: &Channel| {
+        let named = |list: &[SharedText], channel: &Channel| {
             list.iter().any(|name| self.site.channel(name).is_some_and(|known| known.id == channel.id))
         };
         let channel = self.channel.is_none_or(|it| folder.channels.is_empty() || named(&folder.channels, it));
@@ -179,7 +179,14 @@ impl Serves<'_> {
 
     fn destination(&self, folder: &WorkFolder, content: &str) -> bool {
         let channel = self.channel.map(|channel| &*channel.name);
-        self.site.destination(&Wanted { content, work_folder: &folder.path, channel, ..Wanted::default() }).is_some()
+        self.site
+            .destination(&DestinationQuery {
+                content,
+                work_folder: &folder.path,
+                channel,
+                ..DestinationQuery::default()
+            })
+            .is_some()
     }
 }
 
@@ -197,7 +204,7 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     }
     for source in sources.iter().filter(|source| !source.is_empty()) {
         way.yield_if_due().await;
-        let object = call.find(&Source::parse("loidsSource", source)?, database)?;
+        let object = call.find(&ObjectSource::parse("loidsSource", source)?, database)?;
         work_folders.extend(object.work_folder.clone());
     }
     let content = call.app.sysconfig.site_content(database);
@@ -211,9 +218,9 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
         let site = &content.site;
         let mut listed = 0;
         let entry = |channel: &Channel| {
-            let serves = Serves { channel: Some(channel), team: None, content: None, site };
+            let serves = WorkFolderCriteria { channel: Some(channel), team: None, content: None, site };
             // A channel is listed for objects if all of their work folders serve it.
-            let is_for = |path: &Text| site.work_folder(path).is_none_or(|(folder, _)| serves.is(folder));
+            let is_for = |path: &SharedText| site.work_folder(path).is_none_or(|(folder, _)| serves.is(folder));
             work_folders.iter().all(is_for).then(|| ChannelEntry {
                 id: channel.id.clone(),
                 name: channel.name.clone(),
@@ -335,19 +342,19 @@ pub async fn work_folders(call: Call) -> Result<Json<Vec<WorkfolderEntry>>> {
     let database = call.database()?;
     let content = call.app.sysconfig.site_content(database);
     let site = &content.site;
-    let channel = named(&call, "channel").map(|name| channel_id(site, name)).transpose()?;
+    let channel = optional_parameter(&call, "channel").map(|name| channel_id(site, name)).transpose()?;
     // Without a named team, work folders of all teams are listed, not only those of the caller's
     // own.
-    let of_team = match named(&call, "team") {
+    let of_team = match optional_parameter(&call, "team") {
         Some(_) => team(&call, site)?.map(|team| team.name.clone()),
         None => None,
     };
     let types = call.app.sysconfig.object_types(database);
-    let kind = match named(&call, "contentType") {
+    let kind = match optional_parameter(&call, "contentType") {
         Some(kind) => Some(types.named(kind)?.name.clone()),
         None => None,
     };
-    let parent = named(&call, "parent").map(Text::from);
+    let parent = optional_parameter(&call, "parent").map(SharedText::from);
     if let Some(path) = parent.as_ref().filter(|path| site.work_folder(path).is_none()) {
         return Err(Error::new(Code::ObjectNotFound, format!("There is no work folder `{path}`.")).with_source(path));
     }
@@ -357,12 +364,12 @@ pub async fn work_folders(call: Call) -> Result<Json<Vec<WorkfolderEntry>>> {
     Json::made(content.bytes, move || {
         let site = &*content.site;
         let channel = channel.and_then(|id| site.channel(&id));
-        let serves = Serves { channel, team: of_team.as_deref(), content: kind.as_deref(), site };
+        let serves = WorkFolderCriteria { channel, team: of_team.as_deref(), content: kind.as_deref(), site };
         let top = match parent.and_then(|path| site.work_folder(&path)) {
             Some((folder, _)) => &folder.children,
             None => &site.work_folders,
         };
-        let (mut entries, listing) = (Vec::new(), Listed { serves, with_base_folders });
+        let (mut entries, listing) = (Vec::new(), WorkFolderListing { serves, with_base_folders });
         listing.add(top, depth, &mut entries)?;
         Ok(entries)
     })
@@ -374,12 +381,12 @@ pub async fn work_folders(call: Call) -> Result<Json<Vec<WorkfolderEntry>>> {
 const MOST_WITH_BASE_FOLDERS: usize = 200;
 
 /// The options of a listing of work folders.
-struct Listed<'a> {
-    serves: Serves<'a>,
+struct WorkFolderListing<'a> {
+    serves: WorkFolderCriteria<'a>,
     with_base_folders: bool,
 }
 
-impl Listed<'_> {
+impl WorkFolderListing<'_> {
     /// Adds work folders to the listing. The limit on the depth of configuration files bounds the
     /// recursion.
     fn add(&self, folders: &[WorkFolder], depth: usize, entries: &mut Vec<WorkfolderEntry>) -> Result<()> {
@@ -418,9 +425,10 @@ impl Listed<'_> {
                 contents.push(&base.content);
             }
         }
-        let entry = |content: &Text| {
+        let entry = |content: &SharedText| {
             let team = self.serves.team;
-            let wanted = Wanted { content, work_folder: &folder.path, channel, team, ..Wanted::default() };
+            let wanted =
+                DestinationQuery { content, work_folder: &folder.path, channel, team, ..DestinationQuery::default() };
             let found = site.destination(&wanted)?;
             Some(BaseFolderEntry {
                 content: content.clone(),

@@ -6,27 +6,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::checkout::{TakeLock, is_held_by};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::folder::{MAX_MEMBERS, children};
-use stet_actors::id::{DatabaseId, Loid, Source};
-use stet_actors::object::{FamilyKind, Text};
-use stet_actors::store::View;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::object::{FamilyKind, SharedText};
+use stet_actors::store::ReadLevel;
 
-use super::linked::linked;
+use super::linked::linked_objects;
 use super::object::latest_of;
-use super::records::{BulkError, BulkReply, Failures, record_of};
+use super::records::{BulkError, BulkFailures, BulkReply, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
 use crate::auth::{LiveSession, Privilege};
 use crate::http::call::Call;
-use crate::http::change::OneOfMany;
+use crate::http::change::BulkChange;
 use crate::http::etag::ETag;
-use crate::http::listing::{Items, Listing, Made, Never};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
-use crate::json::{Listed, Ready};
+use crate::json::{ReadyJson, ReplyList};
 use crate::limits::offload::Offload;
 use crate::limits::set_changed;
 use crate::limits::yielding::YieldTimer;
-use crate::records::{Cached, Display, ObjectRecord};
+use crate::records::{CachedRecord, Display, ObjectRecord};
 
 pub mod routes;
 
@@ -51,14 +51,14 @@ pub struct OpenRequest {
 #[serde(rename_all = "camelCase")]
 pub struct OpenDocument {
     /// Record of the container, with its lock.
-    info: Ready<ObjectRecord>,
+    info: ReadyJson<ObjectRecord>,
     /// Content of the container; null if it has none.
     content: Option<OpenContent>,
     /// Whether the session of this call has it checked out.
     checked_out: bool,
     /// Members: the copies and bundles in a bundle; for other containers, the objects that links
     /// and content refer to.
-    members: Listed<Ready<ObjectRecord>>,
+    members: ReplyList<ReadyJson<ObjectRecord>>,
 }
 
 /// The content of a container.
@@ -66,7 +66,7 @@ pub struct OpenDocument {
 #[serde(rename_all = "camelCase")]
 pub struct OpenContent {
     /// Media type.
-    content_type: Text,
+    content_type: SharedText,
     /// Size in bytes.
     size: u64,
     /// Number of the version.
@@ -74,7 +74,7 @@ pub struct OpenContent {
     /// Whole text, if it is UTF-8 and no larger than `limits.xml_bytes`. Otherwise null, and the
     /// content is read by a call of its own.
     #[schemars(with = "Option<String>")]
-    text: Option<Ready<Text>>,
+    text: Option<ReadyJson<SharedText>>,
 }
 
 impl OpenRequest {
@@ -89,7 +89,12 @@ impl OpenRequest {
 }
 
 /// Returns a container that can be opened, and checks it out on request.
-async fn prepared(one: &OneOfMany<'_>, source: &Source, database: DatabaseId, check_out: bool) -> Result<Loid> {
+async fn prepare_container(
+    one: &BulkChange<'_>,
+    source: &ObjectSource,
+    database: DatabaseId,
+    check_out: bool,
+) -> Result<Loid> {
     let call = one.call();
     let needed = if check_out { Privilege::Write } else { Privilege::Read };
     let record = call.find_for(needed, source, database)?;
@@ -97,7 +102,7 @@ async fn prepared(one: &OneOfMany<'_>, source: &Source, database: DatabaseId, ch
         let message = format!("`{source}` is of type {}, which is no container that can be opened.", record.type_name);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
     }
-    if let Source::Loid(loid) = source
+    if let ObjectSource::Loid(loid) = source
         && loid.version != 0
     {
         let message = format!("`{loid}` is a version: a container is opened as it is now, by `{}`.", loid.object());
@@ -111,32 +116,32 @@ async fn prepared(one: &OneOfMany<'_>, source: &Source, database: DatabaseId, ch
 }
 
 /// A container and its members, ready to be shown.
-struct Opened {
-    info: Ready<ObjectRecord>,
+struct ShownDocument {
+    info: ReadyJson<ObjectRecord>,
     content: Option<OpenContent>,
     checked_out: bool,
-    members: Members,
+    members: ContainerMembers,
     /// The state of the container that is shown.
-    tag: Tag,
+    tag: RevisionTag,
 }
 
-impl Opened {
+impl ShownDocument {
     /// # Errors
     /// `ObjectNotFound` if it was removed, or the caller may no longer read it; errors of disk and
     /// store.
-    async fn of(call: &Call, container: Loid, display: &Display) -> Result<Opened> {
-        let record = call.find(&Source::Loid(container), container.database)?;
+    async fn of(call: &Call, container: Loid, display: &Display) -> Result<ShownDocument> {
+        let record = call.find(&ObjectSource::Loid(container), container.database)?;
         let content = content_of(call, &record).await?;
         let held = |session: &Arc<LiveSession>| {
             let now = call.app.repository.clock().now_s();
             record.lock_at(now).is_some_and(|lock| is_held_by(lock, session.user(), session.id()))
         };
-        Ok(Opened {
-            tag: Tag::of(&record),
+        Ok(ShownDocument {
+            tag: RevisionTag::of(&record),
             info: record_of(&call.app, &record, display).await?,
             content,
             checked_out: call.session.as_ref().is_some_and(held),
-            members: Members { loids: members_of(call, &record).await?, next: 0, display: display.clone() },
+            members: ContainerMembers { loids: members_of(call, &record).await?, next: 0, display: display.clone() },
         })
     }
 
@@ -146,32 +151,34 @@ impl Opened {
         self.members.bytes() + text.map_or(0, |text| text.text().len())
     }
 
-    fn document(&self, members: Listed<Ready<ObjectRecord>>) -> OpenDocument {
+    fn document(&self, members: ReplyList<ReadyJson<ObjectRecord>>) -> OpenDocument {
         OpenDocument { info: self.info.clone(), content: self.content.clone(), checked_out: self.checked_out, members }
     }
 }
 
 /// Returns the objects that a container holds, or that it refers to.
-async fn members_of(call: &Call, container: &Cached) -> Result<Vec<Loid>> {
+async fn members_of(call: &Call, container: &CachedRecord) -> Result<Vec<Loid>> {
     if container.family == FamilyKind::Bundle {
         let look = call.app.repository.look();
-        let found = children(look, View::Committed, container.loid, None, MAX_MEMBERS).map_err(|error| {
+        let found = children(look, ReadLevel::Committed, container.loid, None, MAX_MEMBERS).map_err(|error| {
             tracing::error!(%error, "a bundle can't be listed");
             Error::internal()
         })?;
         return Ok(found.0);
     }
-    linked(call, container).await
+    linked_objects(call, container).await
 }
 
-async fn content_of(call: &Call, record: &Cached) -> Result<Option<OpenContent>> {
+async fn content_of(call: &Call, record: &CachedRecord) -> Result<Option<OpenContent>> {
     let Some(content) = &record.content else { return Ok(None) };
     let text = if content.size <= call.app.xml_limits().max_bytes as u64 {
         let reader = latest_of(&call.app, record).await?;
         // Escaping megabytes takes as long as reading them. They are read with a work permit only.
         let place = Offload::for_bytes(content.size).await?;
         let bytes = reader.read_all().await?;
-        place.work(move || std::str::from_utf8(&bytes).ok().map(|text| Ready::of(&text.into())).transpose()).await??
+        place
+            .work(move || std::str::from_utf8(&bytes).ok().map(|text| ReadyJson::of(&text.into())).transpose())
+            .await??
     } else {
         None
     };
@@ -184,30 +191,30 @@ async fn content_of(call: &Call, record: &Cached) -> Result<Option<OpenContent>>
 }
 
 /// The members of a container, as records.
-struct Members {
+struct ContainerMembers {
     loids: Vec<Loid>,
     next: usize,
     display: Display,
 }
 
-impl Members {
+impl ContainerMembers {
     fn bytes(&self) -> usize {
         self.loids.capacity() * size_of::<Loid>()
     }
 }
 
-impl Items for Members {
-    type Item = Ready<ObjectRecord>;
-    type Inner = Never;
-    type Innermost = Never;
-    type Failed = Never;
+impl ListingSource for ContainerMembers {
+    type Item = ReadyJson<ObjectRecord>;
+    type Inner = NoItem;
+    type Innermost = NoItem;
+    type Failed = NoItem;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, _: bool) -> Result<Made<Ready<ObjectRecord>>> {
-        let Some(loid) = self.loids.get(self.next) else { return Ok(Made::End) };
-        let Some(member) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(Made::Nothing) };
-        let Some(member) = call.as_seen(member)? else { return Ok(Made::Nothing) };
-        Ok(Made::Item(record_of(&call.app, &member, &self.display).await?))
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<ObjectRecord>>> {
+        let Some(loid) = self.loids.get(self.next) else { return Ok(ListingStep::End) };
+        let Some(member) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(ListingStep::Nothing) };
+        let Some(member) = call.as_seen(member)? else { return Ok(ListingStep::Nothing) };
+        Ok(ListingStep::Item(record_of(&call.app, &member, &self.display).await?))
     }
 
     fn advance(&mut self) {
@@ -215,7 +222,7 @@ impl Items for Members {
     }
 
     fn bytes(&self) -> usize {
-        Members::bytes(self)
+        ContainerMembers::bytes(self)
     }
 }
 
@@ -233,15 +240,16 @@ pub async fn open_one(call: Call) -> Result<Json<OpenDocument>> {
         return Err(Error::new(Code::InvalidBody, "`source` must say which container is to be opened.")
             .with_detail("path", "$.source"));
     };
-    let source = Source::parse("source", source)?;
+    let source = ObjectSource::parse("source", source)?;
     open(call, request, source).await
 }
 
-async fn open(mut call: Call, request: OpenRequest, source: Source) -> Result<Json<OpenDocument>> {
+async fn open(mut call: Call, request: OpenRequest, source: ObjectSource) -> Result<Json<OpenDocument>> {
     let (check_out, display) = (request.checks_out()?, call.display_of_body().await?);
     let database = database_named(&call, request.database_id.as_ref())?;
-    let container = prepared(&call.each_of(1)?.at(0)?, &source, database, check_out).await?;
-    let Opened { info, content, checked_out, members, tag } = Opened::of(&call, container, &display).await?;
+    let container = prepare_container(&call.each_of(1)?.at(0)?, &source, database, check_out).await?;
+    let ShownDocument { info, content, checked_out, members, tag } =
+        ShownDocument::of(&call, container, &display).await?;
     let document = |members, _| OpenDocument { info, content, checked_out, members };
     Ok(Listing::of(&call, members, document).await?.answer(call).with_etag(ETag::new(tag, "open")))
 }
@@ -255,64 +263,68 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
     sources.extend(request.source.filter(|source| !source.is_empty()));
     let (mut outcomes, mut way) = (Vec::with_capacity(sources.len()), YieldTimer::new());
-    let failures = Failures::of(&call);
+    let failures = BulkFailures::of(&call);
     let mut each = call.each_of(sources.len())?;
     for (place, text) in sources.into_iter().enumerate() {
         way.yield_if_due().await;
         let outcome = async {
-            let source = Source::parse("sources", &text)?;
-            prepared(&each.at(place)?, &source, database, check_out).await
+            let source = ObjectSource::parse("sources", &text)?;
+            prepare_container(&each.at(place)?, &source, database, check_out).await
         };
         let outcome = outcome.await.map_err(|error| Box::new(failures.describe(&text, error)));
         outcomes.push((text, outcome));
     }
     // Whatever happened to the last one, others may have been checked out.
     set_changed(check_out);
-    let documents = Documents { outcomes, next: 0, open: None, opened: false, display };
+    let documents = OpenDocumentItems { outcomes, next: 0, open: None, opened: false, display };
     let listing = Listing::of(&call, documents, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
 }
 
 /// Containers that are opened one after the other.
-struct Documents {
+struct OpenDocumentItems {
     /// The sources as the client named them, each with its result.
     outcomes: Vec<(String, Result<Loid, Box<BulkError>>)>,
     next: usize,
     /// The container whose members are being shown.
-    open: Option<Opened>,
+    open: Option<ShownDocument>,
     /// Whether the current step shows that container itself. Its members follow.
     opened: bool,
     display: Display,
 }
 
-impl Items for Documents {
+impl ListingSource for OpenDocumentItems {
     type Item = OpenDocument;
-    type Inner = Ready<ObjectRecord>;
-    type Innermost = Never;
+    type Inner = ReadyJson<ObjectRecord>;
+    type Innermost = NoItem;
     type Failed = BulkError;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<OpenDocument, Ready<ObjectRecord>, BulkError>> {
+    async fn make(
+        &mut self,
+        call: &Call,
+        late: bool,
+    ) -> Result<ListingStep<OpenDocument, ReadyJson<ObjectRecord>, BulkError>> {
         if let Some(open) = self.open.as_mut().filter(|_| !self.opened) {
             // The list is closed after the last member.
             return Ok(match open.members.make(call, late).await? {
-                Made::Item(member) => Made::Inner(member),
-                Made::End => Made::Close,
-                _ => Made::Nothing,
+                ListingStep::Item(member) => ListingStep::Inner(member),
+                ListingStep::End => ListingStep::Close,
+                _ => ListingStep::Nothing,
             });
         }
-        let Some((text, outcome)) = self.outcomes.get(self.next) else { return Ok(Made::End) };
+        let Some((text, outcome)) = self.outcomes.get(self.next) else { return Ok(ListingStep::End) };
         let container = match outcome {
             Ok(container) => *container,
-            Err(error) => return Ok(Made::Failed(BulkError::clone(error))),
+            Err(error) => return Ok(ListingStep::Failed(BulkError::clone(error))),
         };
-        Ok(match Opened::of(call, container, &self.display).await {
+        Ok(match ShownDocument::of(call, container, &self.display).await {
             Ok(open) => {
-                let made = Made::open(|members| open.document(members));
+                let made = ListingStep::open(|members| open.document(members));
                 (self.open, self.opened) = (Some(open), true);
                 made
             }
-            Err(error) => Made::Failed(Failures::of(call).describe(text, error)),
+            Err(error) => ListingStep::Failed(BulkFailures::of(call).describe(text, error)),
         })
     }
 
@@ -334,6 +346,6 @@ impl Items for Documents {
 
     fn bytes(&self) -> usize {
         let texts: usize = self.outcomes.iter().map(|(text, _)| 256 + text.capacity()).sum();
-        texts + self.open.as_ref().map_or(0, Opened::bytes)
+        texts + self.open.as_ref().map_or(0, ShownDocument::bytes)
     }
 }

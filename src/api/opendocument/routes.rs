@@ -14,7 +14,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/{source}/opendocument",
         summary: "Open a container: its record, members, content and lock in one reply.",
         path_params: &[source("the container")],
-        body: optional::<opendocument::OpenRequest>(Size::Short),
+        body: optional::<opendocument::OpenRequest>(BodySizeRule::Short),
         handler: handler!(opendocument::open_named),
         ..POST
     },
@@ -22,7 +22,7 @@ pub const ROUTES: &[Route] = &[
         id: "opendocument-post",
         path: "/v3/container/opendocument",
         summary: "Open the container named in the body.",
-        body: optional::<opendocument::OpenRequest>(Size::Short),
+        body: optional::<opendocument::OpenRequest>(BodySizeRule::Short),
         handler: handler!(opendocument::open_one),
         ..POST
     },
@@ -30,7 +30,7 @@ pub const ROUTES: &[Route] = &[
         id: "opendocuments-post",
         path: "/v3/container/opendocuments",
         summary: "Open the containers named in the body.",
-        body: optional::<opendocument::OpenRequest>(Size::Long),
+        body: optional::<opendocument::OpenRequest>(BodySizeRule::Long),
         handler: handler!(opendocument::open_several),
         ..POST
     },

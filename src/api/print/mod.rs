@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::CreateMode;
 use stet_print::{Layout, MAX_PAGES};
@@ -47,18 +47,18 @@ pub struct PreviewRequest {
     /// The operation; a preview by default.
     #[serde(default)]
     #[expect(dead_code, reason = "there is only one")]
-    op: Option<Operation>,
+    op: Option<PreviewOperation>,
     /// Whether to create a PDF as well, whatever `getPdf` says.
     #[serde(default)]
     force_pdf_creation: Option<bool>,
     #[serde(default)]
-    parameters: Option<Parameters>,
+    parameters: Option<PreviewParameters>,
 }
 
 /// An operation on a story.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Operation {
+enum PreviewOperation {
     /// Creates a preview.
     Preview,
 }
@@ -66,7 +66,7 @@ enum Operation {
 /// The parameters of a preview.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-struct Parameters {
+struct PreviewParameters {
     /// Accepted for compatibility with clients; has no effect.
     #[schemars(with = "Option<String>")]
     id: Option<IgnoredAny>,
@@ -96,7 +96,7 @@ enum PageRef {
     Text(String),
 }
 
-impl Parameters {
+impl PreviewParameters {
     /// Returns the number of the page on the picture.
     ///
     /// # Errors
@@ -142,15 +142,15 @@ pub async fn create_story_preview(call: Call) -> Result<Json<PreviewReply>> {
     let parameters = request.parameters.unwrap_or_default();
     let (page, framed) = (parameters.page()?, parameters.is_framed());
     // The parameter is required, so it has a value.
-    let source = Source::parse("id", call.query.text("id").unwrap_or_default())?;
+    let source = ObjectSource::parse("id", call.query.text("id").unwrap_or_default())?;
     let story = call.find(&source, call.database()?)?;
     let database = story.loid.database;
-    let folder = Source::Path(format!("{}/{FOLDER}", call.app.home_of(call.caller()?.user())?));
+    let folder = ObjectSource::Path(format!("{}/{FOLDER}", call.app.home_of(call.caller()?.user())?));
     // Refused before anything is drawn.
     let destination = call.app.destination(&call, Some(folder), database)?;
     let with_pdf = call.query.boolean("getPdf") || request.force_pdf_creation == Some(true);
-    let wanted = Wanted { xml: request.content, title: story.name.to_string(), page, framed, with_pdf };
-    let drawn = drawn(&call, wanted).await?;
+    let wanted = PreviewSource { xml: request.content, title: story.name.to_string(), page, framed, with_pdf };
+    let drawn = draw_story(&call, wanted).await?;
     warn(&call, page, &drawn);
     let name = |extension: &str| format!("{}.{extension}", story.loid);
     let picture = stored(&call, database, &name("png"), "image/png", &drawn.picture).await?;
@@ -171,7 +171,7 @@ pub async fn create_story_preview(call: Call) -> Result<Json<PreviewReply>> {
 }
 
 /// A story to be drawn.
-struct Wanted {
+struct PreviewSource {
     xml: String,
     title: String,
     /// Number of the page on the picture, from 1 on.
@@ -181,7 +181,7 @@ struct Wanted {
 }
 
 /// The drawings of a story.
-struct Drawn {
+struct StoryDrawings {
     /// A PNG.
     picture: Vec<u8>,
     pdf: Option<Vec<u8>>,
@@ -194,7 +194,7 @@ struct Drawn {
 ///
 /// At most `content.scaled_at_once` stories are drawn and pictures scaled at a time. The time and
 /// memory of one are bounded by `limits.xml_bytes` and the bounds of a layout.
-async fn drawn(call: &Call, wanted: Wanted) -> Result<Drawn> {
+async fn draw_story(call: &Call, wanted: PreviewSource) -> Result<StoryDrawings> {
     let limits = call.app.xml_limits();
     let turn = call.app.scaler.turn().await?;
     let draw = move || {
@@ -209,7 +209,7 @@ async fn drawn(call: &Call, wanted: Wanted) -> Result<Drawn> {
             tracing::error!(%error, "a preview can't be drawn");
             Error::internal()
         };
-        Ok(Drawn {
+        Ok(StoryDrawings {
             picture: layout.picture(wanted.page - 1, wanted.framed).map_err(failed)?,
             pdf: wanted.with_pdf.then(|| layout.pdf(&wanted.title, wanted.framed)).transpose().map_err(failed)?,
             pages: layout.pages(),
@@ -223,7 +223,7 @@ async fn drawn(call: &Call, wanted: Wanted) -> Result<Drawn> {
 }
 
 /// Warns of parts that the preview does not show.
-fn warn(call: &Call, page: usize, drawn: &Drawn) {
+fn warn(call: &Call, page: usize, drawn: &StoryDrawings) {
     if drawn.is_cut {
         let message = format!("The preview ends after {MAX_PAGES} pages; the text behind them is left out.");
         call.warn(Warning::new("$.content", message));

@@ -12,7 +12,7 @@ pub const ROUTES: &[Route] = &[Route {
         needed("id", "Loid of the story; a uuid or a path serves, too."),
         flag("getPdf", false, "Make a PDF of all pages as well."),
     ],
-    body: required::<print::PreviewRequest>(Size::Long),
+    body: required::<print::PreviewRequest>(BodySizeRule::Long),
     codes: S,
     handler: handler!(print::create_story_preview),
     ..base(Verb::Post, Privilege::Create, "docs/api/print.md")

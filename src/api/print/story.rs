@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use stet_actors::object::normal_form;
 use stet_print::{Block, BlockKind, MAX_CHARS};
-use stet_xml::{Limits, Piece, XmlError, walk};
+use stet_xml::{DocumentPiece, Limits, XmlError, walk};
 
 use crate::content::words::{is_inline, is_unread};
 
@@ -17,12 +17,12 @@ const PLAIN: &[&str] = &["div", "line", "p", "para"];
 /// # Errors
 /// If the text is not a well-formed document within `limits`, or refers to an entity.
 pub(super) fn blocks(xml: &str, limits: &Limits) -> Result<Vec<Block>, XmlError> {
-    let mut reading = Reading::default();
+    let mut reading = BlockReader::default();
     walk(xml, limits, &mut |piece| {
         match piece {
-            Piece::Start(name) => reading.begin(name),
-            Piece::Text(text) => reading.add(&text),
-            Piece::End => reading.end(),
+            DocumentPiece::Start(name) => reading.begin(name),
+            DocumentPiece::Text(text) => reading.add(&text),
+            DocumentPiece::End => reading.end(),
         }
         // Read to the end even after enough text, because all of it must be well-formed.
         ControlFlow::Continue(())
@@ -32,16 +32,16 @@ pub(super) fn blocks(xml: &str, limits: &Limits) -> Result<Vec<Block>, XmlError>
 
 /// An element that is still open.
 #[derive(Clone, Copy)]
-struct Element {
+struct StoryElement {
     kind: BlockKind,
     is_inline: bool,
     is_unread: bool,
 }
 
 #[derive(Default)]
-struct Reading {
+struct BlockReader {
     /// The open elements from the root to the innermost.
-    elements: Vec<Element>,
+    elements: Vec<StoryElement>,
     blocks: Vec<Block>,
     has_headline: bool,
     /// The text of the block being built, with single spaces.
@@ -51,7 +51,7 @@ struct Reading {
     chars: usize,
 }
 
-impl Reading {
+impl BlockReader {
     fn begin(&mut self, name: &str) {
         let name = name.rsplit_once(':').map_or(name, |(_, local)| local).to_ascii_lowercase();
         let (outer, is_inline) = (self.elements.last().copied(), is_inline(&name));
@@ -63,7 +63,7 @@ impl Reading {
             _ => self.kind_of(&name),
         };
         let is_unread = outer.is_some_and(|outer| outer.is_unread) || is_unread(&name);
-        self.elements.push(Element { kind, is_inline, is_unread });
+        self.elements.push(StoryElement { kind, is_inline, is_unread });
     }
 
     /// Returns the kind of block for an element of that name. The first heading is the headline,

@@ -10,15 +10,15 @@ use super::{
     message, object, older, opendocument, print, recyclebin, session, topic, topicplan, user, web,
 };
 use crate::config::Config;
-use crate::http::app::{Kept, Surface};
-use crate::http::route::{Group, Route, all_answer};
+use crate::http::app::{HandlerState, ServedEndpoints};
+use crate::http::route::{EndpointGroup, Route, all_answer};
 
-const fn table_of(name: &'static str, about: &'static str, tables: &'static [&'static [Route]]) -> Group {
-    Group { name, about, tables }
+const fn table_of(name: &'static str, about: &'static str, tables: &'static [&'static [Route]]) -> EndpointGroup {
+    EndpointGroup { name, about, tables }
 }
 
 /// The groups, in the interface's order.
-pub const GROUPS: &[Group] = &[
+pub const GROUPS: &[EndpointGroup] = &[
     table_of("auth", "Login, logout and the connection.", &[auth::routes::ROUTES]),
     table_of("bundle", "Bundles and their views.", &[bundle::routes::ROUTES]),
     table_of("configuration", "Configuration files and what is derived from them.", &[conf::routes::ROUTES]),
@@ -53,16 +53,16 @@ const _: () = all_answer(GROUPS);
 /// Returns every endpoint.
 #[cfg(any(test, feature = "fuzzing"))]
 pub fn all() -> impl Iterator<Item = &'static Route> {
-    GROUPS.iter().flat_map(Group::routes)
+    GROUPS.iter().flat_map(EndpointGroup::routes)
 }
 
 /// Returns all that a server with that configuration offers.
-pub fn surface(config: &Config) -> Surface {
-    let kept = Kept::default()
+pub fn surface(config: &Config) -> ServedEndpoints {
+    let kept = HandlerState::default()
         .with(drawer::RenderedDrawers::new(config.memory.caches().drawers()))
         .with(liveblog::KeptPosts::new(config.memory.caches().posts()))
         .with(topic::KeptStructures::new(config.memory.caches().structures()))
         .with(topic::KeptItems::new(config.memory.caches().topic_items()))
-        .with(liveblog::Lengths::new(config.memory.caches().lengths()));
-    Surface { groups: GROUPS, kept }
+        .with(liveblog::ResolvedLengths::new(config.memory.caches().lengths()));
+    ServedEndpoints { groups: GROUPS, kept }
 }

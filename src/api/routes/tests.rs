@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{GROUPS, all};
 use crate::auth::Privilege;
 use crate::http::query::parameters;
-use crate::http::route::{Body, Kind, Produces, Route, Size, Token, Verb};
+use crate::http::route::{BodyRule, BodySizeRule, ParameterKind, ReplyFormat, Route, TokenRule, Verb};
 
 fn interface() -> Vec<Value> {
     serde_json::from_str(include_str!("../../../tests/endpoints.json")).expect("the file is JSON")
@@ -21,12 +21,12 @@ fn rows_with_routes() -> Vec<(Value, &'static Route)> {
 }
 
 /// What a kind is called in the file.
-fn kind_name(kind: Kind) -> &'static str {
+fn kind_name(kind: ParameterKind) -> &'static str {
     match kind {
-        Kind::Text | Kind::Source => "string",
-        Kind::Boolean => "boolean",
-        Kind::Integer => "integer",
-        Kind::TextList => "list<string>",
+        ParameterKind::Text | ParameterKind::Source => "string",
+        ParameterKind::Boolean => "boolean",
+        ParameterKind::Integer => "integer",
+        ParameterKind::TextList => "list<string>",
     }
 }
 
@@ -127,13 +127,13 @@ fn the_rule_for_the_body_is_that_of_the_interface() {
             .map(|field| field["name"].as_str().expect("a name"))
             .collect();
         match route.body {
-            Body::None => assert_eq!(row["body"], "none", "{}", route.id),
-            Body::Optional(..) | Body::Bytes => assert_eq!(row["body"], "optional", "{}", route.id),
+            BodyRule::None => assert_eq!(row["body"], "none", "{}", route.id),
+            BodyRule::Optional(..) | BodyRule::Bytes => assert_eq!(row["body"], "optional", "{}", route.id),
             _ => assert_eq!(row["body"], "required", "{}", route.id),
         }
         match route.body {
-            Body::Multipart { files: parts, .. } => assert_eq!(parts, files, "{}", route.id),
-            Body::Form(..) => assert!(form.is_some() && files.is_empty(), "{}", route.id),
+            BodyRule::Multipart { files: parts, .. } => assert_eq!(parts, files, "{}", route.id),
+            BodyRule::Form(..) => assert!(form.is_some() && files.is_empty(), "{}", route.id),
             _ => assert!(form.is_none(), "{}", route.id),
         }
     }
@@ -141,12 +141,15 @@ fn the_rule_for_the_body_is_that_of_the_interface() {
 
 #[test]
 fn who_is_not_known_can_send_nothing_but_a_short_body() {
-    let open: Vec<_> = all().filter(|route| route.token != Token::Required).collect();
-    assert!(open.iter().any(|route| !matches!(route.body, Body::None)), "logins have bodies");
+    let open: Vec<_> = all().filter(|route| route.token != TokenRule::Required).collect();
+    assert!(open.iter().any(|route| !matches!(route.body, BodyRule::None)), "logins have bodies");
     for route in open {
         let short = matches!(
             route.body,
-            Body::None | Body::Optional(_, Size::Short) | Body::Required(_, Size::Short) | Body::Form(_, Size::Short)
+            BodyRule::None
+                | BodyRule::Optional(_, BodySizeRule::Short)
+                | BodyRule::Required(_, BodySizeRule::Short)
+                | BodyRule::Form(_, BodySizeRule::Short)
         );
         assert!(short, "{}", route.id);
     }
@@ -157,11 +160,11 @@ fn the_content_type_is_that_of_the_interface() {
     for (row, route) in rows_with_routes() {
         let expected = match row["content_type"].as_str() {
             // A response that the interface does not show.
-            None | Some("application/json") => Produces::Json,
-            Some("application/xml;charset=utf-8" | "xml") => Produces::Xml,
-            Some("text/plain") => Produces::Text,
-            Some("stream") => Produces::Stream,
-            Some("any") => Produces::Any,
+            None | Some("application/json") => ReplyFormat::Json,
+            Some("application/xml;charset=utf-8" | "xml") => ReplyFormat::Xml,
+            Some("text/plain") => ReplyFormat::Text,
+            Some("stream") => ReplyFormat::Stream,
+            Some("any") => ReplyFormat::Any,
             Some(other) => panic!("{}: {other} is no content type that the table knows", route.id),
         };
         assert_eq!(route.produces, expected, "{}", route.id);
@@ -179,9 +182,9 @@ fn the_documented_codes_are_those_of_the_interface() {
 fn the_rule_for_the_token_is_that_of_the_interface() {
     for (row, route) in rows_with_routes() {
         let found = match route.token {
-            Token::Required => "required",
-            Token::NotListed | Token::InBody => "none-listed",
-            Token::Login => "login",
+            TokenRule::Required => "required",
+            TokenRule::NotListed | TokenRule::InBody => "none-listed",
+            TokenRule::Login => "login",
         };
         assert_eq!(row["token"], found, "{}", route.id);
     }
@@ -234,7 +237,7 @@ fn without_a_token_no_privilege_is_asked_for_and_with_one_only_the_session_calls
         // Among them what everybody may do about sessions and the password of their own.
         let own = ["/v3/session", "/v3/session/{id}", "/v3/user/password"].contains(&route.path);
         let session = own || route.path.starts_with("/v3/auth/") || route.path.starts_with("/auth/");
-        assert_eq!(route.privilege.is_none(), route.token != Token::Required || session, "{}", route.id);
+        assert_eq!(route.privilege.is_none(), route.token != TokenRule::Required || session, "{}", route.id);
     }
 }
 
@@ -252,7 +255,7 @@ fn every_endpoint_and_every_parameter_has_its_line_for_the_reference() {
 fn who_answers_json_says_what_is_in_it() {
     for route in all() {
         let handler = route.handler();
-        let is_json = matches!(route.produces, Produces::Json | Produces::Any);
+        let is_json = matches!(route.produces, ReplyFormat::Json | ReplyFormat::Any);
         assert_eq!(handler.reply.is_some(), is_json, "{}", route.id);
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Result;
 
-use super::auth::Ended;
+use super::auth::LogoutReply;
 use super::user::admin;
 use crate::admin::SessionView;
 use crate::auth::Privilege;
@@ -44,7 +44,7 @@ pub async fn list(call: Call) -> Result<Json<SessionList>> {
 
 /// `DELETE /v3/session/{id}`: ends one of the caller's own sessions; with `manageGroups` any.
 /// Without it, sessions of others count as unknown.
-pub async fn end(call: Call) -> Result<Json<Ended>> {
+pub async fn end(call: Call) -> Result<Json<LogoutReply>> {
     let caller = call.caller()?;
     let own_only = !call.access().has_everywhere(Privilege::ManageGroups);
     if own_only && caller.grants().is_some() {
@@ -52,5 +52,5 @@ pub async fn end(call: Call) -> Result<Json<Ended>> {
     }
     let whose = own_only.then_some(&**caller.user());
     call.app.sessions.end_by_id(call.param("id"), whose).await?;
-    Json::of(&Ended { result: "ok".to_owned() })
+    Json::of(&LogoutReply { result: "ok".to_owned() })
 }

@@ -2,34 +2,34 @@
 
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::lineup::{Line, NewDivider};
-use stet_actors::object::{Attributes, CreateMode, FamilyKind, IssueDate, Text};
+use stet_actors::object::{Attributes, CreateMode, FamilyKind, IssueDate, SharedText};
 use stet_actors::topic::{
-    AddDivider, AddItem, Attach, DividerDone, ITEM_TYPE, ItemAddress, ItemDone, ItemFields, MAX_NEW_LINES, MoveItems,
-    NewItem, NewLine, NewTopic, RemoveDivider, RemoveItem, SUBITEM_TYPE, Topic, TopicState, UpdateDivider, UpdateItem,
-    UpdateTopic, Which,
+    AddTopicDivider, AddTopicItem, AttachToItem, ITEM_TYPE, ItemAddress, ItemFields, MAX_NEW_LINES, MoveTopicItems,
+    NewTopic, NewTopicItem, NewTopicLine, RemoveTopicDivider, RemoveTopicItem, SUBITEM_TYPE, Topic, TopicDividerResult,
+    TopicItemPath, TopicItemResult, TopicState, UpdateTopic, UpdateTopicDivider, UpdateTopicItem,
 };
 
 use self::reply::{
-    Extent, Open, address, changed_divider, changed_item, changed_topic, facts, gone, structure as structure_of,
-    topic_reply,
+    CommittedTopic, TopicExtent, address, changed_divider, changed_item, changed_topic, facts, removed_part_reply,
+    structure as structure_of, topic_reply,
 };
-use super::object::{ProductInfo, Removed, Shown, begin_with, describe_system, status_of};
+use super::object::{ProductInfo, RemovedObject, SystemValues, begin_with, describe_system, status_of};
 use super::records::info_of;
-use super::requests::{CreateOptions, Sources, database_named, folder_source};
-use super::settled::{Opened, settled};
+use super::requests::{BulkSources, CreateOptions, database_named, folder_source};
+use super::settled::{OpenContainer, build_settled};
 use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::http::change::Container;
+use crate::http::change::NamedContainer;
 use crate::http::etag::ETag;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::Ready;
+use crate::json::ReadyJson;
 use crate::limits::yielding::YieldTimer;
 
 pub(in crate::api) mod export;
@@ -39,16 +39,17 @@ mod types;
 
 pub(crate) use self::reply::{KeptItems, KeptStructures};
 pub use self::types::{
-    AttachBody, ChangedDivider, ChangedItem, ChangedTopic, CreateTopic, Divider, DividerBody, DividerReply, Gone,
-    HiddenObject, ItemBody, LineKind, MoveBody, MoveRevision, Moved, MovedLine, MovedReply, ReplyOptions,
-    StructureLine, TopicItem, TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure, UpdateTopic as UpdateBody,
+    AttachBody, ChangedDivider, ChangedItem, ChangedTopic, CreateTopic, DividerBody, DividerInfo, DividerReply,
+    HiddenObject, ItemBody, LineKind, MoveBody, MoveResponse, MoveRevision, MovedLine, MovedReply, RemovedContainer,
+    ReplyOptions, StructureLine, TopicItem, TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure,
+    UpdateTopic as UpdateBody,
 };
 
 /// The object type of topics.
 const TYPE_NAME: &str = "Topic";
 
 /// Returns the topic in the call's path.
-fn topic(call: &Call) -> Result<Container<Topic>> {
+fn topic(call: &Call) -> Result<NamedContainer<Topic>> {
     call.container("topic")
 }
 
@@ -59,11 +60,11 @@ fn item_of(call: &Call) -> Result<Option<ItemAddress>> {
 }
 
 /// Returns the item or subitem in the call's path.
-fn which(call: &Call) -> Result<Which> {
+fn which(call: &Call) -> Result<TopicItemPath> {
     let item = address("topicItem", call.param("topicItem"))?;
     let subitem = call.param("topicSubItem");
     let subitem = if subitem.is_empty() { None } else { Some(address("topicSubItem", subitem)?) };
-    Ok(Which { item, subitem })
+    Ok(TopicItemPath { item, subitem })
 }
 
 /// Returns the divider in the call's path.
@@ -75,13 +76,13 @@ pub(in crate::api) fn divider_of(call: &Call) -> Result<u64> {
 /// Reads the body of a call about a divider.
 pub(in crate::api) async fn divider_said(call: &Call) -> Result<NewDivider> {
     let DividerBody { title, position } = call.json().await?;
-    Ok(NewDivider { title: title.map(Text::from), position })
+    Ok(NewDivider { title: title.map(SharedText::from), position })
 }
 
 /// Returns the extent of an item's data in the reply to a change.
-async fn extent_of(call: &Call, options: Option<&ReplyOptions>) -> Result<Extent> {
+async fn extent_of(call: &Call, options: Option<&ReplyOptions>) -> Result<TopicExtent> {
     let attachments = options.and_then(|options| options.show_attachment).unwrap_or_default();
-    Ok(Extent { display: call.display_of_body().await?, attachments, correlates: false, below: false })
+    Ok(TopicExtent { display: call.display_of_body().await?, attachments, correlates: false, below: false })
 }
 
 /// Returns the object type of items or of subitems.
@@ -91,20 +92,20 @@ fn type_of(is_subitem: bool) -> &'static str {
 
 /// Reads an item's fields from a body, and the object to attach. A new item without a status gets
 /// its workflow's first.
-async fn said(
+async fn read_item_body(
     call: &Call,
     topic: Loid,
     body: &mut ItemBody,
     (type_name, is_new): (&str, bool),
 ) -> Result<(ItemFields, Option<Option<Loid>>)> {
     let app = &call.app;
-    let text = |value: &Option<String>| value.as_deref().map(Text::from);
+    let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
     let types = app.sysconfig.object_types(topic.database);
     let workflow = types.get(type_name).and_then(|known| known.workflow.as_deref());
     let (status, first) = status_of(app, topic.database, body.status.as_deref(), workflow)?;
     let status = status.or(first.filter(|_| is_new));
     let system_attributes = app.rooted_text("systemAttributes", body.system_attributes.take(), "props").await?;
-    let shown = Shown::read(app, system_attributes.as_ref()).await?;
+    let shown = SystemValues::read(app, system_attributes.as_ref()).await?;
     let given = IssueDate::given(body.issue_date.as_deref())?;
     let work_folder = text(&body.work_folder).filter(|path| !path.is_empty());
     let fields = ItemFields {
@@ -116,7 +117,10 @@ async fn said(
         custom_priority: body.custom_priority.take().map(Into::into),
         product: text(&body.product),
         edition: text(&body.edition),
-        assignees: body.assignees.as_ref().map(|names| names.iter().map(|name| Text::from(name.as_str())).collect()),
+        assignees: body
+            .assignees
+            .as_ref()
+            .map(|names| names.iter().map(|name| SharedText::from(name.as_str())).collect()),
         due: body.due_date,
         status,
         attributes: app.attribute_text("attributes", body.attributes.take()).await?,
@@ -131,109 +135,110 @@ async fn said(
     let attachment = match &body.attachment {
         None => None,
         Some(None) => Some(None),
-        Some(Some(source)) => Some(Some(call.find(&Source::parse("attachment", source)?, database)?.loid)),
+        Some(Some(source)) => Some(Some(call.find(&ObjectSource::parse("attachment", source)?, database)?.loid)),
     };
     Ok((fields, attachment))
 }
 
 /// Adds an item to the topic of the path, or a subitem to the item of the path.
-async fn add(call: &Call) -> Result<Preferred<ChangedItem>> {
+async fn add(call: &Call) -> Result<PreferredReply<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, under) = (topic(call)?, item_of(call)?);
     let extent = extent_of(call, body.options.as_ref().map(|options| &options.0)).await?;
-    let (fields, attachment) = said(call, topic.loid(), &mut body, (type_of(under.is_some()), true)).await?;
-    let add = AddItem { under, fields, attachment: attachment.flatten(), position: body.position };
+    let (fields, attachment) = read_item_body(call, topic.loid(), &mut body, (type_of(under.is_some()), true)).await?;
+    let add = AddTopicItem { under, fields, attachment: attachment.flatten(), position: body.position };
     change(call, &topic, add, &extent).await
 }
 
 /// `POST /v3/container/topic/{topic}/topicitem`
-pub async fn add_item(call: Call) -> Result<Preferred<ChangedItem>> {
+pub async fn add_item(call: Call) -> Result<PreferredReply<ChangedItem>> {
     add(&call).await
 }
 
 /// `POST /v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem`
-pub async fn add_subitem(call: Call) -> Result<Preferred<ChangedItem>> {
+pub async fn add_subitem(call: Call) -> Result<PreferredReply<ChangedItem>> {
     add(&call).await
 }
 
 /// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}`, and its counterpart for a subitem.
-pub async fn update_item(call: Call) -> Result<Preferred<ChangedItem>> {
+pub async fn update_item(call: Call) -> Result<PreferredReply<ChangedItem>> {
     let mut body: ItemBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
     let extent = extent_of(&call, body.options.as_ref().map(|options| &options.0)).await?;
-    let (fields, attachment) = said(&call, topic.loid(), &mut body, (type_of(which.subitem.is_some()), false)).await?;
-    change(&call, &topic, UpdateItem { which, fields, attachment, position: body.position }, &extent).await
+    let (fields, attachment) =
+        read_item_body(&call, topic.loid(), &mut body, (type_of(which.subitem.is_some()), false)).await?;
+    change(&call, &topic, UpdateTopicItem { which, fields, attachment, position: body.position }, &extent).await
 }
 
 /// `PUT /v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}`, and its counterpart
 /// for a subitem.
-pub async fn attach(call: Call) -> Result<Preferred<ChangedItem>> {
+pub async fn attach(call: Call) -> Result<PreferredReply<ChangedItem>> {
     let body: AttachBody = call.json().await?;
     let (topic, which) = (topic(&call)?, which(&call)?);
     let extent = extent_of(&call, body.options.as_ref().map(|options| &options.0)).await?;
     let object = call.resolve("attachment")?.loid;
-    change(&call, &topic, Attach { which, object }, &extent).await
+    change(&call, &topic, AttachToItem { which, object }, &extent).await
 }
 
 /// `DELETE /v3/container/topic/{topic}/topicitem/{topicItem}`, and its counterpart for a subitem.
-pub async fn remove_item(call: Call) -> Result<Json<Gone>> {
+pub async fn remove_item(call: Call) -> Result<Json<RemovedContainer>> {
     let (topic, which) = (topic(&call)?, which(&call)?);
-    let done = call.change(&topic, RemoveItem { which }).await?;
-    let reply = Gone { info: Removed { id: done.reply.item.to_string() } };
-    Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
+    let done = call.change(&topic, RemoveTopicItem { which }).await?;
+    let reply = RemovedContainer { info: RemovedObject { id: done.reply.item.to_string() } };
+    Ok(Json::of(&reply)?.with_etag(ETag::new(RevisionTag::of(&done.view.state.object().record), "change")))
 }
 
 /// Changes an item, and replies with the item as it is directly afterwards.
-async fn change<C: Command<Family = Topic, Reply = ItemDone>>(
+async fn change<C: Command<Family = Topic, Reply = TopicItemResult>>(
     call: &Call,
-    topic: &Container<Topic>,
+    topic: &NamedContainer<Topic>,
     command: C,
-    extent: &Extent,
-) -> Result<Preferred<ChangedItem>> {
+    extent: &TopicExtent,
+) -> Result<PreferredReply<ChangedItem>> {
     let done = call.change(topic, command).await?;
     changed_item(call, done.view, done.reply.item, extent).await
 }
 
 /// `POST /v3/container/topic/{topic}/divider`, and its counterpart for an item.
-pub async fn add_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
+pub async fn add_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     let (topic, under) = (topic(&call)?, item_of(&call)?);
-    divide(&call, &topic, AddDivider { under, divider }).await
+    divide(&call, &topic, AddTopicDivider { under, divider }).await
 }
 
 /// `PUT /v3/container/topic/{topic}/divider/{divider}`, and its counterpart for an item.
-pub async fn update_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
+pub async fn update_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
-    divide(&call, &topic, UpdateDivider { under, id, divider }).await
+    divide(&call, &topic, UpdateTopicDivider { under, id, divider }).await
 }
 
 /// `DELETE /v3/container/topic/{topic}/divider/{divider}`, and its counterpart for an item.
-pub async fn remove_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
+pub async fn remove_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
-    divide(&call, &topic, RemoveDivider { under, id }).await
+    divide(&call, &topic, RemoveTopicDivider { under, id }).await
 }
 
-async fn divide<C: Command<Family = Topic, Reply = DividerDone>>(
+async fn divide<C: Command<Family = Topic, Reply = TopicDividerResult>>(
     call: &Call,
-    topic: &Container<Topic>,
+    topic: &NamedContainer<Topic>,
     command: C,
-) -> Result<Preferred<ChangedDivider>> {
+) -> Result<PreferredReply<ChangedDivider>> {
     let done = call.change(topic, command).await?;
     changed_divider(call, done.view, done.reply.divider)
 }
 
 /// `GET /v3/container/topic/{topic}`
 pub async fn get(call: Call) -> Result<Json<TopicReply>> {
-    let open = Open::of(&call, call.view(&topic(&call)?).await?)?;
-    let extent = Extent {
+    let open = CommittedTopic::of(&call, call.view(&topic(&call)?).await?)?;
+    let extent = TopicExtent {
         display: call.display(),
         attachments: call.query.boolean("showAttachment"),
         correlates: call.query.boolean("showCorrelates"),
         below: !call.query.boolean("limitToChildren"),
     };
     let page = call.query.page();
-    let (listing, tag) = settled(&call, open, async |open| {
+    let (listing, tag) = build_settled(&call, open, async |open| {
         let tag = ETag::new(open.tag(), (page, facts(&call, open, &extent).await?));
         if call.has(&tag) {
             return Ok((None, tag));
@@ -248,46 +253,50 @@ pub async fn get(call: Call) -> Result<Json<TopicReply>> {
 }
 
 /// `GET /v3/container/topic/{topic}/structure`
-pub async fn structure(call: Call) -> Result<Json<Ready<TopicStructure>>> {
-    let open = Open::of(&call, call.view(&topic(&call)?).await?)?;
+pub async fn structure(call: Call) -> Result<Json<ReadyJson<TopicStructure>>> {
+    let open = CommittedTopic::of(&call, call.view(&topic(&call)?).await?)?;
     structure_of(&call, &open, &call.display()).await
 }
 
 /// `PUT /v3/container/topic/{topic}`
-pub async fn update(call: Call) -> Result<Preferred<ChangedTopic>> {
+pub async fn update(call: Call) -> Result<PreferredReply<ChangedTopic>> {
     let mut request: UpdateBody = call.json().await?;
     let (topic, display) = (topic(&call)?.loid(), call.display_of_body().await?);
     let command = UpdateTopic {
         topic,
-        title: request.title.map(Text::from),
-        description: request.description.map(Text::from),
+        title: request.title.map(SharedText::from),
+        description: request.description.map(SharedText::from),
         name: request.name,
         attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
-        status: request.status.filter(|status| !status.is_empty()).map(Text::from),
+        status: request.status.filter(|status| !status.is_empty()).map(SharedText::from),
     };
     let done = call.change_all(command).await?;
     changed_topic(&call, topic, done.left.as_ref(), &display).await
 }
 
 /// `POST /v3/container/topic`: an empty topic.
-pub async fn create(call: Call) -> Result<Preferred<ChangedTopic>> {
+pub async fn create(call: Call) -> Result<PreferredReply<ChangedTopic>> {
     let request: CreateTopic = call.json().await?;
     make(&call, request, NewTopic::default(), None).await
 }
 
 /// `POST /v3/container/topic/from/template`
-pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedTopic>> {
-    let template = Source::Path(call.app.config.topic.template.clone());
+pub async fn create_from_default(call: Call) -> Result<PreferredReply<ChangedTopic>> {
+    let template = ObjectSource::Path(call.app.config.topic.template.clone());
     from_template(&call, &template, DatabaseId::main()).await
 }
 
 /// `POST /v3/container/topic/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedTopic>> {
+pub async fn create_from_template(call: Call) -> Result<PreferredReply<ChangedTopic>> {
     let template = call.source("source")?;
     from_template(&call, &template, call.database()?).await
 }
 
-async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> Result<Preferred<ChangedTopic>> {
+async fn from_template(
+    call: &Call,
+    template: &ObjectSource,
+    database: DatabaseId,
+) -> Result<PreferredReply<ChangedTopic>> {
     let request: CreateTopic = call.json().await?;
     let found = template_of(call, template, database, FamilyKind::Topic)?;
     let view = call.view_of::<Topic>(found).await.map_err(|error| no_template(template, error))?;
@@ -304,7 +313,7 @@ async fn from_template(call: &Call, template: &Source, database: DatabaseId) -> 
 /// `TemplateNotFound`; `InvalidType` for an object of another family.
 pub(in crate::api) fn template_of(
     call: &Call,
-    template: &Source,
+    template: &ObjectSource,
     database: DatabaseId,
     family: FamilyKind,
 ) -> Result<Loid> {
@@ -317,7 +326,7 @@ pub(in crate::api) fn template_of(
 }
 
 /// Turns `ObjectNotFound` into `TemplateNotFound`; other errors stay.
-fn no_template(template: &Source, error: Error) -> Error {
+fn no_template(template: &ObjectSource, error: Error) -> Error {
     if error.code != Code::ObjectNotFound {
         return error;
     }
@@ -330,7 +339,7 @@ const TEMPLATE_BYTES: usize = 8 << 20;
 
 /// Returns the initial lines of a topic created from this one: its dividers and items with their
 /// fields, without attachments.
-async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
+async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewTopicLine>> {
     if template.lines() > MAX_NEW_LINES {
         return Err(too_large(&format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
     }
@@ -338,7 +347,7 @@ async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewLine>> {
     for line in template.lineup().visible() {
         way.yield_if_due().await;
         let mut new = new_line(app, line, &mut bytes)?;
-        if let (NewLine::Item(item), Some(member)) = (&mut new, line.member()) {
+        if let (NewTopicLine::Item(item), Some(member)) = (&mut new, line.member()) {
             for line in template.below(member.loid()).into_iter().flat_map(|lineup| lineup.visible()) {
                 way.yield_if_due().await;
                 item.lines.push(new_line(app, line, &mut bytes)?);
@@ -359,9 +368,9 @@ fn too_large(what: &str, limit: usize) -> Error {
 ///
 /// # Errors
 /// `TooLarge` as soon as there are too many, so that no more is read; errors of the store.
-fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Result<NewLine> {
+fn new_line(app: &App, line: &stet_actors::topic::TopicLineupLine, bytes: &mut usize) -> Result<NewTopicLine> {
     let item = match line {
-        Line::Divider(divider) => return Ok(NewLine::Divider(divider.title.clone())),
+        Line::Divider(divider) => return Ok(NewTopicLine::Divider(divider.title.clone())),
         Line::Member(item) => item,
     };
     let attributes = app.repository.attributes(item.loid())?;
@@ -387,12 +396,12 @@ fn new_line(app: &App, line: &stet_actors::topic::Line, bytes: &mut usize) -> Re
         issue_date: None,
         work_folder: None,
     };
-    Ok(NewLine::Item(Box::new(NewItem { fields, attachment: None, lines: Vec::new() })))
+    Ok(NewTopicLine::Item(Box::new(NewTopicItem { fields, attachment: None, lines: Vec::new() })))
 }
 
 /// Sets the fields of a new topic or plan in `database` that are common to all families, from the
 /// request and the template's attributes.
-pub(in crate::api) async fn described(
+pub(in crate::api) async fn describe_topic(
     call: &Call,
     database: DatabaseId,
     request: &mut CreateTopic,
@@ -403,7 +412,7 @@ pub(in crate::api) async fn described(
     let known = app.sysconfig.object_types(database);
     let workflow = known.get(&object.type_name).and_then(|known| known.workflow.as_deref());
     (object.status, object.initial_status) = status_of(app, database, request.status.as_deref(), workflow)?;
-    object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(Text::from);
+    object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(SharedText::from);
     object.issue_date = IssueDate::given(request.issue_date.as_deref())?;
     object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
     describe_system(app, database, object, request.system_attributes.take(), &ProductInfo::default()).await?;
@@ -421,25 +430,25 @@ async fn make(
     mut request: CreateTopic,
     new: NewTopic,
     template: Option<&Attributes>,
-) -> Result<Preferred<ChangedTopic>> {
+) -> Result<PreferredReply<ChangedTopic>> {
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
-    let text = |value: &Option<String>| value.as_deref().map(Text::from);
+    let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
     let new = NewTopic { title: text(&request.title), description: text(&request.description), ..new };
     let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    described(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object, template).await?;
+    describe_topic(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object, template).await?;
     let place = app.destination_of(call, folder, database, &object, &ProductInfo::default())?;
     let created = place.make(call, object).await?;
     changed_topic(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
 /// `PUT /v3/container/topic/move`: items into a topic, or topics into a plan.
-pub async fn move_into(call: Call) -> Result<Preferred<Moved>> {
+pub async fn move_into(call: Call) -> Result<PreferredReply<MoveResponse>> {
     let body: MoveBody = call.json().await?;
     let database = database_named(&call, body.database_id.as_ref())?;
-    let target = call.find_for(Privilege::Write, &Source::parse("target", &body.target)?, database)?;
-    let sources = Sources { given: body.sources.read(&call.app)?, database };
+    let target = call.find_for(Privilege::Write, &ObjectSource::parse("target", &body.target)?, database)?;
+    let sources = BulkSources { given: body.sources.read(&call.app)?, database };
     match target.family {
         FamilyKind::Topic => move_items(&call, target.loid, &sources, body.position).await,
         FamilyKind::TopicPlan => super::topicplan::move_topics(&call, target.loid, &sources, body.position).await,
@@ -462,16 +471,23 @@ fn no_item(call: &Call, error: Error, database: DatabaseId) -> Error {
     Error::new(Code::InvalidForContainer, message).with_source(source)
 }
 
-async fn move_items(call: &Call, target: Loid, sources: &Sources, position: Option<i64>) -> Result<Preferred<Moved>> {
+async fn move_items(
+    call: &Call,
+    target: Loid,
+    sources: &BulkSources,
+    position: Option<i64>,
+) -> Result<PreferredReply<MoveResponse>> {
     let display = call.display_of_body().await?;
     let moving = async || {
         let items = sources.given.iter().map(|text| address("sources", text)).collect::<Result<_>>()?;
         let changeable = call.access().changeable()?;
-        call.change_all(MoveItems { items, target, position, changeable }).await
+        call.change_all(MoveTopicItems { items, target, position, changeable }).await
     };
     let done = moving().await.map_err(|error| no_item(call, error, sources.database))?;
-    let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else { return gone(target) };
-    let state = Tag::of(&view.state.object().record);
+    let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else {
+        return removed_part_reply(target);
+    };
+    let state = RevisionTag::of(&view.state.object().record);
     if let Some(minimal) = call.minimal(target, state)? {
         return Ok(minimal);
     }

@@ -6,49 +6,49 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
-use stet_actors::id::{Loid, Source};
+use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::lineup::Line as AnyLine;
 use stet_actors::object::Record;
-use stet_actors::runtime::Left;
-use stet_actors::topic::{Attached, ItemAddress, Line, Lineup, Topic, TopicItem, TopicState};
+use stet_actors::runtime::ResultingObject;
+use stet_actors::topic::{ItemAddress, Topic, TopicAttachment, TopicItem, TopicLineup, TopicLineupLine, TopicState};
 
 use super::types::{
-    AttachedId, Attachment, ChangedDivider, ChangedItem, ChangedTopic, Divider, DividerId, DividerReply, Gone,
-    HiddenObject, LineKind, RemovedDivider, StructureLine, TopicInfo, TopicItem as WireItem, TopicItemAlone,
-    TopicItemInfo, TopicReply, TopicStructure,
+    AttachedId, AttachedObject, ChangedDivider, ChangedItem, ChangedTopic, DividerId, DividerInfo, DividerReply,
+    HiddenObject, LineKind, RemovedContainer, RemovedDivider, StructureLine, TopicInfo, TopicItem as WireItem,
+    TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure,
 };
-use crate::api::kept::{Asked, KeptParts, Renderings, Seen, ShownPart};
-use crate::api::object::{Correlate, Removed, correlates as correlates_of, facts_of_links};
+use crate::api::kept::{KeptParts, RecordCopies, Renderings, ReplyLookup, ShownPart};
+use crate::api::object::{CorrelateView, RemovedObject, correlates as correlates_of, facts_of_links};
 use crate::api::records::{info_of, locker_of, path_if_shown, readable, record_of};
-use crate::api::settled::{Opened, Unsettled, beside, settled};
+use crate::api::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
 use crate::http::app::App;
 use crate::http::call::{Call, check_whole};
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
-use crate::http::listing::{Items, Listing, Made, Never};
-use crate::http::prefer::Preferred;
-use crate::http::reply::{Enveloped, Json};
-use crate::json::{Changed, Ready};
+use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
+use crate::http::prefer::PreferredReply;
+use crate::http::reply::{EnvelopedReply, Json};
+use crate::json::{ChangeAnswer, ReadyJson};
 use crate::limits::offload::{self, LARGE_TEXT};
 use crate::limits::yielding::YieldTimer;
-use crate::records::{Cached, Display, Groups, ObjectRecord, Page, is_large, render};
+use crate::records::{CachedRecord, Display, Groups, ListingPage, ObjectRecord, is_large, render};
 
 /// The cache of items as JSON.
 pub(crate) type KeptItems = KeptParts<Loid, TopicItemInfo>;
 
 /// A topic in its committed state.
 #[derive(Clone)]
-pub(in crate::api) struct Open(pub SeenView<Topic>);
+pub(in crate::api) struct CommittedTopic(pub SeenView<Topic>);
 
-impl Opened for Open {
+impl OpenContainer for CommittedTopic {
     type Family = Topic;
 
     const PARTS: &'static str = "items";
 
-    fn of(_: &Call, view: SeenView<Topic>) -> Result<Open> {
-        Ok(Open(view))
+    fn of(_: &Call, view: SeenView<Topic>) -> Result<CommittedTopic> {
+        Ok(CommittedTopic(view))
     }
 
     fn view(&self) -> &SeenView<Topic> {
@@ -56,20 +56,20 @@ impl Opened for Open {
     }
 }
 
-impl Open {
+impl CommittedTopic {
     pub(in crate::api) fn state(&self) -> &TopicState {
         &self.0.state
     }
 
     /// Returns the state of the topic that the view shows.
-    pub(super) fn tag(&self) -> Tag {
-        Tag::of(&self.state().object().record)
+    pub(super) fn tag(&self) -> RevisionTag {
+        RevisionTag::of(&self.state().object().record)
     }
 }
 
 /// The amount of a topic's data that a reply shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Extent {
+pub(crate) struct TopicExtent {
     /// The display options for records.
     pub display: Display,
     /// Whether records of attached objects are shown.
@@ -91,20 +91,20 @@ pub(super) async fn info(app: &App, state: &TopicState, display: &Display) -> Re
 }
 
 /// Returns the dividers of a lineup.
-pub(in crate::api) fn dividers(lineup: Option<&Lineup>) -> Vec<Divider> {
+pub(in crate::api) fn dividers(lineup: Option<&TopicLineup>) -> Vec<DividerInfo> {
     let lines = lineup.into_iter().flat_map(|lineup| lineup.visible().enumerate());
     lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider))).map(shown_divider).collect()
 }
 
-fn shown_divider((position, divider): (usize, &Arc<stet_actors::topic::Divider>)) -> Divider {
-    Divider { id: divider.id.to_string(), title: divider.title.clone(), position }
+fn shown_divider((position, divider): (usize, &Arc<stet_actors::topic::TopicDivider>)) -> DividerInfo {
+    DividerInfo { id: divider.id.to_string(), title: divider.title.clone(), position }
 }
 
 /// Returns an item's info, rendered once for each of its changes.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; errors of the store.
-async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Ready<TopicItemInfo>, Unsettled> {
+/// [`UnsettledReply::Changed`]; errors of the store.
+async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<ReadyJson<TopicItemInfo>, UnsettledReply> {
     let part = ShownPart {
         container: item.topic,
         part: item.loid(),
@@ -115,7 +115,7 @@ async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Rea
     };
     let make = async |part: &ShownPart<Loid>| {
         let read = || app.repository.attributes(item.loid());
-        let attributes = beside(&app.repository, item, |item| item.record.revision, read)?;
+        let attributes = read_beside(&app.repository, item, |item| item.record.revision, read)?;
         let groups = Groups::of(&attributes, display).await?;
         let size = if is_large(&attributes) { LARGE_TEXT } else { 0 };
         let shown = TopicItemInfo {
@@ -130,41 +130,52 @@ async fn item_info(app: &App, item: &TopicItem, display: &Display) -> Result<Rea
             assignees: item.assignees.iter().map(ToString::to_string).collect(),
             due_date: item.due,
         };
-        Ok(offload::offload_if_large(size, move || Ready::of(&shown)).await??)
+        Ok(offload::offload_if_large(size, move || ReadyJson::of(&shown)).await??)
     };
     app.kept::<KeptItems>().json(part, make).await
 }
 
 /// Returns the attached object, if the caller may see it.
-pub(super) fn attached(call: &Call, attached: &Attached) -> Result<Option<Arc<Cached>>> {
+pub(super) fn visible_attachment(call: &Call, attached: &TopicAttachment) -> Result<Option<Arc<CachedRecord>>> {
     if attached.hidden { Ok(None) } else { readable(call, attached.object) }
 }
 
 /// # Errors
-/// [`Unsettled::Changed`]; errors of the store.
-async fn attachment(call: &Call, item: &TopicItem, extent: &Extent) -> Result<Option<Attachment>, Unsettled> {
+/// [`UnsettledReply::Changed`]; errors of the store.
+async fn attachment(
+    call: &Call,
+    item: &TopicItem,
+    extent: &TopicExtent,
+) -> Result<Option<AttachedObject>, UnsettledReply> {
     let Some(hanging) = &item.attachment else { return Ok(None) };
-    let object = attached(call, hanging)?;
+    let object = visible_attachment(call, hanging)?;
     if object.is_none() && !hanging.hidden {
         // When an object is discarded, the same change hides it at each item that it is attached
         // to. So this is an older view.
         let key = Record::live_key(hanging.object);
         if call.app.repository.row::<Record>(key.table, &key.key)?.is_none() {
-            return Err(Unsettled::Changed);
+            return Err(UnsettledReply::Changed);
         }
     }
     Ok(Some(match object {
-        None => Attachment::Hidden(HiddenObject { hidden: true }),
-        Some(cached) if extent.attachments => Attachment::Shown(record_of(&call.app, &cached, &extent.display).await?),
-        Some(_) => Attachment::Named(AttachedId { id: hanging.object }),
+        None => AttachedObject::Hidden(HiddenObject { hidden: true }),
+        Some(cached) if extent.attachments => {
+            AttachedObject::Shown(record_of(&call.app, &cached, &extent.display).await?)
+        }
+        Some(_) => AttachedObject::Named(AttachedId { id: hanging.object }),
     }))
 }
 
 /// Returns an item or subitem without the lines below it.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; `ObjectNotFound`; errors of the store.
-async fn alone(call: &Call, open: &Open, item: Loid, extent: &Extent) -> Result<TopicItemAlone, Unsettled> {
+/// [`UnsettledReply::Changed`]; `ObjectNotFound`; errors of the store.
+async fn alone(
+    call: &Call,
+    open: &CommittedTopic,
+    item: Loid,
+    extent: &TopicExtent,
+) -> Result<TopicItemAlone, UnsettledReply> {
     let (position, item) = open.state().place_of(item)?;
     Ok(TopicItemAlone {
         info: item_info(&call.app, item, &extent.display).await?,
@@ -183,24 +194,33 @@ pub(in crate::api) async fn record_of_item(
     topic: SeenView<Topic>,
     item: Loid,
     display: &Display,
-) -> Result<Ready<TopicItemInfo>> {
-    let shown = async |open: &Open| item_info(&call.app, open.state().place_of(item)?.1, display).await;
-    settled(call, Open(topic), shown).await
+) -> Result<ReadyJson<TopicItemInfo>> {
+    let shown = async |open: &CommittedTopic| item_info(&call.app, open.state().place_of(item)?.1, display).await;
+    build_settled(call, CommittedTopic(topic), shown).await
 }
 
 /// Returns the links of a topic or item, if the reply shows them.
-pub(in crate::api) async fn correlates(call: &Call, of: Loid, extent: &Extent) -> Result<Option<Vec<Correlate>>> {
+pub(in crate::api) async fn correlates(
+    call: &Call,
+    of: Loid,
+    extent: &TopicExtent,
+) -> Result<Option<Vec<CorrelateView>>> {
     Ok(if extent.correlates { Some(correlates_of(call, of).await?) } else { None })
 }
 
 /// A reply about a topic, of which a first part has been rendered.
-pub(super) type Topics = Listing<TopicReply, TopicItems>;
+pub(super) type TopicListing = Listing<TopicReply, TopicItems>;
 
 /// Builds the reply about a topic with a page of its items in order.
 ///
 /// # Errors
-/// [`Unsettled::Changed`]; errors of the store.
-pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent, page: Page) -> Result<Topics, Unsettled> {
+/// [`UnsettledReply::Changed`]; errors of the store.
+pub(super) async fn topic_reply(
+    call: &Call,
+    open: &CommittedTopic,
+    extent: &TopicExtent,
+    page: ListingPage,
+) -> Result<TopicListing, UnsettledReply> {
     let (info, state) = (info(&call.app, open.state(), &extent.display).await?, open.state());
     let (dividers, items) = (dividers(Some(state.lineup())), TopicItems::new(open, extent, page));
     let total = Some(info.count);
@@ -210,7 +230,7 @@ pub(super) async fn topic_reply(call: &Call, open: &Open, extent: &Extent, page:
 
 /// Returns a hash of all that a reply about a topic shows of other objects. Together with the
 /// topic's own state it makes up the ETag.
-pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> Result<u64> {
+pub(in crate::api) async fn facts(call: &Call, open: &CommittedTopic, extent: &TopicExtent) -> Result<u64> {
     let (state, app, mut way) = (open.state(), &call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
     let topic = &state.object().record;
@@ -220,13 +240,13 @@ pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> 
     }
     for item in state.lineup().members() {
         let below = extent.below.then(|| state.below(item.loid())).flatten();
-        for item in std::iter::once(item).chain(below.into_iter().flat_map(Lineup::members)) {
+        for item in std::iter::once(item).chain(below.into_iter().flat_map(TopicLineup::members)) {
             way.yield_if_due().await;
             if extent.correlates {
                 facts_of_links(call, item.loid())?.hash(&mut hasher);
             }
             let Some(hanging) = &item.attachment else { continue };
-            let seen = attached(call, hanging)?;
+            let seen = visible_attachment(call, hanging)?;
             seen.is_some().hash(&mut hasher);
             if let Some(cached) = seen.filter(|_| extent.attachments) {
                 (cached.revision, locker_of(app, &cached)).hash(&mut hasher);
@@ -241,19 +261,19 @@ pub(in crate::api) async fn facts(call: &Call, open: &Open, extent: &Extent) -> 
 pub(crate) struct TopicItems {
     /// The topic as the reply shows it. `None` once the reply is being sent, which may take
     /// minutes: then each item is shown in its current state.
-    open: Option<Open>,
+    open: Option<CommittedTopic>,
     topic: Loid,
     items: Vec<Loid>,
     next: usize,
     /// The subitems of the current item, and the index of the next one.
     below: Option<(Vec<Loid>, usize)>,
-    extent: Extent,
-    step: Step,
+    extent: TopicExtent,
+    step: TopicItemStep,
 }
 
 /// The position in the rendering of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum TopicItemStep {
     /// An item without lines below it.
     Item,
     /// An item whose subitems follow.
@@ -264,10 +284,10 @@ enum Step {
 
 impl TopicItems {
     /// Returns a page of the items of a topic.
-    pub(in crate::api) fn new(open: &Open, extent: &Extent, page: Page) -> TopicItems {
+    pub(in crate::api) fn new(open: &CommittedTopic, extent: &TopicExtent, page: ListingPage) -> TopicItems {
         let (topic, extent) = (open.state().object().record.loid, extent.clone());
         let items = page.cut(loids(Some(open.state().lineup())));
-        TopicItems { open: Some(open.clone()), topic, items, next: 0, below: None, extent, step: Step::Item }
+        TopicItems { open: Some(open.clone()), topic, items, next: 0, below: None, extent, step: TopicItemStep::Item }
     }
 
     /// Reports whether no items are left.
@@ -276,76 +296,84 @@ impl TopicItems {
     }
 
     /// Returns the topic: as the reply shows it, or in its current state.
-    async fn open(&mut self, call: &Call, late: bool) -> Result<Open> {
+    async fn open(&mut self, call: &Call, late: bool) -> Result<CommittedTopic> {
         if late {
             self.open = None;
         }
         match &self.open {
             Some(open) => Ok(open.clone()),
-            None => Ok(Open(call.view_of::<Topic>(self.topic).await?)),
+            None => Ok(CommittedTopic(call.view_of::<Topic>(self.topic).await?)),
         }
     }
 
-    async fn step(&mut self, call: &Call, late: bool) -> Result<Made<WireItem, TopicItemAlone>, Unsettled> {
+    async fn step(&mut self, call: &Call, late: bool) -> Result<ListingStep<WireItem, TopicItemAlone>, UnsettledReply> {
         let open = self.open(call, late).await?;
         let extent = &self.extent;
-        if let Some((below, next)) = self.below.as_ref().filter(|_| self.step != Step::Open) {
+        if let Some((below, next)) = self.below.as_ref().filter(|_| self.step != TopicItemStep::Open) {
             let Some(item) = below.get(*next) else {
-                self.step = Step::Close;
-                return Ok(Made::Close);
+                self.step = TopicItemStep::Close;
+                return Ok(ListingStep::Close);
             };
-            self.step = Step::Below;
-            return Ok(Made::Inner(shown(call, open, *item, extent, late).await?));
+            self.step = TopicItemStep::Below;
+            return Ok(ListingStep::Inner(render_item(call, open, *item, extent, late).await?));
         }
-        let Some(item) = self.items.get(self.next).copied() else { return Ok(Made::End) };
+        let Some(item) = self.items.get(self.next).copied() else { return Ok(ListingStep::End) };
         let TopicItemAlone { info, position, attachment, correlates } =
-            shown(call, open.clone(), item, extent, late).await?;
+            render_item(call, open.clone(), item, extent, late).await?;
         let lineup = open.state().below(item).filter(|_| extent.below);
         let (dividers, below) = (dividers(lineup), loids(lineup));
         if below.is_empty() {
-            self.step = Step::Item;
+            self.step = TopicItemStep::Item;
             let items = Vec::new().into();
-            return Ok(Made::Item(WireItem { info, position, dividers, items, attachment, correlates }));
+            return Ok(ListingStep::Item(WireItem { info, position, dividers, items, attachment, correlates }));
         }
-        (self.below, self.step) = (Some((below, 0)), Step::Open);
-        Ok(Made::open(|items| WireItem { info, position, dividers, items, attachment, correlates }))
+        (self.below, self.step) = (Some((below, 0)), TopicItemStep::Open);
+        Ok(ListingStep::open(|items| WireItem { info, position, dividers, items, attachment, correlates }))
     }
 }
 
 /// Returns an item as the reply shows it, or, if `late`, in its current state.
-async fn shown(call: &Call, open: Open, item: Loid, extent: &Extent, late: bool) -> Result<TopicItemAlone, Unsettled> {
+async fn render_item(
+    call: &Call,
+    open: CommittedTopic,
+    item: Loid,
+    extent: &TopicExtent,
+    late: bool,
+) -> Result<TopicItemAlone, UnsettledReply> {
     if late {
-        return Ok(settled(call, open, async |open| alone(call, open, item, extent).await).await?);
+        return Ok(build_settled(call, open, async |open| alone(call, open, item, extent).await).await?);
     }
     alone(call, &open, item, extent).await
 }
 
-fn loids(lineup: Option<&Lineup>) -> Vec<Loid> {
-    lineup.into_iter().flat_map(Lineup::members).map(|item| item.loid()).collect()
+fn loids(lineup: Option<&TopicLineup>) -> Vec<Loid> {
+    lineup.into_iter().flat_map(TopicLineup::members).map(|item| item.loid()).collect()
 }
 
-impl Items for TopicItems {
+impl ListingSource for TopicItems {
     type Item = WireItem;
     type Inner = TopicItemAlone;
-    type Innermost = Never;
-    type Failed = Never;
-    type Fault = Unsettled;
+    type Innermost = NoItem;
+    type Failed = NoItem;
+    type Fault = UnsettledReply;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<Made<WireItem, TopicItemAlone>, Unsettled> {
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<WireItem, TopicItemAlone>, UnsettledReply> {
         match self.step(call, late).await {
             // The item was removed since the reply began.
-            Err(Unsettled::Failed(error)) if late && error.code == Code::ObjectNotFound => Ok(Made::Nothing),
+            Err(UnsettledReply::Failed(error)) if late && error.code == Code::ObjectNotFound => {
+                Ok(ListingStep::Nothing)
+            }
             made => made,
         }
     }
 
     fn advance(&mut self) {
         match self.step {
-            Step::Item => self.next += 1,
-            Step::Open => self.step = Step::Below,
-            Step::Below => self.below.iter_mut().for_each(|(_, next)| *next += 1),
-            Step::Close => {
-                (self.below, self.step) = (None, Step::Item);
+            TopicItemStep::Item => self.next += 1,
+            TopicItemStep::Open => self.step = TopicItemStep::Below,
+            TopicItemStep::Below => self.below.iter_mut().for_each(|(_, next)| *next += 1),
+            TopicItemStep::Close => {
+                (self.below, self.step) = (None, TopicItemStep::Item);
                 self.next += 1;
             }
         }
@@ -359,30 +387,39 @@ impl Items for TopicItems {
 
 /// The cache of topic structures. They show only the topic itself, and are the same for all who may
 /// read it.
-pub(crate) type KeptStructures = Renderings<Topic, (), Ready<TopicStructure>>;
+pub(crate) type KeptStructures = Renderings<Topic, (), ReadyJson<TopicStructure>>;
 
 /// Builds the reply with the ids of the lines of a topic.
-pub(super) async fn structure(call: &Call, open: &Open, display: &Display) -> Result<Json<Ready<TopicStructure>>> {
+pub(super) async fn structure(
+    call: &Call,
+    open: &CommittedTopic,
+    display: &Display,
+) -> Result<Json<ReadyJson<TopicStructure>>> {
     let (kept, page) = (call.app.kept::<KeptStructures>(), call.query.page());
     // The structure of a page is not cached.
-    let whole = (page == Page::WHOLE).then_some(());
+    let whole = (page == ListingPage::WHOLE).then_some(());
     let asked = match kept.ask(&call.app, &open.0, display, whole)? {
-        Asked::Kept(kept) => return Ok(kept.answer(call)),
-        Asked::Missing(missing) => missing,
+        ReplyLookup::Kept(kept) => return Ok(kept.answer(call)),
+        ReplyLookup::Missing(missing) => missing,
     };
     let structure = structure_made(call, open, display, page).await?;
-    let whole = Enveloped::of(&structure, structure.text().len())?;
-    Ok(kept.keep(asked, &open.0, whole, Seen::new()).answer(call))
+    let whole = EnvelopedReply::of(&structure, structure.text().len())?;
+    Ok(kept.keep(asked, &open.0, whole, RecordCopies::new()).answer(call))
 }
 
-async fn structure_made(call: &Call, open: &Open, display: &Display, page: Page) -> Result<Ready<TopicStructure>> {
+async fn structure_made(
+    call: &Call,
+    open: &CommittedTopic,
+    display: &Display,
+    page: ListingPage,
+) -> Result<ReadyJson<TopicStructure>> {
     let (state, mut way) = (open.state(), YieldTimer::new());
     let info = info(&call.app, state, display).await?;
     let total = state.lineup().visible().count();
     let mut items = Vec::with_capacity(total.min(page.limit));
     for line in state.lineup().visible().skip(page.offset).take(page.limit) {
         let mut below = Vec::new();
-        for line in line.member().and_then(|item| state.below(item.loid())).into_iter().flat_map(Lineup::visible) {
+        for line in line.member().and_then(|item| state.below(item.loid())).into_iter().flat_map(TopicLineup::visible) {
             way.yield_if_due().await;
             below.push(structure_line(line, Vec::new()));
         }
@@ -391,10 +428,10 @@ async fn structure_made(call: &Call, open: &Open, display: &Display, page: Page)
     }
     let structure = TopicStructure { info, items, total };
     // About 64 bytes for each id.
-    offload::offload_if_large(state.lines() * 64, move || Ready::of(&structure)).await?
+    offload::offload_if_large(state.lines() * 64, move || ReadyJson::of(&structure)).await?
 }
 
-fn structure_line(line: &Line, items: Vec<StructureLine>) -> StructureLine {
+fn structure_line(line: &TopicLineupLine, items: Vec<StructureLine>) -> StructureLine {
     match line {
         AnyLine::Member(item) => StructureLine { id: item.loid().to_string(), kind: LineKind::Item, items },
         AnyLine::Divider(divider) => StructureLine { id: divider.id.to_string(), kind: LineKind::Divider, items },
@@ -406,11 +443,11 @@ fn structure_line(line: &Line, items: Vec<StructureLine>) -> StructureLine {
 pub(super) async fn changed_topic(
     call: &Call,
     topic: Loid,
-    left: Option<&Left>,
+    left: Option<&ResultingObject>,
     display: &Display,
-) -> Result<Preferred<ChangedTopic>> {
-    let Some(view) = call.view_after::<Topic>(topic, left).await? else { return gone(topic) };
-    let open = Open(view);
+) -> Result<PreferredReply<ChangedTopic>> {
+    let Some(view) = call.view_after::<Topic>(topic, left).await? else { return removed_part_reply(topic) };
+    let open = CommittedTopic(view);
     if let Some(minimal) = call.minimal(topic, open.tag())? {
         return Ok(minimal);
     }
@@ -422,8 +459,11 @@ pub(super) async fn changed_topic(
 
 /// Builds the reply to a change of something that no longer exists, or that the caller no longer
 /// sees.
-pub(in crate::api) fn gone<T: Serialize + JsonSchema>(which: Loid) -> Result<Preferred<Changed<T, Gone>>> {
-    Json::of(&Changed::Gone(Gone { info: Removed { id: which.to_string() } })).map(Preferred::from)
+pub(in crate::api) fn removed_part_reply<T: Serialize + JsonSchema>(
+    which: Loid,
+) -> Result<PreferredReply<ChangeAnswer<T, RemovedContainer>>> {
+    Json::of(&ChangeAnswer::Gone(RemovedContainer { info: RemovedObject { id: which.to_string() } }))
+        .map(PreferredReply::from)
 }
 
 /// Builds the reply to a change of an item: its state after the change.
@@ -431,29 +471,29 @@ pub(super) async fn changed_item(
     call: &Call,
     view: SeenView<Topic>,
     item: Loid,
-    extent: &Extent,
-) -> Result<Preferred<ChangedItem>> {
-    let open = Open(view);
+    extent: &TopicExtent,
+) -> Result<PreferredReply<ChangedItem>> {
+    let open = CommittedTopic(view);
     if open.state().place_of(item).is_ok()
         && let Some(minimal) = call.minimal(item, open.tag())?
     {
         return Ok(minimal);
     }
-    let reply = settled(call, open, async |open| {
+    let reply = build_settled(call, open, async |open| {
         let shown = alone(call, open, item, extent).await?;
         Ok(Json::of(&shown)?.with_etag(ETag::new(open.tag(), "change")))
     });
     match reply.await {
         // The change was made, now or in an earlier attempt. Others have removed the item since, or
         // change the topic continually.
-        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(item),
+        Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => removed_part_reply(item),
         shown => shown.map(|shown| shown.shown().into()),
     }
 }
 
 /// Builds the reply to a change of a divider.
-pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Result<Preferred<ChangedDivider>> {
-    let open = Open(view);
+pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Result<PreferredReply<ChangedDivider>> {
+    let open = CommittedTopic(view);
     if let Some(minimal) = call.minimal(id, open.tag())? {
         return Ok(minimal);
     }
@@ -465,8 +505,8 @@ pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Re
 
 /// Builds the reply to the change of a divider that no longer exists. `tag` is the present state of
 /// its container.
-pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Preferred<ChangedDivider>> {
-    let reply = Changed::<DividerReply, _>::Gone(RemovedDivider { info: DividerId { id: id.to_string() } });
+pub(in crate::api) fn gone_divider(id: u64, tag: RevisionTag) -> Result<PreferredReply<ChangedDivider>> {
+    let reply = ChangeAnswer::<DividerReply, _>::Gone(RemovedDivider { info: DividerId { id: id.to_string() } });
     Ok(Json::of(&reply)?.with_etag(ETag::new(tag, "change")).into())
 }
 
@@ -476,12 +516,12 @@ pub(in crate::api) fn gone_divider(id: u64, tag: Tag) -> Result<Preferred<Change
 /// `InvalidParameter` for a text that is no source; `ObjectNotFound` for a path, which no item has;
 /// `InvalidType` for the loid of a version.
 pub(super) fn address(parameter: &str, text: &str) -> Result<ItemAddress> {
-    match Source::parse(parameter, text)? {
-        Source::Loid(loid) => {
+    match ObjectSource::parse(parameter, text)? {
+        ObjectSource::Loid(loid) => {
             check_whole(&loid.into())?;
             Ok(ItemAddress::Loid(loid))
         }
-        Source::Uuid(uuid) => Ok(ItemAddress::Uuid(uuid)),
-        Source::Path(_) => Err(Error::not_found(text)),
+        ObjectSource::Uuid(uuid) => Ok(ItemAddress::Uuid(uuid)),
+        ObjectSource::Path(_) => Err(Error::not_found(text)),
     }
 }

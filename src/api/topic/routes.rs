@@ -32,7 +32,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/divider",
         summary: "Add a divider to a topic.",
         path_params: &[TOPIC],
-        body: required::<topic::DividerBody>(Size::Short),
+        body: required::<topic::DividerBody>(BodySizeRule::Short),
         handler: handler!(topic::add_divider),
         ..POST
     },
@@ -41,7 +41,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/divider",
         summary: "Add a divider to a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<topic::DividerBody>(Size::Short),
+        body: required::<topic::DividerBody>(BodySizeRule::Short),
         handler: handler!(topic::add_divider),
         ..POST
     },
@@ -50,7 +50,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem",
         summary: "Add an item to a topic.",
         path_params: &[TOPIC],
-        body: required::<topic::ItemBody>(Size::Long),
+        body: required::<topic::ItemBody>(BodySizeRule::Long),
         handler: handler!(topic::add_item),
         ..POST
     },
@@ -59,7 +59,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem",
         summary: "Add a subitem to a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<topic::ItemBody>(Size::Long),
+        body: required::<topic::ItemBody>(BodySizeRule::Long),
         handler: handler!(topic::add_subitem),
         ..POST
     },
@@ -68,7 +68,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/attach/{attachment}",
         summary: "Attach an object to a topic item.",
         path_params: &[TOPIC, ITEM, ATTACHMENT],
-        body: optional::<topic::AttachBody>(Size::Short),
+        body: optional::<topic::AttachBody>(BodySizeRule::Short),
         handler: handler!(topic::attach),
         ..PUT
     },
@@ -77,7 +77,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem/{topicSubItem}/attach/{attachment}",
         summary: "Attach an object to a topic subitem.",
         path_params: &[TOPIC, ITEM, SUBITEM, ATTACHMENT],
-        body: optional::<topic::AttachBody>(Size::Short),
+        body: optional::<topic::AttachBody>(BodySizeRule::Short),
         handler: handler!(topic::attach),
         ..PUT
     },
@@ -140,7 +140,7 @@ pub const ROUTES: &[Route] = &[
         id: "topic-move-put",
         path: "/v3/container/topic/move",
         summary: "Move topic items into a topic, or topics into a topic plan.",
-        body: required::<topic::MoveBody>(Size::Long),
+        body: required::<topic::MoveBody>(BodySizeRule::Long),
         handler: handler!(topic::move_into),
         ..PUT
     },
@@ -149,7 +149,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic",
         summary: "Create an empty topic.",
         privilege: Some(Privilege::Create),
-        body: required::<topic::CreateTopic>(Size::Long),
+        body: required::<topic::CreateTopic>(BodySizeRule::Long),
         handler: handler!(topic::create),
         ..POST
     },
@@ -158,7 +158,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/from/template",
         summary: "Create a topic from the default template.",
         privilege: Some(Privilege::Create),
-        body: required::<topic::CreateTopic>(Size::Long),
+        body: required::<topic::CreateTopic>(BodySizeRule::Long),
         handler: handler!(topic::create_from_default),
         ..POST
     },
@@ -168,7 +168,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Create a topic from a template.",
         privilege: Some(Privilege::Create),
         path_params: &[TEMPLATE],
-        body: required::<topic::CreateTopic>(Size::Long),
+        body: required::<topic::CreateTopic>(BodySizeRule::Long),
         handler: handler!(topic::create_from_template),
         ..POST
     },
@@ -177,7 +177,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}",
         summary: "Change a topic's title and description.",
         path_params: &[TOPIC],
-        body: required::<topic::UpdateBody>(Size::Long),
+        body: required::<topic::UpdateBody>(BodySizeRule::Long),
         handler: handler!(topic::update),
         ..PUT
     },
@@ -186,7 +186,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/divider/{divider}",
         summary: "Change or move a divider of a topic.",
         path_params: &[TOPIC, DIVIDER],
-        body: required::<topic::DividerBody>(Size::Short),
+        body: required::<topic::DividerBody>(BodySizeRule::Short),
         handler: handler!(topic::update_divider),
         ..PUT
     },
@@ -195,7 +195,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/divider/{divider}",
         summary: "Change or move a divider of a topic item.",
         path_params: &[TOPIC, ITEM, DIVIDER],
-        body: required::<topic::DividerBody>(Size::Short),
+        body: required::<topic::DividerBody>(BodySizeRule::Short),
         handler: handler!(topic::update_divider),
         ..PUT
     },
@@ -204,7 +204,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}",
         summary: "Change a topic item.",
         path_params: &[TOPIC, ITEM],
-        body: required::<topic::ItemBody>(Size::Long),
+        body: required::<topic::ItemBody>(BodySizeRule::Long),
         handler: handler!(topic::update_item),
         ..PUT
     },
@@ -213,7 +213,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}/topicitem/{topicItem}/topicsubitem/{topicSubItem}",
         summary: "Change a topic subitem.",
         path_params: &[TOPIC, ITEM, SUBITEM],
-        body: required::<topic::ItemBody>(Size::Long),
+        body: required::<topic::ItemBody>(BodySizeRule::Long),
         handler: handler!(topic::update_item),
         ..PUT
     },
@@ -223,7 +223,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Export the items of a topic as a calendar or a table.",
         path_params: &[TOPIC, FORMAT],
         query: &[AS],
-        produces: Produces::Export,
+        produces: ReplyFormat::Export,
         key_in_address: true,
         handler: handler!(topic::export::topic),
         ..GET

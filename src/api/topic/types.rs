@@ -3,15 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::id::Loid;
-use stet_actors::lineup::Revised;
-use stet_actors::object::Text;
+use stet_actors::lineup::ContainerRevision;
+use stet_actors::object::SharedText;
 use stet_actors::topic;
 
-use crate::api::attributes::Given;
-use crate::api::object::{Correlate, Removed};
+use crate::api::attributes::AttributeInput;
+use crate::api::object::{CorrelateView, RemovedObject};
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
-use crate::http::body::Object;
-use crate::json::{Changed, Listed, Ready};
+use crate::http::body::JsonObject;
+use crate::json::{ChangeAnswer, ReadyJson, ReplyList};
 use crate::records::ObjectRecord;
 
 /// `info` of a topic: its record, title, description and number of items.
@@ -21,9 +21,9 @@ pub struct TopicInfo {
     #[serde(flatten)]
     pub record: ObjectRecord,
     /// May be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// May be empty.
-    pub description: Text,
+    pub description: SharedText,
     /// Number of items, without subitems.
     pub count: usize,
 }
@@ -34,12 +34,12 @@ pub struct TopicReply {
     /// The topic.
     pub info: TopicInfo,
     /// Dividers between its items.
-    pub dividers: Vec<Divider>,
+    pub dividers: Vec<DividerInfo>,
     /// The correlates of the topic, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlates: Option<Vec<Correlate>>,
+    pub correlates: Option<Vec<CorrelateView>>,
     /// The requested page of items, in order; empty in the reply to a change.
-    pub items: Listed<TopicItem>,
+    pub items: ReplyList<TopicItem>,
     /// Total number of items, without subitems; absent in the reply to a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
@@ -47,23 +47,23 @@ pub struct TopicReply {
 
 /// The reply to a change of a topic. It contains only the topic's identity if the topic was
 /// destroyed since then, or moved out of the caller's sight.
-pub type ChangedTopic = Changed<TopicReply, Gone>;
+pub type ChangedTopic = ChangeAnswer<TopicReply, RemovedContainer>;
 
 /// A container that was destroyed since, or that the caller may no longer see.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "RemovedContainer")]
-pub struct Gone {
+pub struct RemovedContainer {
     /// The identity of the container.
-    pub info: Removed,
+    pub info: RemovedObject,
 }
 
 /// A title between items of a topic, between subitems of an item, or between topics of a plan.
 #[derive(Serialize, JsonSchema)]
-pub struct Divider {
+pub struct DividerInfo {
     /// Identifier of the divider.
     pub id: String,
     /// May be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// Counted from 0 among the items and dividers of the same order.
     pub position: usize,
 }
@@ -72,12 +72,12 @@ pub struct Divider {
 #[derive(Serialize, JsonSchema)]
 pub struct DividerReply {
     /// The divider.
-    pub info: Divider,
+    pub info: DividerInfo,
 }
 
 /// The reply to a change of a divider. It contains only the divider's id if the divider was removed
 /// since then.
-pub type ChangedDivider = Changed<DividerReply, RemovedDivider>;
+pub type ChangedDivider = ChangeAnswer<DividerReply, RemovedDivider>;
 
 /// A divider that was removed.
 #[derive(Serialize, JsonSchema)]
@@ -96,27 +96,27 @@ pub struct DividerId {
 /// A value that may be a text or a number, in the form in which it was given.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "it must be a text or a whole number")]
-pub enum Word {
+pub enum WireTextOrNumber {
     /// May be empty.
     Text(String),
     /// A whole number.
     Number(i64),
 }
 
-impl From<&topic::Word> for Word {
-    fn from(word: &topic::Word) -> Word {
+impl From<&topic::TextOrNumber> for WireTextOrNumber {
+    fn from(word: &topic::TextOrNumber) -> WireTextOrNumber {
         match word {
-            topic::Word::Text(text) => Word::Text(text.to_string()),
-            topic::Word::Number(number) => Word::Number(*number),
+            topic::TextOrNumber::Text(text) => WireTextOrNumber::Text(text.to_string()),
+            topic::TextOrNumber::Number(number) => WireTextOrNumber::Number(*number),
         }
     }
 }
 
-impl From<Word> for topic::Word {
-    fn from(word: Word) -> topic::Word {
+impl From<WireTextOrNumber> for topic::TextOrNumber {
+    fn from(word: WireTextOrNumber) -> topic::TextOrNumber {
         match word {
-            Word::Text(text) => topic::Word::Text(text.into()),
-            Word::Number(number) => topic::Word::Number(number),
+            WireTextOrNumber::Text(text) => topic::TextOrNumber::Text(text.into()),
+            WireTextOrNumber::Number(number) => topic::TextOrNumber::Number(number),
         }
     }
 }
@@ -135,9 +135,9 @@ pub struct TopicItemInfo {
     /// Task of the assignees.
     pub occupation: String,
     /// Urgency of the item.
-    pub priority: Word,
+    pub priority: WireTextOrNumber,
     /// Urgency of the item, in the newsroom's own words.
-    pub custom_priority: Word,
+    pub custom_priority: WireTextOrNumber,
     /// Product for which the item is planned.
     pub product: String,
     /// Edition for which the item is planned.
@@ -152,9 +152,9 @@ pub struct TopicItemInfo {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(rename = "AttachedObject")]
-pub enum Attachment {
+pub enum AttachedObject {
     /// The object's record, if requested.
-    Shown(Ready<ObjectRecord>),
+    Shown(ReadyJson<ObjectRecord>),
     /// The object's loid only.
     Named(AttachedId),
     /// An object that is in the recycle bin or that the caller may not read.
@@ -179,37 +179,37 @@ pub struct HiddenObject {
 #[derive(Serialize, JsonSchema)]
 pub struct TopicItem {
     /// The item's record and fields.
-    pub info: Ready<TopicItemInfo>,
+    pub info: ReadyJson<TopicItemInfo>,
     /// Counted from 0 among the items and dividers of the topic.
     pub position: usize,
     /// Dividers between the subitems, if those are requested.
-    pub dividers: Vec<Divider>,
+    pub dividers: Vec<DividerInfo>,
     /// The subitems, if requested.
-    pub items: Listed<TopicItemAlone>,
+    pub items: ReplyList<TopicItemAlone>,
     /// The object that is attached to the item.
-    pub attachment: Option<Attachment>,
+    pub attachment: Option<AttachedObject>,
     /// The correlates of the item, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlates: Option<Vec<Correlate>>,
+    pub correlates: Option<Vec<CorrelateView>>,
 }
 
 /// An item or subitem without its subitems.
 #[derive(Serialize, JsonSchema)]
 pub struct TopicItemAlone {
     /// The item's record and fields.
-    pub info: Ready<TopicItemInfo>,
+    pub info: ReadyJson<TopicItemInfo>,
     /// Counted from 0 among the items and dividers of the same order.
     pub position: usize,
     /// The object that is attached to the item.
-    pub attachment: Option<Attachment>,
+    pub attachment: Option<AttachedObject>,
     /// The correlates of the item, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlates: Option<Vec<Correlate>>,
+    pub correlates: Option<Vec<CorrelateView>>,
 }
 
 /// The reply to a change of an item or subitem: its state after the change. It contains only the
 /// item's identity if the item was removed since then.
-pub type ChangedItem = Changed<TopicItemAlone, Gone>;
+pub type ChangedItem = ChangeAnswer<TopicItemAlone, RemovedContainer>;
 
 /// A topic and the ids of its items and dividers.
 #[derive(Serialize, JsonSchema)]
@@ -267,8 +267,8 @@ pub struct MoveRevision {
     pub revision: u64,
 }
 
-impl From<Revised> for MoveRevision {
-    fn from(revised: Revised) -> MoveRevision {
+impl From<ContainerRevision> for MoveRevision {
+    fn from(revised: ContainerRevision) -> MoveRevision {
         MoveRevision { id: revised.container, revision: revised.revision }
     }
 }
@@ -284,7 +284,7 @@ pub struct MovedLine {
 
 /// The reply to a move. It contains only the target's identity if the target was destroyed since
 /// then.
-pub type Moved = Changed<MovedReply, Gone>;
+pub type MoveResponse = ChangeAnswer<MovedReply, RemovedContainer>;
 
 /// Body of the creation of a topic or plan.
 #[derive(Default, Deserialize, JsonSchema)]
@@ -305,13 +305,13 @@ pub struct CreateTopic {
     /// Name of the workflow status; the workflow's first status if absent.
     pub status: Option<String>,
     /// XML text or JSON.
-    pub attributes: Option<Given>,
+    pub attributes: Option<AttributeInput>,
     /// XML text or JSON with the root `props`.
-    pub system_attributes: Option<Given>,
+    pub system_attributes: Option<AttributeInput>,
     /// The database; the main one if absent.
     pub database_id: Option<DatabaseRef>,
     pub create_mode: Option<WireCreateMode>,
-    pub options: Option<Object<CreateOptions>>,
+    pub options: Option<JsonObject<CreateOptions>>,
 }
 
 /// Body of the update of a topic: only the fields that are present change.
@@ -322,7 +322,7 @@ pub struct UpdateTopic {
     pub title: Option<String>,
     pub description: Option<String>,
     /// XML text or JSON.
-    pub attributes: Option<Given>,
+    pub attributes: Option<AttributeInput>,
     /// Name of the workflow status.
     pub status: Option<String>,
 }
@@ -341,9 +341,9 @@ pub struct ItemBody {
     /// Task of the assignees.
     pub occupation: Option<String>,
     /// Urgency of the item.
-    pub priority: Option<Word>,
+    pub priority: Option<WireTextOrNumber>,
     /// Urgency of the item, in the newsroom's own words.
-    pub custom_priority: Option<Word>,
+    pub custom_priority: Option<WireTextOrNumber>,
     /// Product for which the item is planned.
     pub product: Option<String>,
     /// Edition for which the item is planned.
@@ -361,9 +361,9 @@ pub struct ItemBody {
     /// Path of the work folder; if absent, inherited in the same way.
     pub work_folder: Option<String>,
     /// XML text or JSON.
-    pub attributes: Option<Given>,
+    pub attributes: Option<AttributeInput>,
     /// XML text or JSON with the root `props`.
-    pub system_attributes: Option<Given>,
+    pub system_attributes: Option<AttributeInput>,
     /// Loid, uuid or path of the attached object; null detaches it.
     #[serde(deserialize_with = "said")]
     pub attachment: Option<Option<String>>,
@@ -372,7 +372,7 @@ pub struct ItemBody {
     /// Position counted from 0 among items and dividers; −1 is the end. A new item without it is
     /// appended.
     pub position: Option<i64>,
-    pub options: Option<Object<ReplyOptions>>,
+    pub options: Option<JsonObject<ReplyOptions>>,
 }
 
 /// Deserializes a field that is present as `Some`, so that null differs from an absent field.
@@ -392,7 +392,7 @@ pub struct ReplyOptions {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AttachBody {
-    pub options: Option<Object<ReplyOptions>>,
+    pub options: Option<JsonObject<ReplyOptions>>,
 }
 
 /// Body of a divider.

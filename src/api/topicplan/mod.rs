@@ -3,30 +3,33 @@
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
-use stet_actors::id::{DatabaseId, Loid, Source};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{Attributes, FamilyKind, Text};
+use stet_actors::object::{Attributes, FamilyKind, SharedText};
 use stet_actors::topic_plan::{
-    AddDivider, AddTopic, DividerDone, MoveTopics, NewLine, NewPlan, PlannedDone, RemoveDivider, RemoveTopic,
-    TopicPlan, UpdateDivider,
+    AddPlanDivider, AddPlanTopic, MovePlanTopics, NewPlan, NewPlanLine, PlanDividerResult, PlannedTopicResult,
+    RemovePlanDivider, RemovePlanTopic, TopicPlan, UpdatePlanDivider,
 };
 
-use self::reply::{changed, changed_divider, facts, plan_reply, seen, structure as structure_of, tag_of, topics};
+use self::reply::{
+    changed_divider, hash_facts, plan_reply, render_changed_plan, structure as structure_of, tag_of, topics,
+    visible_lines,
+};
 use super::object::ProductInfo;
 use super::records::{info_of, path_if_shown};
-use super::requests::{Sources, database_named, folder_source};
-use super::settled::Unsettled;
-use super::topic::export::{Export, Format, answer, extent};
-use super::topic::reply::{Extent, gone};
+use super::requests::{BulkSources, database_named, folder_source};
+use super::settled::UnsettledReply;
+use super::topic::export::{ExportFormat, TopicExport, answer, extent};
+use super::topic::reply::{TopicExtent, removed_part_reply};
 use super::topic::{
-    ChangedDivider, CreateTopic, MoveRevision, Moved, MovedLine, MovedReply, described, divider_of, divider_said,
-    template_of,
+    ChangedDivider, CreateTopic, MoveResponse, MoveRevision, MovedLine, MovedReply, describe_topic, divider_of,
+    divider_said, template_of,
 };
 use crate::auth::Privilege;
 use crate::http::call::Call;
-use crate::http::change::Container;
+use crate::http::change::NamedContainer;
 use crate::http::etag::ETag;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::{Json, Reply};
 use crate::limits::yielding::YieldTimer;
 
@@ -40,7 +43,7 @@ pub use self::types::{ChangedPlan, PlanReply, PlanStructure};
 const TYPE_NAME: &str = "TopicPlan";
 
 /// Returns the plan that the path names.
-fn plan(call: &Call) -> Result<Container<TopicPlan>> {
+fn plan(call: &Call) -> Result<NamedContainer<TopicPlan>> {
     call.container("topicPlan")
 }
 
@@ -54,50 +57,50 @@ pub struct AddBody {
 }
 
 /// `PUT /v3/container/topicplan/{topicPlan}/add/{topic}`
-pub async fn add_topic(call: Call) -> Result<Preferred<ChangedPlan>> {
+pub async fn add_topic(call: Call) -> Result<PreferredReply<ChangedPlan>> {
     let AddBody { position } = call.json().await?;
     let topic = call.resolve("topic")?.loid;
-    change(call, AddTopic { topic, position }).await
+    change(call, AddPlanTopic { topic, position }).await
 }
 
 /// `DELETE /v3/container/topicplan/{topicPlan}/delete/{topic}`: the topic itself is kept.
-pub async fn remove_topic(call: Call) -> Result<Preferred<ChangedPlan>> {
+pub async fn remove_topic(call: Call) -> Result<PreferredReply<ChangedPlan>> {
     let topic = call.resolve("topic")?.loid;
-    change(call, RemoveTopic { topic }).await
+    change(call, RemovePlanTopic { topic }).await
 }
 
-async fn change<C: Command<Family = TopicPlan, Reply = PlannedDone>>(
+async fn change<C: Command<Family = TopicPlan, Reply = PlannedTopicResult>>(
     call: Call,
     command: C,
-) -> Result<Preferred<ChangedPlan>> {
+) -> Result<PreferredReply<ChangedPlan>> {
     let (plan, display) = (plan(&call)?, call.display_of_body().await?);
     let done = call.change(&plan, command).await?;
     // Boxed, so that the memory of this large future is not occupied during the change.
-    Box::pin(changed(call, &done.view, Some(done.reply.topic), display)).await
+    Box::pin(render_changed_plan(call, &done.view, Some(done.reply.topic), display)).await
 }
 
 /// `POST /v3/container/topicplan/{topicPlan}/divider`
-pub async fn add_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
+pub async fn add_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let divider = divider_said(&call).await?;
-    divide(&call, AddDivider { divider }).await
+    divide(&call, AddPlanDivider { divider }).await
 }
 
 /// `PUT /v3/container/topicplan/{topicPlan}/divider/{divider}`
-pub async fn update_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
+pub async fn update_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let (divider, id) = (divider_said(&call).await?, divider_of(&call)?);
-    divide(&call, UpdateDivider { id, divider }).await
+    divide(&call, UpdatePlanDivider { id, divider }).await
 }
 
 /// `DELETE /v3/container/topicplan/{topicPlan}/divider/{divider}`
-pub async fn remove_divider(call: Call) -> Result<Preferred<ChangedDivider>> {
+pub async fn remove_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let id = divider_of(&call)?;
-    divide(&call, RemoveDivider { id }).await
+    divide(&call, RemovePlanDivider { id }).await
 }
 
-async fn divide<C: Command<Family = TopicPlan, Reply = DividerDone>>(
+async fn divide<C: Command<Family = TopicPlan, Reply = PlanDividerResult>>(
     call: &Call,
     command: C,
-) -> Result<Preferred<ChangedDivider>> {
+) -> Result<PreferredReply<ChangedDivider>> {
     let done = call.change(&plan(call)?, command).await?;
     changed_divider(call, &done.view, done.reply.divider).await
 }
@@ -105,7 +108,7 @@ async fn divide<C: Command<Family = TopicPlan, Reply = DividerDone>>(
 /// `GET /v3/container/topicplan/{topicPlan}`
 pub async fn get(call: Call) -> Result<Json<PlanReply>> {
     let view = call.view(&plan(&call)?).await?;
-    let extent = Extent {
+    let extent = TopicExtent {
         display: call.display(),
         attachments: call.query.boolean("showAttachment"),
         correlates: call.query.boolean("showCorrelates"),
@@ -113,16 +116,16 @@ pub async fn get(call: Call) -> Result<Json<PlanReply>> {
     };
     let page = call.query.page();
     for _ in 0..TRIES {
-        let seen = seen(&call, &view.state).await?;
-        let tag = ETag::new(tag_of(&view), (page, facts(&call, &view.state, &seen, &extent).await?));
+        let seen = visible_lines(&call, &view.state).await?;
+        let tag = ETag::new(tag_of(&view), (page, hash_facts(&call, &view.state, &seen, &extent).await?));
         if call.has(&tag) {
             return Ok(Json::not_modified(tag));
         }
         match plan_reply(&call, &view, &seen, &extent, page).await {
             Ok(listing) => return Ok(listing.answer(call).with_etag(tag)),
-            Err(Unsettled::Failed(error)) => return Err(error),
+            Err(UnsettledReply::Failed(error)) => return Err(error),
             // A topic was deleted since the plan was read, or an item of one was changed.
-            Err(Unsettled::Changed) => tokio::task::yield_now().await,
+            Err(UnsettledReply::Changed) => tokio::task::yield_now().await,
         }
     }
     let plan = view.state.object().record.loid;
@@ -135,8 +138,8 @@ const TRIES: usize = 100;
 /// `GET /v3/container/topicplan/{topicPlan}/structure`
 pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
     let (view, display, page) = (call.view(&plan(&call)?).await?, call.display(), call.query.page());
-    let seen = seen(&call, &view.state).await?;
-    let shown: Vec<u128> = seen.iter().map(stet_actors::topic_plan::Line::id).collect();
+    let seen = visible_lines(&call, &view.state).await?;
+    let shown: Vec<u128> = seen.iter().map(stet_actors::topic_plan::PlanLineupLine::id).collect();
     let path = path_if_shown(&call.app, &view.state.object().record, &display)?;
     let tag = ETag::new(tag_of(&view), ("structure", &display, page, path, shown));
     if call.has(&tag) {
@@ -148,69 +151,74 @@ pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
 /// `GET /v3/container/topicplan/{topicPlan}/export/{format}`: the items of the topics that the
 /// caller may read, in the plan's order.
 pub async fn export(call: Call) -> Result<Reply> {
-    let format = Format::of(&call)?;
+    let format = ExportFormat::of(&call)?;
     let view = call.view(&plan(&call)?).await?;
-    let seen = seen(&call, &view.state).await?;
-    let facts = facts(&call, &view.state, &seen, &extent()).await?;
+    let seen = visible_lines(&call, &view.state).await?;
+    let facts = hash_facts(&call, &view.state, &seen, &extent()).await?;
     let topics = topics(&seen).into_iter().map(|(_, topic)| topic).collect();
     let object = view.state.object();
     let title = call.app.shown_title(object, &view.state.head().title).await?;
     let named = (object.record.name.clone(), title);
-    let export = Export::of(&call, format, object.record.loid.database, named, topics);
+    let export = TopicExport::of(&call, format, object.record.loid.database, named, topics);
     answer(call, tag_of(&view), facts, export).await
 }
 
 /// `POST /v3/container/topicplan`: creates an empty plan.
-pub async fn create(call: Call) -> Result<Preferred<ChangedPlan>> {
+pub async fn create(call: Call) -> Result<PreferredReply<ChangedPlan>> {
     make(call, NewPlan::default(), None).await
 }
 
 /// `POST /v3/container/topicplan/from/template`
-pub async fn create_from_default(call: Call) -> Result<Preferred<ChangedPlan>> {
-    let template = Source::Path(call.app.config.topic_plan.template.clone());
+pub async fn create_from_default(call: Call) -> Result<PreferredReply<ChangedPlan>> {
+    let template = ObjectSource::Path(call.app.config.topic_plan.template.clone());
     from_template(call, template, DatabaseId::main()).await
 }
 
 /// `POST /v3/container/topicplan/from/template/{source}`
-pub async fn create_from_template(call: Call) -> Result<Preferred<ChangedPlan>> {
+pub async fn create_from_template(call: Call) -> Result<PreferredReply<ChangedPlan>> {
     let (template, database) = (call.source("source")?, call.database()?);
     from_template(call, template, database).await
 }
 
 /// Creates a plan with the title, description and dividers of a template. The template's topics are
 /// not taken over, because topics belong to one day.
-async fn from_template(call: Call, template: Source, database: DatabaseId) -> Result<Preferred<ChangedPlan>> {
+async fn from_template(
+    call: Call,
+    template: ObjectSource,
+    database: DatabaseId,
+) -> Result<PreferredReply<ChangedPlan>> {
     let found = template_of(&call, &template, database, FamilyKind::TopicPlan)?;
     let view = call.view_of::<TopicPlan>(found).await?;
     let head = view.state.head();
     let dividers = view.state.lineup().visible().filter_map(|line| line.divider());
-    let lines = dividers.map(|divider| NewLine::Divider(divider.title.clone())).collect();
+    let lines = dividers.map(|divider| NewPlanLine::Divider(divider.title.clone())).collect();
     let begins_with = (head.title.clone(), head.description.clone());
     let new = NewPlan { begins_with, lines, ..NewPlan::default() };
     Box::pin(make(call, new, Some(&view.state.object().attributes))).await
 }
 
-async fn make(call: Call, new: NewPlan, template: Option<&Attributes>) -> Result<Preferred<ChangedPlan>> {
+async fn make(call: Call, new: NewPlan, template: Option<&Attributes>) -> Result<PreferredReply<ChangedPlan>> {
     let mut request: CreateTopic = call.json().await?;
     let display = call.display_of_body().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    let text = |value: &Option<String>| value.as_deref().map(Text::from);
+    let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
     let new = NewPlan { title: text(&request.title), description: text(&request.description), ..new };
     let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    described(&call, call.app.database_of(folder.as_ref(), database)?, &mut request, &mut object, template).await?;
+    describe_topic(&call, call.app.database_of(folder.as_ref(), database)?, &mut request, &mut object, template)
+        .await?;
     let place = call.app.destination_of(&call, folder, database, &object, &ProductInfo::default())?;
     let created = place.make(&call, object).await?;
     let loid = created.reply.loid;
     match call.view_after::<TopicPlan>(loid, created.left.as_ref()).await? {
-        Some(view) => Box::pin(changed(call, &view, None, display)).await,
-        None => gone(loid),
+        Some(view) => Box::pin(render_changed_plan(call, &view, None, display)).await,
+        None => removed_part_reply(loid),
     }
 }
 
 /// Returns a clearer error if `source` is an item of a topic that the caller may read: it exists,
 /// but a plan can't hold it.
-fn no_topic(call: &Call, error: Error, source: &Source) -> Error {
+fn no_topic(call: &Call, error: Error, source: &ObjectSource) -> Error {
     if error.code != Code::ObjectNotFound {
         return error;
     }
@@ -227,25 +235,27 @@ fn no_topic(call: &Call, error: Error, source: &Source) -> Error {
 pub(super) async fn move_topics(
     call: &Call,
     target: Loid,
-    sources: &Sources,
+    sources: &BulkSources,
     position: Option<i64>,
-) -> Result<Preferred<Moved>> {
+) -> Result<PreferredReply<MoveResponse>> {
     let display = call.display_of_body().await?;
     let mut topics = Vec::with_capacity(sources.given.len());
     let mut way = YieldTimer::new();
     for text in &sources.given {
         way.yield_if_due().await;
-        let source = Source::parse("sources", text)?;
+        let source = ObjectSource::parse("sources", text)?;
         let found = call.find(&source, sources.database).map_err(|error| no_topic(call, error, &source))?;
         topics.push(found.loid);
     }
-    let moving = MoveTopics { topics, target, position, changeable: call.access().changeable()? };
+    let moving = MovePlanTopics { topics, target, position, changeable: call.access().changeable()? };
     let done = call.change_all(moving).await?;
-    let Some(view) = call.view_after::<TopicPlan>(target, done.left.as_ref()).await? else { return gone(target) };
+    let Some(view) = call.view_after::<TopicPlan>(target, done.left.as_ref()).await? else {
+        return removed_part_reply(target);
+    };
     if let Some(minimal) = call.minimal(target, tag_of(&view))? {
         return Ok(minimal);
     }
-    let seen = seen(call, &view.state).await?;
+    let seen = visible_lines(call, &view.state).await?;
     let places: std::collections::HashMap<u128, usize> =
         seen.iter().enumerate().map(|(place, line)| (line.id(), place)).collect();
     let found = done.reply.lines.iter().filter_map(|done| {

@@ -3,35 +3,38 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::lineup::Line as AnyLine;
 use stet_actors::topic::Topic;
-use stet_actors::topic_plan::{Line, PlanState, TopicPlan};
+use stet_actors::topic_plan::{PlanLineupLine, PlanState, TopicPlan};
 
 use super::TRIES;
 use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
 use crate::api::object::facts_of_links;
 use crate::api::records::{info_of, locker_of, path_if_shown, readable, record_of};
-use crate::api::settled::Unsettled;
+use crate::api::settled::UnsettledReply;
 use crate::api::topic::reply::{
-    Extent, Open, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic, gone,
+    CommittedTopic, TopicExtent, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic,
+    removed_part_reply,
 };
-use crate::api::topic::{ChangedDivider, Divider, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
+use crate::api::topic::{
+    ChangedDivider, DividerInfo, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone,
+};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
-use crate::http::listing::{Items, Listing, Made, MadeBy, Never};
-use crate::http::prefer::Preferred;
+use crate::http::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use crate::limits::yielding::YieldTimer;
-use crate::records::{Display, Page};
+use crate::records::{Display, ListingPage};
 
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its
 /// position.
-pub(super) async fn seen(call: &Call, plan: &PlanState) -> Result<Vec<Line>> {
+pub(super) async fn visible_lines(call: &Call, plan: &PlanState) -> Result<Vec<PlanLineupLine>> {
     let mut way = YieldTimer::new();
     let mut seen = Vec::with_capacity(plan.lineup().count());
     for line in plan.lineup().visible() {
@@ -46,7 +49,7 @@ pub(super) async fn seen(call: &Call, plan: &PlanState) -> Result<Vec<Line>> {
     Ok(seen)
 }
 
-async fn info(app: &App, plan: &PlanState, seen: &[Line], display: &Display) -> Result<PlanInfo> {
+async fn info(app: &App, plan: &PlanState, seen: &[PlanLineupLine], display: &Display) -> Result<PlanInfo> {
     let head = plan.head();
     Ok(PlanInfo {
         record: info_of(app, plan, display).await?,
@@ -56,35 +59,35 @@ async fn info(app: &App, plan: &PlanState, seen: &[Line], display: &Display) -> 
     })
 }
 
-fn dividers(seen: &[Line]) -> Vec<Divider> {
+fn dividers(seen: &[PlanLineupLine]) -> Vec<DividerInfo> {
     let lines = seen.iter().enumerate();
     let dividers = lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider)));
     dividers
-        .map(|(position, divider)| Divider { id: divider.id.to_string(), title: divider.title.clone(), position })
+        .map(|(position, divider)| DividerInfo { id: divider.id.to_string(), title: divider.title.clone(), position })
         .collect()
 }
 
-pub(super) fn topics(seen: &[Line]) -> Vec<(usize, Loid)> {
+pub(super) fn topics(seen: &[PlanLineupLine]) -> Vec<(usize, Loid)> {
     let lines = seen.iter().enumerate();
     lines.filter_map(|(position, line)| line.member().map(|topic| (position, topic.topic))).collect()
 }
 
 /// Returns the plan's tag as of the view.
-pub(super) fn tag_of(view: &SeenView<TopicPlan>) -> Tag {
-    Tag::of(&view.state.object().record)
+pub(super) fn tag_of(view: &SeenView<TopicPlan>) -> RevisionTag {
+    RevisionTag::of(&view.state.object().record)
 }
 
 /// A reply about a plan, as far as it has been rendered.
-pub(super) type Plans = Listing<PlanReply, PlannedTopics>;
+pub(super) type PlanListing = Listing<PlanReply, PlannedTopics>;
 
 /// Renders a plan with a page of its visible topics.
 pub(super) async fn plan_reply(
     call: &Call,
     view: &SeenView<TopicPlan>,
-    seen: &[Line],
-    extent: &Extent,
-    page: Page,
-) -> Result<Plans, Unsettled> {
+    seen: &[PlanLineupLine],
+    extent: &TopicExtent,
+    page: ListingPage,
+) -> Result<PlanListing, UnsettledReply> {
     let topics = topics(seen);
     let total = Some(topics.len());
     plan_with(call, view, seen, page.cut(topics), total, extent).await
@@ -93,11 +96,11 @@ pub(super) async fn plan_reply(
 async fn plan_with(
     call: &Call,
     view: &SeenView<TopicPlan>,
-    seen: &[Line],
+    seen: &[PlanLineupLine],
     topics: Vec<(usize, Loid)>,
     total: Option<usize>,
-    extent: &Extent,
-) -> Result<Plans, Unsettled> {
+    extent: &TopicExtent,
+) -> Result<PlanListing, UnsettledReply> {
     let info = info(&call.app, &view.state, seen, &extent.display).await?;
     let correlates = correlates(call, view.state.object().record.loid, extent).await?;
     let (dividers, extent) = (dividers(seen), extent.clone());
@@ -107,7 +110,12 @@ async fn plan_with(
 
 /// Computes a hash of what a reply about a plan shows of topics and other objects. With the plan's
 /// own state it identifies the reply.
-pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: &Extent) -> Result<u64> {
+pub(super) async fn hash_facts(
+    call: &Call,
+    plan: &PlanState,
+    seen: &[PlanLineupLine],
+    extent: &TopicExtent,
+) -> Result<u64> {
     let (app, mut way) = (&call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
     let record = &plan.object().record;
@@ -125,7 +133,7 @@ pub(super) async fn facts(call: &Call, plan: &PlanState, seen: &[Line], extent: 
         }
         if extent.below {
             match call.view_of::<Topic>(topic).await {
-                Ok(view) => facts_of_topic(call, &Open(view), extent).await?.hash(&mut hasher),
+                Ok(view) => facts_of_topic(call, &CommittedTopic(view), extent).await?.hash(&mut hasher),
                 Err(error) if error.code == Code::ObjectNotFound => {}
                 Err(error) => return Err(error),
             }
@@ -139,7 +147,7 @@ pub(super) struct PlannedTopics {
     /// The topics with their positions.
     topics: Vec<(usize, Loid)>,
     next: usize,
-    extent: Extent,
+    extent: TopicExtent,
     /// The items of the current topic.
     open: Option<Box<TopicItems>>,
     /// Whether the last step was the topic itself, so that its items are next.
@@ -147,34 +155,34 @@ pub(super) struct PlannedTopics {
 }
 
 impl PlannedTopics {
-    async fn topic(&mut self, call: &Call) -> Result<MadeBy<PlannedTopics>, Unsettled> {
-        let Some((position, topic)) = self.topics.get(self.next).copied() else { return Ok(Made::End) };
+    async fn topic(&mut self, call: &Call) -> Result<ListingStepOf<PlannedTopics>, UnsettledReply> {
+        let Some((position, topic)) = self.topics.get(self.next).copied() else { return Ok(ListingStep::End) };
         let cached = readable(call, topic)?.ok_or_else(|| Error::not_found(topic))?;
         let info = record_of(&call.app, &cached, &self.extent.display).await?;
         let correlates = correlates(call, topic, &self.extent).await?;
         if !self.extent.below {
             let (dividers, items) = (Vec::new(), Vec::new().into());
-            return Ok(Made::Item(PlannedTopic { info, position, dividers, correlates, items }));
+            return Ok(ListingStep::Item(PlannedTopic { info, position, dividers, correlates, items }));
         }
-        let open = Open(call.view_of::<Topic>(topic).await?);
+        let open = CommittedTopic(call.view_of::<Topic>(topic).await?);
         let dividers = dividers_of(Some(open.state().lineup()));
-        (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent, Page::WHOLE))), true);
-        Ok(Made::open(|items| PlannedTopic { info, position, dividers, correlates, items }))
+        (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent, ListingPage::WHOLE))), true);
+        Ok(ListingStep::open(|items| PlannedTopic { info, position, dividers, correlates, items }))
     }
 }
 
-impl Items for PlannedTopics {
+impl ListingSource for PlannedTopics {
     type Item = PlannedTopic;
     type Inner = TopicItem;
     type Innermost = TopicItemAlone;
-    type Failed = Never;
-    type Fault = Unsettled;
+    type Failed = NoItem;
+    type Fault = UnsettledReply;
 
-    async fn make(&mut self, call: &Call, late: bool) -> Result<MadeBy<PlannedTopics>, Unsettled> {
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStepOf<PlannedTopics>, UnsettledReply> {
         let made = match self.open.as_mut().filter(|_| !self.opened) {
             // The topic's list is closed after its last item.
             Some(items) => match items.make(call, late).await {
-                Ok(Made::End) => Ok(Made::Close),
+                Ok(ListingStep::End) => Ok(ListingStep::Close),
                 Ok(made) => Ok(made.deeper()),
                 Err(error) => Err(error),
             },
@@ -183,11 +191,11 @@ impl Items for PlannedTopics {
         match made {
             // The topic was deleted after the plan was read. All positions and counts would differ
             // without it.
-            Err(Unsettled::Failed(error)) if error.code == Code::ObjectNotFound => {
+            Err(UnsettledReply::Failed(error)) if error.code == Code::ObjectNotFound => {
                 if late {
-                    Ok(Made::Nothing)
+                    Ok(ListingStep::Nothing)
                 } else {
-                    Err(Unsettled::Changed)
+                    Err(UnsettledReply::Changed)
                 }
             }
             made => made,
@@ -215,11 +223,11 @@ impl Items for PlannedTopics {
 pub(super) async fn structure(
     call: &Call,
     view: &SeenView<TopicPlan>,
-    seen: &[Line],
+    seen: &[PlanLineupLine],
     display: &Display,
-    page: Page,
+    page: ListingPage,
 ) -> Result<PlanStructure> {
-    let line = |line: &Line| {
+    let line = |line: &PlanLineupLine| {
         let (id, kind) = match line {
             AnyLine::Member(topic) => (topic.topic.to_string(), LineKind::Topic),
             AnyLine::Divider(divider) => (divider.id.to_string(), LineKind::Divider),
@@ -234,28 +242,28 @@ pub(super) async fn structure(
 }
 
 /// Returns the reply to a change of a plan: its state after the change, with the topic concerned.
-pub(super) async fn changed(
+pub(super) async fn render_changed_plan(
     call: Call,
     view: &SeenView<TopicPlan>,
     about: Option<Loid>,
     display: Display,
-) -> Result<Preferred<ChangedPlan>> {
+) -> Result<PreferredReply<ChangedPlan>> {
     if let Some(minimal) = call.minimal(view.state.object().record.loid, tag_of(view))? {
         return Ok(minimal);
     }
-    let extent = Extent { display, attachments: false, correlates: false, below: false };
+    let extent = TopicExtent { display, attachments: false, correlates: false, below: false };
     for _ in 0..TRIES {
-        let seen = seen(&call, &view.state).await?;
+        let seen = visible_lines(&call, &view.state).await?;
         let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
         match plan_with(&call, view, &seen, shown, None, &extent).await {
             Ok(reply) => return Ok(reply.answer(call).with_etag(ETag::new(tag_of(view), "change")).shown().into()),
-            Err(Unsettled::Failed(error)) => return Err(error),
+            Err(UnsettledReply::Failed(error)) => return Err(error),
             // The topic was deleted since the plan was read.
-            Err(Unsettled::Changed) => tokio::task::yield_now().await,
+            Err(UnsettledReply::Changed) => tokio::task::yield_now().await,
         }
     }
     // The change is committed nevertheless.
-    gone(view.state.object().record.loid)
+    removed_part_reply(view.state.object().record.loid)
 }
 
 /// Returns the reply to a change of a divider, with its position as the caller sees it.
@@ -263,11 +271,11 @@ pub(super) async fn changed_divider(
     call: &Call,
     view: &SeenView<TopicPlan>,
     id: u64,
-) -> Result<Preferred<ChangedDivider>> {
+) -> Result<PreferredReply<ChangedDivider>> {
     if let Some(minimal) = call.minimal(id, tag_of(view))? {
         return Ok(minimal);
     }
-    let seen = seen(call, &view.state).await?;
+    let seen = visible_lines(call, &view.state).await?;
     let Some(info) = dividers(&seen).into_iter().find(|divider| divider.id == id.to_string()) else {
         return crate::api::topic::reply::gone_divider(id, tag_of(view));
     };

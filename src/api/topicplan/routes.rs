@@ -23,7 +23,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Add a divider to a topic plan.",
         privilege: Some(Privilege::Write),
         path_params: &[PLAN],
-        body: required::<topic::DividerBody>(Size::Short),
+        body: required::<topic::DividerBody>(BodySizeRule::Short),
         handler: handler!(topicplan::add_divider),
         ..POST
     },
@@ -32,7 +32,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/add/{topic}",
         summary: "Add a topic to a topic plan.",
         path_params: &[PLAN, TOPIC],
-        body: optional::<topicplan::AddBody>(Size::Short),
+        body: optional::<topicplan::AddBody>(BodySizeRule::Short),
         handler: handler!(topicplan::add_topic),
         ..PUT
     },
@@ -79,7 +79,7 @@ pub const ROUTES: &[Route] = &[
         id: "topicplan-post",
         path: "/v3/container/topicplan",
         summary: "Create an empty topic plan.",
-        body: optional::<topic::CreateTopic>(Size::Long),
+        body: optional::<topic::CreateTopic>(BodySizeRule::Long),
         handler: handler!(topicplan::create),
         ..POST
     },
@@ -87,7 +87,7 @@ pub const ROUTES: &[Route] = &[
         id: "topicplan-from-default-template-post",
         path: "/v3/container/topicplan/from/template",
         summary: "Create a topic plan from the default template.",
-        body: optional::<topic::CreateTopic>(Size::Long),
+        body: optional::<topic::CreateTopic>(BodySizeRule::Long),
         handler: handler!(topicplan::create_from_default),
         ..POST
     },
@@ -96,7 +96,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/from/template/{source}",
         summary: "Create a topic plan from a template.",
         path_params: &[TEMPLATE],
-        body: optional::<topic::CreateTopic>(Size::Long),
+        body: optional::<topic::CreateTopic>(BodySizeRule::Long),
         handler: handler!(topicplan::create_from_template),
         ..POST
     },
@@ -105,7 +105,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}/divider/{divider}",
         summary: "Change or move a divider of a topic plan.",
         path_params: &[PLAN, DIVIDER],
-        body: required::<topic::DividerBody>(Size::Short),
+        body: required::<topic::DividerBody>(BodySizeRule::Short),
         handler: handler!(topicplan::update_divider),
         ..PUT
     },
@@ -115,7 +115,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Export the items of all topics of a plan as a calendar or a table.",
         path_params: &[PLAN, FORMAT],
         query: &[AS],
-        produces: Produces::Export,
+        produces: ReplyFormat::Export,
         key_in_address: true,
         handler: handler!(topicplan::export),
         ..GET

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
-use crate::api::object::Correlate;
-use crate::api::topic::{Divider, Gone, StructureLine, TopicItem};
-use crate::json::{Changed, Listed, Ready};
+use crate::api::object::CorrelateView;
+use crate::api::topic::{DividerInfo, RemovedContainer, StructureLine, TopicItem};
+use crate::json::{ChangeAnswer, ReadyJson, ReplyList};
 use crate::records::ObjectRecord;
 
 /// `info` of a plan: its record, title and description. Counts and positions include only topics
@@ -18,9 +18,9 @@ pub struct PlanInfo {
     #[serde(flatten)]
     pub record: ObjectRecord,
     /// May be empty.
-    pub title: Text,
+    pub title: SharedText,
     /// May be empty.
-    pub description: Text,
+    pub description: SharedText,
     /// Number of visible topics.
     pub count: usize,
 }
@@ -32,12 +32,12 @@ pub struct PlanReply {
     /// The plan.
     pub info: PlanInfo,
     /// Dividers between its topics.
-    pub dividers: Vec<Divider>,
+    pub dividers: Vec<DividerInfo>,
     /// The correlates of the plan, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlates: Option<Vec<Correlate>>,
+    pub correlates: Option<Vec<CorrelateView>>,
     /// The requested page of topics, in order. The reply to a change has only the topics concerned.
-    pub items: Listed<PlannedTopic>,
+    pub items: ReplyList<PlannedTopic>,
     /// Total number of visible topics; absent in the reply to a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
@@ -45,22 +45,22 @@ pub struct PlanReply {
 
 /// The reply to a change of a plan. It contains only the plan's identity if the plan was destroyed
 /// since then, or moved out of the caller's sight.
-pub type ChangedPlan = Changed<PlanReply, Gone>;
+pub type ChangedPlan = ChangeAnswer<PlanReply, RemovedContainer>;
 
 /// A topic of a plan.
 #[derive(Serialize, JsonSchema)]
 pub struct PlannedTopic {
     /// The topic's record.
-    pub info: Ready<ObjectRecord>,
+    pub info: ReadyJson<ObjectRecord>,
     /// Counted from 0 among the visible topics and the dividers.
     pub position: usize,
     /// Dividers between the topic's items, if those are requested.
-    pub dividers: Vec<Divider>,
+    pub dividers: Vec<DividerInfo>,
     /// The correlates of the topic, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub correlates: Option<Vec<Correlate>>,
+    pub correlates: Option<Vec<CorrelateView>>,
     /// The topic's items, if requested.
-    pub items: Listed<TopicItem>,
+    pub items: ReplyList<TopicItem>,
 }
 
 /// A plan and the ids of its topics and dividers.

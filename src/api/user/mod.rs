@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 
-use super::auth::{Ended, attempted};
+use super::auth::{LogoutReply, attempted};
 use crate::admin::{Admin, Secret, UserChange, UserView};
 use crate::http::call::Call;
 use crate::http::cookie::with_cookie;
@@ -64,7 +64,7 @@ pub async fn change(call: Call) -> Result<Json<UserView>> {
 
 /// `POST /v3/user/password`: ends all sessions of the user, including the calling one, since a
 /// stolen session may be the reason for the change.
-pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
+pub async fn set_own_password(call: Call) -> Result<Json<LogoutReply>> {
     let request: PasswordRequest = call.json().await?;
     let caller = call.caller()?;
     if caller.grants().is_some() {
@@ -79,5 +79,5 @@ pub async fn set_own_password(call: Call) -> Result<Json<Ended>> {
         _ => error,
     })?;
     directory.by(call.who()?).change_password(&known, request.new.text()).await?;
-    with_cookie(&call, Json::of(&Ended { result: "ok".to_owned() })?, "", 0)
+    with_cookie(&call, Json::of(&LogoutReply { result: "ok".to_owned() })?, "", 0)
 }

@@ -33,7 +33,7 @@ pub const ROUTES: &[Route] = &[
         secret: true,
         path: "/v3/user",
         summary: "Make a user.",
-        body: required::<UserChange>(Size::Long),
+        body: required::<UserChange>(BodySizeRule::Long),
         handler: handler!(user::create),
         ..POST
     },
@@ -43,7 +43,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/user/{name}",
         summary: "Change what is named of a user, the password too.",
         path_params: &[NAME],
-        body: required::<UserChange>(Size::Long),
+        body: required::<UserChange>(BodySizeRule::Long),
         handler: handler!(user::change),
         ..PUT
     },
@@ -54,7 +54,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/user/password",
         summary: "Change one's own password; ends all of one's sessions, the calling one too.",
         privilege: None,
-        body: required::<user::PasswordRequest>(Size::Short),
+        body: required::<user::PasswordRequest>(BodySizeRule::Short),
         codes: A,
         handler: handler!(user::set_own_password),
         ..POST

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::bundle::{Copied, CopiedBundle, CopyLinked};
+use stet_actors::bundle::{ChannelCopyOutcome, CopiedBundle, CopyLinkedBundles};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{FamilyKind, Record};
 
 use super::channel_copy::{ChannelCopyRequest, check_same};
-use super::linked::linked;
-use super::records::{BulkError, BulkReply, Failures};
+use super::linked::linked_objects;
+use super::records::{BulkError, BulkFailures, BulkReply};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
@@ -43,8 +43,8 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     check_same(&call, &request, container.loid)?;
     let wanted = request.wanted(&call, container.loid.database)?;
     let (mut copies, mut errors, mut way) = (BTreeMap::new(), Vec::<BulkError>::new(), YieldTimer::new());
-    let failures = Failures::of(&call);
-    for object in linked(&call, &container).await? {
+    let failures = BulkFailures::of(&call);
+    for object in linked_objects(&call, &container).await? {
         way.yield_if_due().await;
         let Some(bundle) = bundle_of(&call, object)? else { continue };
         match call.access().check(Privilege::Create, &bundle, &bundle.loid) {
@@ -54,14 +54,16 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     }
     let bundles: BTreeSet<Loid> = copies.keys().copied().collect();
     let copies = copies.into_values().collect();
-    let done = call.change_all(CopyLinked { container: container.loid, copies }).await?;
+    let done = call.change_all(CopyLinkedBundles { container: container.loid, copies }).await?;
     let mut items = Vec::new();
     // A retry gets the reply of the first attempt, which may name bundles that are no longer
     // linked.
     for CopiedBundle { bundle, copied } in done.reply.into_iter().filter(|one| bundles.contains(&one.bundle)) {
         match copied {
-            Copied::New(copy) => items.push(CopiedStory { source: bundle.to_string(), id: copy.to_string() }),
-            Copied::There(copy) => {
+            ChannelCopyOutcome::New(copy) => {
+                items.push(CopiedStory { source: bundle.to_string(), id: copy.to_string() })
+            }
+            ChannelCopyOutcome::There(copy) => {
                 let message = format!("The bundle has a copy for the channel `{}`, `{copy}`.", wanted.channel);
                 let error = Error::duplicated(message, Some(copy));
                 errors.push(failures.describe(&bundle.to_string(), error));

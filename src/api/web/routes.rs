@@ -11,7 +11,7 @@ pub const ROUTES: &[Route] = &[Route {
     path: "/v3/container/web/{source}/channelcopy",
     summary: "Make a channel copy of every story linked to a web container.",
     path_params: &[source("the web container")],
-    body: optional::<channel_copy::ChannelCopyRequest>(Size::Short),
+    body: optional::<channel_copy::ChannelCopyRequest>(BodySizeRule::Short),
     handler: handler!(web::channel_copies),
     ..POST
 }];

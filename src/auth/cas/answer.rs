@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 16;
 
 /// The person whom a CAS server has authenticated.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Person {
+pub(super) struct CasPerson {
     /// The user's name, without layout around it and not empty; not yet known to be a legal one.
     pub(super) name: String,
     /// Names without prefix, and values, in the order received. A name with several values appears
@@ -29,7 +29,7 @@ pub(super) struct Person {
     pub(super) attributes: Vec<(String, String)>,
 }
 
-impl Person {
+impl CasPerson {
     /// Returns the values of an attribute that are not empty.
     pub(super) fn values<'a>(&'a self, attribute: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.attributes.iter().filter(move |(name, _)| name == attribute);
@@ -39,7 +39,7 @@ impl Person {
 
 /// The reason why a CAS server refuses a ticket (CAS protocol 3.0, 2.5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum TicketRefusal {
     /// The ticket is unknown, has expired, or was used before.
     Ticket,
     /// The ticket was issued for another service.
@@ -52,32 +52,32 @@ pub(super) enum Refusal {
     Other,
 }
 
-impl Refusal {
-    fn of(code: &str) -> Refusal {
+impl TicketRefusal {
+    fn of(code: &str) -> TicketRefusal {
         match code {
-            "INVALID_TICKET" | "INVALID_TICKET_SPEC" => Refusal::Ticket,
-            "INVALID_SERVICE" => Refusal::Service,
+            "INVALID_TICKET" | "INVALID_TICKET_SPEC" => TicketRefusal::Ticket,
+            "INVALID_SERVICE" => TicketRefusal::Service,
             "INVALID_REQUEST" | "UNAUTHORIZED_SERVICE" | "UNAUTHORIZED_SERVICE_PROXY" | "INVALID_PROXY_CALLBACK" => {
-                Refusal::Configuration
+                TicketRefusal::Configuration
             }
-            "INTERNAL_ERROR" => Refusal::Internal,
-            _ => Refusal::Other,
+            "INTERNAL_ERROR" => TicketRefusal::Internal,
+            _ => TicketRefusal::Other,
         }
     }
 }
 
 /// The answer of a CAS server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum CasAnswer {
     /// The ticket is valid.
-    Known(Person),
+    Known(CasPerson),
     /// The ticket is refused.
-    Refused(Refusal),
+    Refused(TicketRefusal),
 }
 
 /// The fault of an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Malformed {
+pub(super) enum CasAnswerFault {
     /// No XML document within the limits.
     Xml(XmlErrorKind),
     /// An XML document that does not follow the protocol.
@@ -85,32 +85,32 @@ pub(super) enum Malformed {
 }
 
 /// Parses an answer of at most `max_bytes`.
-pub(super) fn read(text: &str, max_bytes: usize) -> Result<Answer, Malformed> {
+pub(super) fn read(text: &str, max_bytes: usize) -> Result<CasAnswer, CasAnswerFault> {
     let limits = Limits { max_depth: MAX_DEPTH, max_bytes, ..Limits::default() };
-    let document = stet_xml::to_json(text, &limits).map_err(|error| Malformed::Xml(error.kind()))?;
-    let document = Scope { here: document.as_object(), outer: None };
+    let document = stet_xml::to_json(text, &limits).map_err(|error| CasAnswerFault::Xml(error.kind()))?;
+    let document = ElementScope { here: document.as_object(), outer: None };
     let responses = document.children("serviceResponse");
-    let [response] = responses[..] else { return Err(Malformed::Shape("the root is no `serviceResponse`")) };
+    let [response] = responses[..] else { return Err(CasAnswerFault::Shape("the root is no `serviceResponse`")) };
     let response = document.inside(response);
     let (successes, failures) =
         (response.children("authenticationSuccess"), response.children("authenticationFailure"));
     match (&successes[..], &failures[..]) {
-        ([success], []) => person(&response.inside(success)).map(Answer::Known),
+        ([success], []) => person(&response.inside(success)).map(CasAnswer::Known),
         ([], [failure]) => {
             let code = failure.get("@code").and_then(Value::as_str).unwrap_or_default();
-            Ok(Answer::Refused(Refusal::of(code.trim())))
+            Ok(CasAnswer::Refused(TicketRefusal::of(code.trim())))
         }
-        _ => Err(Malformed::Shape("it is not one success or one failure")),
+        _ => Err(CasAnswerFault::Shape("it is not one success or one failure")),
     }
 }
 
-fn person(success: &Scope<'_>) -> Result<Person, Malformed> {
+fn person(success: &ElementScope<'_>) -> Result<CasPerson, CasAnswerFault> {
     let users = success.children("user");
     let name = match users[..] {
         [user] => text_of(user).filter(|name| !name.is_empty()),
         _ => None,
     };
-    let name = name.ok_or(Malformed::Shape("it has not one `user` with a name"))?.to_owned();
+    let name = name.ok_or(CasAnswerFault::Shape("it has not one `user` with a name"))?.to_owned();
     let mut attributes = Vec::new();
     // Servers disagree on the namespace of attributes, so any is accepted.
     for member in success.children("attributes").into_iter().filter_map(Value::as_object).flatten() {
@@ -122,19 +122,19 @@ fn person(success: &Scope<'_>) -> Result<Person, Malformed> {
         let texts = items(value).iter().filter_map(text_of);
         attributes.extend(texts.map(|text| (local.to_owned(), text.to_owned())));
     }
-    Ok(Person { name, attributes })
+    Ok(CasPerson { name, attributes })
 }
 
 /// An element and its ancestors, which declare the prefixes.
-struct Scope<'a> {
+struct ElementScope<'a> {
     /// The element's members; `None` for one that has only text.
     here: Option<&'a Map<String, Value>>,
-    outer: Option<&'a Scope<'a>>,
+    outer: Option<&'a ElementScope<'a>>,
 }
 
-impl<'a> Scope<'a> {
-    fn inside(&'a self, element: &'a Value) -> Scope<'a> {
-        Scope { here: element.as_object(), outer: Some(self) }
+impl<'a> ElementScope<'a> {
+    fn inside(&'a self, element: &'a Value) -> ElementScope<'a> {
+        ElementScope { here: element.as_object(), outer: Some(self) }
     }
 
     /// Returns the child elements of that name in the protocol's namespace.
@@ -152,7 +152,7 @@ impl<'a> Scope<'a> {
     fn namespace(&self, prefix: &str) -> Option<&str> {
         let key = if prefix.is_empty() { "@xmlns".to_owned() } else { format!("@xmlns:{prefix}") };
         let mut scope = Some(self);
-        while let Some(Scope { here, outer }) = scope {
+        while let Some(ElementScope { here, outer }) = scope {
             if let Some(declared) = here.and_then(|members| members.get(&key)) {
                 return declared.as_str();
             }

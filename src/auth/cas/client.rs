@@ -8,7 +8,7 @@ use stet_actors::error::{Code, Error, Result};
 use tokio::sync::{Semaphore, oneshot};
 use ureq::tls::{RootCerts, TlsConfig};
 
-use super::answer::{Answer, Malformed, read};
+use super::answer::{CasAnswer, CasAnswerFault, read};
 use crate::config::CasConfig;
 
 /// The error when the CAS server gives no valid answer: the ticket may be valid, so this is not a
@@ -16,23 +16,23 @@ use crate::config::CasConfig;
 const UNAVAILABLE: &str = "The CAS server can't be asked about the ticket at the moment: try again with a new one.";
 
 /// The client of one CAS server.
-pub(super) struct Client {
-    asking: Asking,
+pub(super) struct CasClient {
+    asking: TicketValidator,
     /// One permit for each validation that may be in progress.
     free: Arc<Semaphore>,
 }
 
 /// The part of the client that a validation thread needs.
 #[derive(Clone)]
-struct Asking {
+struct TicketValidator {
     agent: ureq::Agent,
     /// The address for validations, without the query.
     address: String,
     answer_bytes: usize,
 }
 
-impl Client {
-    pub(super) fn new(config: &CasConfig) -> Client {
+impl CasClient {
+    pub(super) fn new(config: &CasConfig) -> CasClient {
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
         let agent = ureq::Agent::config_builder()
             .tls_config(tls)
@@ -50,8 +50,8 @@ impl Client {
             .build()
             .new_agent();
         let address = format!("{}/p3/serviceValidate", config.server_url.trim_end_matches('/'));
-        let asking = Asking { agent, address, answer_bytes: config.answer_bytes };
-        Client { asking, free: Arc::new(Semaphore::new(config.at_once)) }
+        let asking = TicketValidator { agent, address, answer_bytes: config.answer_bytes };
+        CasClient { asking, free: Arc::new(Semaphore::new(config.at_once)) }
     }
 
     /// Asks the CAS server about a ticket that was issued for a service.
@@ -59,7 +59,7 @@ impl Client {
     /// # Errors
     /// `Overloaded` when the server does not answer in time or validly, or when too many tickets
     /// are being validated.
-    pub(super) async fn ask(&self, ticket: &str, service: &str) -> Result<Answer> {
+    pub(super) async fn ask(&self, ticket: &str, service: &str) -> Result<CasAnswer> {
         let permit = self.free.clone().try_acquire_owned().map_err(|_| {
             let message = "Too many tickets are being validated at the moment: try again.";
             Error::new(Code::Overloaded, message)
@@ -77,7 +77,7 @@ impl Client {
         });
         thread.map_err(|error| {
             tracing::error!(%error, "no thread can be started to ask the CAS server");
-            unavailable()
+            cas_unavailable_error()
         })?;
         let answer = asked.await.map_err(|_| {
             tracing::error!("asking the CAS server panicked");
@@ -85,15 +85,15 @@ impl Client {
         })?;
         answer.map_err(|reason| {
             tracing::warn!(reason, "the CAS server can't be asked");
-            unavailable()
+            cas_unavailable_error()
         })
     }
 }
 
-impl Asking {
+impl TicketValidator {
     /// Returns the answer, or the reason for the log why there is none. The reason has neither the
     /// ticket nor anything that the CAS server sent.
-    fn ask(&self, ticket: &str, service: &str) -> Result<Answer, String> {
+    fn ask(&self, ticket: &str, service: &str) -> Result<CasAnswer, String> {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("service", service).append_pair("ticket", ticket);
         let address = format!("{}?{}", self.address, query.finish());
@@ -106,14 +106,14 @@ impl Asking {
         let bytes = response.body_mut().with_config().limit(limit).read_to_vec().map_err(|error| reason(&error))?;
         let text = String::from_utf8(bytes).map_err(|_| "its answer is not in UTF-8".to_owned())?;
         read(&text, self.answer_bytes).map_err(|malformed| match malformed {
-            Malformed::Xml(kind) => format!("its answer is no XML that is taken: {kind:?}"),
-            Malformed::Shape(what) => format!("its answer is not as CAS 3.0 has it: {what}"),
+            CasAnswerFault::Xml(kind) => format!("its answer is no XML that is taken: {kind:?}"),
+            CasAnswerFault::Shape(what) => format!("its answer is not as CAS 3.0 has it: {what}"),
         })
     }
 }
 
 /// Returns the error of a login that can't be decided without an answer.
-pub(super) fn unavailable() -> Error {
+pub(super) fn cas_unavailable_error() -> Error {
     Error::new(Code::Overloaded, UNAVAILABLE)
 }
 

@@ -20,11 +20,11 @@ use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 
-use self::answer::{Answer, Refusal};
-use self::client::{Client, unavailable};
-use self::people::Rules;
+use self::answer::{CasAnswer, TicketRefusal};
+use self::client::{CasClient, cas_unavailable_error};
+use self::people::CasUserRules;
+use self::service::CasServices;
 pub use self::service::LoginAddress;
-use self::service::Services;
 use super::{Directory, User};
 use crate::config::CasConfig;
 
@@ -33,16 +33,19 @@ const MAX_TICKET: usize = 4096;
 
 /// Single sign-on by one CAS server.
 pub struct Cas {
-    client: Client,
-    services: Services,
-    rules: Rules,
+    client: CasClient,
+    services: CasServices,
+    rules: CasUserRules,
 }
 
 impl Cas {
     /// Returns single sign-on if a server is configured.
     pub fn configured(config: &CasConfig) -> Option<Cas> {
-        let configured =
-            || Cas { client: Client::new(config), services: Services::of(config), rules: Rules::of(config) };
+        let configured = || Cas {
+            client: CasClient::new(config),
+            services: CasServices::of(config),
+            rules: CasUserRules::of(config),
+        };
         config.is_configured().then(configured)
     }
 
@@ -72,11 +75,11 @@ impl Cas {
                 listed,
                 "login refused: the ticket came to an address that `auth.cas.services` does not list"
             );
-            refused("Tickets are not taken at this address: it is none of `auth.cas.services`.")
+            login_refused_error("Tickets are not taken at this address: it is none of `auth.cas.services`.")
         })?;
         match self.client.ask(ticket, &service).await? {
-            Answer::Known(person) => self.rules.admit(directory, &person, address).await,
-            Answer::Refused(refusal) => Err(refused_by_server(refusal, &LoginAddress::of_url(&service), came_to)),
+            CasAnswer::Known(person) => self.rules.admit(directory, &person, address).await,
+            CasAnswer::Refused(refusal) => Err(refused_by_server(refusal, &LoginAddress::of_url(&service), came_to)),
         }
     }
 }
@@ -87,23 +90,23 @@ pub(crate) fn is_answer(text: &str) -> bool {
     answer::read(text, CasConfig::default().answer_bytes).is_ok()
 }
 
-fn refused_by_server(refusal: Refusal, service: &LoginAddress, came_to: &LoginAddress) -> Error {
+fn refused_by_server(refusal: TicketRefusal, service: &LoginAddress, came_to: &LoginAddress) -> Error {
     let (service, came_to) = (service.for_log(), came_to.for_log());
     match refusal {
-        Refusal::Internal => tracing::warn!("the CAS server failed over a ticket"),
+        TicketRefusal::Internal => tracing::warn!("the CAS server failed over a ticket"),
         // These may be mistakes in the configuration of either side.
         _ => tracing::warn!(?refusal, service, came_to, "login refused by the CAS server"),
     }
     let message = match refusal {
-        Refusal::Internal => return unavailable(),
-        Refusal::Ticket => "The CAS server refuses the ticket: it is unknown, has expired, or was used before.",
-        Refusal::Service => "The CAS server refuses the ticket: it was issued for another service.",
-        Refusal::Configuration => "The CAS server does not validate tickets for this service.",
-        Refusal::Other => "The CAS server refuses the ticket.",
+        TicketRefusal::Internal => return cas_unavailable_error(),
+        TicketRefusal::Ticket => "The CAS server refuses the ticket: it is unknown, has expired, or was used before.",
+        TicketRefusal::Service => "The CAS server refuses the ticket: it was issued for another service.",
+        TicketRefusal::Configuration => "The CAS server does not validate tickets for this service.",
+        TicketRefusal::Other => "The CAS server refuses the ticket.",
     };
-    refused(message)
+    login_refused_error(message)
 }
 
-fn refused(message: impl Into<String>) -> Error {
+fn login_refused_error(message: impl Into<String>) -> Error {
     Error::new(Code::InvalidLogin, message)
 }

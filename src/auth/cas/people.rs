@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Error, Result};
 
-use super::answer::Person;
-use super::refused;
+use super::answer::CasPerson;
+use super::login_refused_error;
 use crate::auth::change::leaves_no_administrator;
 use crate::auth::{Directory, Name, User};
 use crate::config::CasConfig;
@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 255;
 ///
 /// Each login updates what the CAS server decides: the groups that are named in the mapping, and
 /// full name and e-mail address if it sends them. All else is left to administrators.
-pub(super) struct Rules {
+pub(super) struct CasUserRules {
     create: bool,
     /// The groups of new users.
     groups: Vec<Name>,
@@ -29,9 +29,9 @@ pub(super) struct Rules {
     email_attribute: String,
 }
 
-impl Rules {
-    pub(super) fn of(config: &CasConfig) -> Rules {
-        Rules {
+impl CasUserRules {
+    pub(super) fn of(config: &CasConfig) -> CasUserRules {
+        CasUserRules {
             create: config.create_users,
             groups: config.groups.iter().map(|group| Name::of(group)).collect(),
             group_attribute: config.group_attribute.clone(),
@@ -47,7 +47,7 @@ impl Rules {
     /// # Errors
     /// `InvalidLogin` for an illegal name, for a disabled user, and for an unknown one unless users
     /// are created; errors of the store.
-    pub(super) async fn admit(&self, directory: &Directory, person: &Person, address: &str) -> Result<Arc<User>> {
+    pub(super) async fn admit(&self, directory: &Directory, person: &CasPerson, address: &str) -> Result<Arc<User>> {
         let name = person.name.as_str();
         // A name that must be changed to be legal could be another user's: `admin` and a no-break
         // space is not `admin`. Another Unicode form of a name is the same name.
@@ -55,7 +55,7 @@ impl Rules {
         let known = if whole { directory.user(name)? } else { None };
         if known.is_none() && (!whole || Name::for_user(name).is_err()) {
             tracing::warn!("login refused: the CAS server gives a user name that is none");
-            return Err(refused("The user name that the CAS server gives can't be one here."));
+            return Err(login_refused_error("The user name that the CAS server gives can't be one here."));
         }
         if let Some(user) = &known {
             let mut current = User::clone(user);
@@ -64,7 +64,7 @@ impl Rules {
                 return Ok(user.clone());
             }
         }
-        let who = Who { user: name.into(), session: "".into(), address: Some(address.into()) };
+        let who = CallerIdentity { user: name.into(), session: "".into(), address: Some(address.into()) };
         let changing = directory.by(who);
         // Checked again within the change, since the user may have been disabled in between.
         let settled = changing.change_or_make_user(name, |user, made| self.settle(directory, person, user, made)).await;
@@ -84,17 +84,20 @@ impl Rules {
         }
         let what = if known.is_some() { "user brought up to date" } else { "user made" };
         tracing::info!(user = name, "{what} as the CAS server says");
-        directory.user(name)?.filter(|user| !user.disabled).ok_or_else(|| disabled(name))
+        directory.user(name)?.filter(|user| !user.disabled).ok_or_else(|| disabled_user_error(name))
     }
 
     /// Updates a user as configuration and CAS server require, as far as the groups exist.
-    fn settle(&self, directory: &Directory, person: &Person, user: &mut User, made: bool) -> Result<()> {
+    fn settle(&self, directory: &Directory, person: &CasPerson, user: &mut User, made: bool) -> Result<()> {
         if made && !self.create {
             tracing::warn!("login refused: the CAS server names someone unknown here");
-            return Err(refused(format!("The CAS server vouches for `{}`, who is no user here.", person.name)));
+            return Err(login_refused_error(format!(
+                "The CAS server vouches for `{}`, who is no user here.",
+                person.name
+            )));
         }
         if user.disabled {
-            return Err(disabled(&user.name));
+            return Err(disabled_user_error(&user.name));
         }
         let is_there = |group: &Name| {
             let found = directory.group(group)?.is_some();
@@ -123,10 +126,10 @@ impl Rules {
                 user.groups.retain(|other| other != group);
             }
         }
-        if let Some(name) = text(person, &self.full_name_attribute) {
+        if let Some(name) = usable_text(person, &self.full_name_attribute) {
             user.full_name = name.to_owned();
         }
-        if let Some(address) = text(person, &self.email_attribute) {
+        if let Some(address) = usable_text(person, &self.email_attribute) {
             user.business_email = Some(address.to_owned());
         }
         Ok(())
@@ -134,12 +137,12 @@ impl Rules {
 }
 
 /// Returns the first value of an attribute, if it may be taken over.
-fn text<'a>(person: &'a Person, attribute: &'a str) -> Option<&'a str> {
+fn usable_text<'a>(person: &'a CasPerson, attribute: &'a str) -> Option<&'a str> {
     let well = |value: &&str| value.len() <= MAX_TEXT && !value.chars().any(char::is_control);
     person.values(attribute).next().filter(well)
 }
 
-fn disabled(name: &str) -> Error {
+fn disabled_user_error(name: &str) -> Error {
     tracing::warn!(user = name, "login refused: the user is disabled");
-    refused(format!("The user `{name}` is disabled."))
+    login_refused_error(format!("The user `{name}` is disabled."))
 }

@@ -51,16 +51,16 @@ impl LoginAddress {
 }
 
 /// The services in the configuration.
-pub(super) struct Services {
+pub(super) struct CasServices {
     fixed: Option<String>,
     /// The normalised addresses.
     addresses: HashSet<String>,
     listed: String,
 }
 
-impl Services {
-    pub(super) fn of(config: &CasConfig) -> Services {
-        Services {
+impl CasServices {
+    pub(super) fn of(config: &CasConfig) -> CasServices {
+        CasServices {
             fixed: Some(config.service_url.clone()).filter(|fixed| !fixed.is_empty()),
             addresses: config.services.iter().map(|address| in_one_form(address)).collect(),
             listed: config.services.join(", "),
@@ -96,9 +96,9 @@ mod tests {
 
     const LOGIN: &str = "https://news.example.org/v3/auth/login";
 
-    fn services(fixed: &str, listed: &[&str]) -> Services {
+    fn services(fixed: &str, listed: &[&str]) -> CasServices {
         let services = listed.iter().map(|address| (*address).to_owned()).collect();
-        Services::of(&CasConfig { service_url: fixed.to_owned(), services, ..CasConfig::default() })
+        CasServices::of(&CasConfig { service_url: fixed.to_owned(), services, ..CasConfig::default() })
     }
 
     fn came_to(host: &str, query: &str) -> LoginAddress {

@@ -1,4 +1,4 @@
-use super::answer::{Answer, Malformed, Person, Refusal, read};
+use super::answer::{CasAnswer, CasAnswerFault, CasPerson, TicketRefusal, read};
 use stet_xml::XmlErrorKind;
 
 const MAX_BYTES: usize = 64 << 10;
@@ -12,23 +12,23 @@ fn success(inside: &str) -> String {
     cas(&format!("<cas:authenticationSuccess>{inside}</cas:authenticationSuccess>"))
 }
 
-fn known(text: &str) -> Person {
+fn known(text: &str) -> CasPerson {
     match read(text, MAX_BYTES) {
-        Ok(Answer::Known(person)) => person,
+        Ok(CasAnswer::Known(person)) => person,
         other => panic!("{other:?}: {text}"),
     }
 }
 
 fn shape(text: &str) -> &'static str {
     match read(text, MAX_BYTES) {
-        Err(Malformed::Shape(what)) => what,
+        Err(CasAnswerFault::Shape(what)) => what,
         other => panic!("{other:?}: {text}"),
     }
 }
 
 fn fault(text: &str) -> XmlErrorKind {
     match read(text, MAX_BYTES) {
-        Err(Malformed::Xml(kind)) => kind,
+        Err(CasAnswerFault::Xml(kind)) => kind,
         other => panic!("{other:?}: {text}"),
     }
 }
@@ -128,23 +128,23 @@ fn there_is_one_outcome_and_one_user() {
 #[test]
 fn a_failure_has_a_code() {
     let codes = [
-        ("INVALID_TICKET", Refusal::Ticket),
-        ("INVALID_TICKET_SPEC", Refusal::Ticket),
-        ("INVALID_SERVICE", Refusal::Service),
-        ("INVALID_REQUEST", Refusal::Configuration),
-        ("UNAUTHORIZED_SERVICE", Refusal::Configuration),
-        ("UNAUTHORIZED_SERVICE_PROXY", Refusal::Configuration),
-        ("INVALID_PROXY_CALLBACK", Refusal::Configuration),
-        ("INTERNAL_ERROR", Refusal::Internal),
-        ("SOMETHING_ELSE", Refusal::Other),
-        ("", Refusal::Other),
+        ("INVALID_TICKET", TicketRefusal::Ticket),
+        ("INVALID_TICKET_SPEC", TicketRefusal::Ticket),
+        ("INVALID_SERVICE", TicketRefusal::Service),
+        ("INVALID_REQUEST", TicketRefusal::Configuration),
+        ("UNAUTHORIZED_SERVICE", TicketRefusal::Configuration),
+        ("UNAUTHORIZED_SERVICE_PROXY", TicketRefusal::Configuration),
+        ("INVALID_PROXY_CALLBACK", TicketRefusal::Configuration),
+        ("INTERNAL_ERROR", TicketRefusal::Internal),
+        ("SOMETHING_ELSE", TicketRefusal::Other),
+        ("", TicketRefusal::Other),
     ];
     for (code, refusal) in codes {
         let text = cas(&format!("<cas:authenticationFailure code=\"{code}\">\n why \n</cas:authenticationFailure>"));
-        assert_eq!(read(&text, MAX_BYTES), Ok(Answer::Refused(refusal)), "{code}");
+        assert_eq!(read(&text, MAX_BYTES), Ok(CasAnswer::Refused(refusal)), "{code}");
     }
     let bare = cas("<cas:authenticationFailure/>");
-    assert_eq!(read(&bare, MAX_BYTES), Ok(Answer::Refused(Refusal::Other)));
+    assert_eq!(read(&bare, MAX_BYTES), Ok(CasAnswer::Refused(TicketRefusal::Other)));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn size_and_depth_are_bounded() {
 #[test]
 fn what_is_no_xml_is_no_answer() {
     for text in ["", "yes\nada\n", "<html><br></html>", "<cas:serviceResponse", "{}", "<a/><b/>"] {
-        assert!(matches!(read(text, MAX_BYTES), Err(Malformed::Xml(_))), "{text}");
+        assert!(matches!(read(text, MAX_BYTES), Err(CasAnswerFault::Xml(_))), "{text}");
     }
     assert!(shape("<html/>").contains("serviceResponse"));
     let latin = format!("<?xml version='1.0' encoding='ISO-8859-1'?>{}", success("<cas:user>ada</cas:user>"));

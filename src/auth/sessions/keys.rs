@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error, Result};
 
 use super::super::name::Name;
@@ -31,7 +31,7 @@ impl Sessions {
     /// `InvalidName`; `DuplicatedName`; `ObjectNotFound` for an unknown user; `InvalidParameter`
     /// for a disabled user, a list without grants or an end that has passed; those of a group's
     /// grants; errors of the store.
-    pub async fn make_key(&self, by: Who, new: NewKey) -> Result<NewSession> {
+    pub async fn make_key(&self, by: CallerIdentity, new: NewKey) -> Result<NewSession> {
         let name = Name::checked(&new.name)?;
         let now_ms = self.repository.clock().now_ms();
         let expires_ms = match new.expires_s {
@@ -105,7 +105,7 @@ impl Sessions {
     ///
     /// # Errors
     /// `ObjectNotFound`; errors of the store, see [`Sessions::end`].
-    pub async fn revoke(&self, by: Who, name: &str) -> Result<Arc<LiveSession>> {
+    pub async fn revoke(&self, by: CallerIdentity, name: &str) -> Result<Arc<LiveSession>> {
         let unknown = || Error::new(Code::ObjectNotFound, format!("There is no key `{name}`.")).with_source(name);
         let mut found = self.keys_named(name).await?;
         if found.is_empty() {

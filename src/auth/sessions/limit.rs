@@ -11,19 +11,19 @@ use crate::limits::{FairQueue, WorkPermit};
 
 /// The queues of users who begin sessions; some users share one. Callers are served one after the
 /// other, so that one who begins sessions without a pause delays others by one commit.
-pub(super) struct Turns {
+pub(super) struct SessionQueues {
     hasher: foldhash::fast::RandomState,
     queues: [FairQueue; 32],
 }
 
-impl Default for Turns {
-    fn default() -> Turns {
+impl Default for SessionQueues {
+    fn default() -> SessionQueues {
         let queues = std::array::from_fn(|_| FairQueue::never_refused(1, 1));
-        Turns { hasher: foldhash::fast::RandomState::default(), queues }
+        SessionQueues { hasher: foldhash::fast::RandomState::default(), queues }
     }
 }
 
-impl Turns {
+impl SessionQueues {
     pub(super) async fn of(&self, user: &str) -> Result<WorkPermit> {
         let number = self.hasher.hash_one(user) as usize % self.queues.len();
         self.queues[number].turn().await

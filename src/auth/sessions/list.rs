@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::store::Range;
+use stet_actors::store::KeyRange;
 
 use super::super::rows::Session;
-use super::sweep::decoded;
+use super::sweep::decode_session;
 use super::{LiveSession, PAGE, Sessions};
 use crate::limits::yielding;
 
@@ -75,10 +75,10 @@ impl Sessions {
     /// nor to withhold the others.
     async fn lasting_at(&self, now_ms: u64, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         let mut found = Vec::new();
-        let mut range = Range::prefix(&[]);
+        let mut range = KeyRange::prefix(&[]);
         loop {
             let page = self.page(&range)?;
-            for session in page.iter().filter_map(|(_, row)| decoded(row)).filter(&wanted) {
+            for session in page.iter().filter_map(|(_, row)| decode_session(row)).filter(&wanted) {
                 let known = self.live.get(&session.token_hash);
                 let live = known.unwrap_or_else(|| Arc::new(self.resumed(session)));
                 let lasts = self.lasts(&live, now_ms).unwrap_or_else(|error| {
@@ -97,6 +97,6 @@ impl Sessions {
             tokio::task::yield_now().await;
         }
         let order = |live: &LiveSession| (live.session.created_ms, live.id().clone());
-        Ok(yielding::sorted(found, |one, other| order(one).cmp(&order(other))).await)
+        Ok(yielding::sort_yielding(found, |one, other| order(one).cmp(&order(other))).await)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwapOption;
 use foldhash::HashMap;
 use parking_lot::RwLock;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_actors::store::Event;
 
 use super::super::rights::Rights;
@@ -15,7 +15,7 @@ use super::super::token::TokenHash;
 
 /// The validity of a session's user at one generation, with the session's rights.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct SessionStanding {
     /// The directory's generation for which this holds.
     pub(super) generation: u64,
     pub(super) rights: Arc<Rights>,
@@ -30,7 +30,7 @@ pub struct LiveSession {
     /// The time of the last use that is on disk.
     pub(super) recorded_ms: AtomicU64,
     /// The user's state when it was last looked up.
-    pub(super) standing: ArcSwapOption<Standing>,
+    pub(super) standing: ArcSwapOption<SessionStanding>,
     /// Set when the session is ended, before its row is removed; has the event for the audit trail,
     /// if any.
     ended: OnceLock<Option<Box<Event>>>,
@@ -73,18 +73,18 @@ impl LiveSession {
     }
 
     /// Returns the short public reference.
-    pub fn id(&self) -> &Text {
+    pub fn id(&self) -> &SharedText {
         &self.session.id
     }
 
     /// Returns the name of the user.
-    pub fn user(&self) -> &Text {
+    pub fn user(&self) -> &SharedText {
         &self.session.user
     }
 
     /// Returns the recorded author of its changes: the user, or one of the user's keys, which has
     /// rights of its own.
-    pub fn acts_as(&self) -> Text {
+    pub fn acts_as(&self) -> SharedText {
         match &self.session.key {
             // User names have no slash, so this is no user's name.
             Some(key) => format!("{}/{}", self.session.user, key.name).as_str().into(),
@@ -128,17 +128,17 @@ impl LiveSession {
 
 /// The live sessions by hash, in shards, so that readers on many cores do not contend for one lock.
 #[derive(Default)]
-pub(super) struct Live(pub(super) [RwLock<Shard>; 16]);
+pub(super) struct LiveSessions(pub(super) [RwLock<SessionShard>; 16]);
 
 #[derive(Default)]
-pub(super) struct Shard {
+pub(super) struct SessionShard {
     pub(super) sessions: HashMap<TokenHash, Arc<LiveSession>>,
     /// Number of removed rows: a row that was read before a removal must not be inserted after it.
     pub(super) removals: u64,
 }
 
-impl Live {
-    pub(super) fn shard(&self, hash: &TokenHash) -> &RwLock<Shard> {
+impl LiveSessions {
+    pub(super) fn shard(&self, hash: &TokenHash) -> &RwLock<SessionShard> {
         &self.0[usize::from(hash.bytes()[0]) % self.0.len()]
     }
 

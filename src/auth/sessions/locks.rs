@@ -8,13 +8,13 @@
 
 use std::collections::HashSet;
 
-use stet_actors::checkout::Release;
-use stet_actors::command::Who;
+use stet_actors::checkout::ReleaseLock;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-use stet_actors::object::Text;
-use stet_actors::runtime::Request;
-use stet_actors::store::{Range, Table, View, key_of};
+use stet_actors::object::SharedText;
+use stet_actors::runtime::ChangeRequest;
+use stet_actors::store::{KeyRange, ReadLevel, Table, key_of};
 
 use super::{LiveSession, PAGE, Sessions};
 
@@ -22,7 +22,7 @@ impl Sessions {
     /// Releases the locks of an ended session. The next [`Sessions::release_locks`] finds locks
     /// that can't be released now.
     pub(super) async fn release_locks_of(&self, ended: &LiveSession) {
-        let mut range = Range::prefix(&key_of(&[ended.id().as_bytes(), &[0]]));
+        let mut range = KeyRange::prefix(&key_of(&[ended.id().as_bytes(), &[0]]));
         loop {
             let page = match self.locks(&range) {
                 Ok(page) => page,
@@ -47,7 +47,7 @@ impl Sessions {
     /// Errors in reading locks or sessions.
     pub async fn release_locks(&self) -> Result<usize> {
         let mut released = 0;
-        let mut range = Range::prefix(&[]);
+        let mut range = KeyRange::prefix(&[]);
         let now_ms = self.ended_by_ms();
         // The sessions checked so far. An ended session does not come back; one that ends during
         // this call is found by the next.
@@ -70,28 +70,29 @@ impl Sessions {
                 match is_over() {
                     Ok(true) => released += usize::from(self.release(object, ended).await),
                     Ok(false) => {}
-                    Err(error) => still_there(object, &error),
+                    Err(error) => warn_lock_remains(object, &error),
                 }
             }
         }
     }
 
     /// Releases a lock. Returns whether it is released now; a failure is logged.
-    async fn release(&self, object: Loid, session: Option<Text>) -> bool {
-        match self.repository.joint(Release { object, session }, Request::by(Who::system())).await {
+    async fn release(&self, object: Loid, session: Option<SharedText>) -> bool {
+        match self.repository.joint(ReleaseLock { object, session }, ChangeRequest::by(CallerIdentity::system())).await
+        {
             Ok(()) => true,
             // An object that no longer exists has no lock.
             Err(error) if error.code == Code::ObjectNotFound => true,
             Err(error) => {
-                still_there(object, &error);
+                warn_lock_remains(object, &error);
                 false
             }
         }
     }
 
     /// Reads a page of locks: the sessions that hold them, and the objects.
-    fn locks(&self, range: &Range) -> Result<Vec<(Text, Loid)>> {
-        let read = self.repository.look().scan(View::Committed, Table::Locks, range, PAGE, false);
+    fn locks(&self, range: &KeyRange) -> Result<Vec<(SharedText, Loid)>> {
+        let read = self.repository.look().scan(ReadLevel::Committed, Table::Locks, range, PAGE, false);
         let rows = read.map_err(|error| {
             tracing::error!(%error, "locks can't be read");
             Error::internal()
@@ -105,10 +106,10 @@ impl Sessions {
     }
 }
 
-fn key_of_lock((session, object): &(Text, Loid)) -> bytes::Bytes {
+fn key_of_lock((session, object): &(SharedText, Loid)) -> bytes::Bytes {
     key_of(&[session.as_bytes(), &[0], &object.to_key()])
 }
 
-fn still_there(object: Loid, error: &Error) {
+fn warn_lock_remains(object: Loid, error: &Error) {
     tracing::warn!(%object, %error, "a lock that is over is still there");
 }

@@ -57,17 +57,17 @@ mod sweep;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stet_actors::ends::EndTime;
+use stet_actors::ends::ExpiryTime;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_actors::repository::Repository;
 use stet_actors::store::{Event, Row};
 use tokio::sync::{Mutex, RwLock};
 
 pub use self::keys::NewKey;
-use self::limit::Turns;
+use self::limit::SessionQueues;
 pub use self::live::LiveSession;
-use self::live::{Live, Standing};
+use self::live::{LiveSessions, SessionStanding};
 use super::directory::Directory;
 use super::rows::{Session, User, put, remove};
 use super::token::{Token, TokenHash, reference};
@@ -112,19 +112,19 @@ pub struct Sessions {
     directory: Arc<Directory>,
     options: SessionOptions,
     started_ms: u64,
-    live: Arc<Live>,
+    live: Arc<LiveSessions>,
     /// Exclusive for flush and sweep, shared by logouts: a flush must not write a row back that a
     /// logout has removed. Like the others here, it is held until the commit is decided.
     turn: Arc<RwLock<()>>,
     /// One beginning of a session at a time for each user, so that two can't take the same last
     /// place.
-    beginnings: Turns,
+    beginnings: SessionQueues,
     /// One new key at a time, so that two can't take the same name.
     naming: Arc<Mutex<()>>,
 }
 
 /// A session whose row is removed.
-struct Gone {
+struct EndedSession {
     hash: TokenHash,
     /// The event for the audit trail.
     deed: Option<Event>,
@@ -141,7 +141,7 @@ impl Sessions {
             started_ms,
             live: Arc::default(),
             turn: Arc::default(),
-            beginnings: Turns::default(),
+            beginnings: SessionQueues::default(),
             naming: Arc::default(),
         }
     }
@@ -302,7 +302,7 @@ impl Sessions {
         // A sweep may have removed it already.
         let is_there = self.repository.row::<Session>(place.table, &place.key)?.is_some();
         if is_there {
-            self.remove(vec![Gone { hash: live.session.token_hash, deed: live.deed() }], turn).await?;
+            self.remove(vec![EndedSession { hash: live.session.token_hash, deed: live.deed() }], turn).await?;
         } else {
             drop(turn);
         }
@@ -316,7 +316,7 @@ impl Sessions {
     /// while the clock may be wrong. Those that have ended by the clock are invalid even before
     /// their removal.
     fn ended_by_ms(&self) -> u64 {
-        self.repository.ends().now().map_or(0, EndTime::ms)
+        self.repository.ends().now().map_or(0, ExpiryTime::ms)
     }
 
     /// Reports whether a session is valid.
@@ -347,7 +347,7 @@ impl Sessions {
                 Some(own) => Arc::new(self.directory.sum(own)?),
                 None => self.directory.rights_of(live.user())?,
             };
-            let found = Arc::new(Standing { generation, rights });
+            let found = Arc::new(SessionStanding { generation, rights });
             // Another request may have stored a newer result.
             live.standing.rcu(|known| match known {
                 Some(newer) if newer.generation > generation => Some(newer.clone()),
@@ -362,7 +362,7 @@ impl Sessions {
         &self,
         user: &str,
         calls: &Arc<AtomicU64>,
-        make: impl FnOnce(TokenHash, Text, u64) -> Session,
+        make: impl FnOnce(TokenHash, SharedText, u64) -> Session,
     ) -> Result<NewSession> {
         let beginning = self.beginnings.of(user).await?;
         let surplus = self.surplus(user).await?;
@@ -448,9 +448,9 @@ impl Sessions {
     }
 
     /// Removes sessions from disk, then from memory; `turn` is held until the commit.
-    async fn remove(&self, gone: Vec<Gone>, turn: impl Send + 'static) -> Result<()> {
+    async fn remove(&self, gone: Vec<EndedSession>, turn: impl Send + 'static) -> Result<()> {
         let (hashes, deeds): (Vec<TokenHash>, Vec<_>) =
-            gone.into_iter().map(|Gone { hash, deed }| (hash, deed)).unzip();
+            gone.into_iter().map(|EndedSession { hash, deed }| (hash, deed)).unzip();
         let changes = hashes.iter().map(|hash| remove(Session::key(hash))).collect();
         let live = self.live.clone();
         self.repository

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use stet_actors::error::{Error, Result};
-use stet_actors::store::{Range, Row, Table, View, decode_value};
+use stet_actors::store::{KeyRange, ReadLevel, Row, Table, decode_value};
 
 use super::super::rows::{Session, put};
-use super::{Gone, LiveSession, PAGE, Sessions};
+use super::{EndedSession, LiveSession, PAGE, Sessions};
 
 impl Sessions {
     /// Records the last use of the sessions used since the last call. Returns their number. Called
@@ -52,12 +52,13 @@ impl Sessions {
         // nevertheless.
         let now_ms = self.ended_by_ms();
         let mut swept = 0;
-        let mut range = Range::prefix(&[]);
+        let mut range = KeyRange::prefix(&[]);
         loop {
             // Taken anew for each page, so that a logout need not wait for all of them.
             let turn = self.turn.clone().write_owned().await;
             let page = self.page(&range)?;
-            let dead: Vec<Gone> = page.iter().filter_map(|(_, row)| self.dead(decoded(row)?, now_ms)).collect();
+            let dead: Vec<EndedSession> =
+                page.iter().filter_map(|(_, row)| self.dead(decode_session(row)?, now_ms)).collect();
             swept += dead.len();
             if !dead.is_empty() {
                 self.remove(dead, turn).await?;
@@ -72,24 +73,24 @@ impl Sessions {
     }
 
     /// Reads a page of rows of sessions, including keys.
-    pub(super) fn page(&self, range: &Range) -> Result<Vec<(Bytes, Bytes)>> {
-        self.repository.look().scan(View::Committed, Table::Sessions, range, PAGE, false).map_err(|error| {
+    pub(super) fn page(&self, range: &KeyRange) -> Result<Vec<(Bytes, Bytes)>> {
+        self.repository.look().scan(ReadLevel::Committed, Table::Sessions, range, PAGE, false).map_err(|error| {
             tracing::error!(%error, "sessions can't be read");
             Error::internal()
         })
     }
 
     /// Returns the session if its row may be removed.
-    fn dead(&self, session: Session, now_ms: u64) -> Option<Gone> {
+    fn dead(&self, session: Session, now_ms: u64) -> Option<EndedSession> {
         let hash = session.token_hash;
         let live = self.live.get(&hash).unwrap_or_else(|| Arc::new(self.resumed(session)));
         // A user who can't be read is no reason to end a session.
-        (!self.stands(&live, now_ms).unwrap_or(true)).then(|| Gone { hash, deed: live.deed() })
+        (!self.stands(&live, now_ms).unwrap_or(true)).then(|| EndedSession { hash, deed: live.deed() })
     }
 }
 
 /// Decodes the session of a row; a malformed one is logged and left alone.
-pub(super) fn decoded(row: &[u8]) -> Option<Session> {
+pub(super) fn decode_session(row: &[u8]) -> Option<Session> {
     decode_value(Session::FORMAT, row)
         .inspect_err(|error| tracing::error!(%error, "a session can't be understood"))
         .ok()

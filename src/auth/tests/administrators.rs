@@ -63,7 +63,7 @@ impl Model {
 }
 
 async fn carry_out(server: &Server, deed: Deed) -> Result<(), Error> {
-    let changing = server.directory.by(Who::operator());
+    let changing = server.directory.by(CallerIdentity::operator());
     let chosen = |names: [&'static str; 2], which: [bool; 2]| {
         names.into_iter().zip(which).filter(|(_, is)| *is).map(|(name, _)| name)
     };
@@ -133,7 +133,7 @@ proptest! {
         run(async {
             let server = Server::new().await;
             server.repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
-            server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
+            server.directory.by(CallerIdentity::operator()).put_user(User::new("bob")).await.unwrap();
             let (disabled, has_password) = ([false; 2], [true, false]);
             let mut model = Model { disabled, has_password, is_in: [[false; 2]; 2], manages: [false; 2] };
             for deed in deeds {
@@ -164,7 +164,7 @@ proptest! {
 fn nobody_comes_into_a_group_that_is_not_there_any_more() {
     run(async {
         let server = Server::new().await;
-        let changing = server.directory.by(Who::operator());
+        let changing = server.directory.by(CallerIdentity::operator());
         let join = |user: &mut User| {
             user.groups.push("desk".into());
             Ok(())
@@ -186,7 +186,7 @@ fn what_an_operator_forces_may_leave_no_administrator() {
         let server = Server::new().await;
         let manage = || Some(vec![Grant { privilege: Privilege::ManageGroups, folder: None }]);
         let boss = |privileges| GroupChange { privileges, join: vec!["ada".to_owned()], ..GroupChange::default() };
-        let changing = server.directory.by(Who::operator());
+        let changing = server.directory.by(CallerIdentity::operator());
         changing.create_group("boss", boss(manage())).await.unwrap();
         assert!(server.directory.has_administrator().await.unwrap());
         let leave = || GroupChange { leave: vec!["ada".to_owned()], ..GroupChange::default() };
@@ -197,7 +197,7 @@ fn what_an_operator_forces_may_leave_no_administrator() {
                 Ok(())
             }
         };
-        let forced = || server.directory.by(Who::operator()).forced();
+        let forced = || server.directory.by(CallerIdentity::operator()).forced();
         for way in 0..4 {
             let refused = match way {
                 0 => changing.change_group("boss", leave()).await,
@@ -230,7 +230,7 @@ fn the_trail_tells_who_did_what_and_nothing_of_what_was_no_change() {
     run(async {
         let server = Server::new().await;
         let before = server.store.events().len();
-        let who = Who { user: "root".into(), session: "s1".into(), address: Some("192.0.2.7".into()) };
+        let who = CallerIdentity { user: "root".into(), session: "s1".into(), address: Some("192.0.2.7".into()) };
         let changing = server.directory.by(who.clone());
         let members = |members: &[&str]| Some(members.iter().map(|name| (*name).to_owned()).collect());
         changing.make_user(User::new("bob"), None).await.unwrap();

@@ -1,6 +1,6 @@
 //! Users, groups and what follows from a change of them.
 
-use stet_actors::store::{Change, Key, Row};
+use stet_actors::store::{Row, RowChange, RowPlace};
 
 use super::*;
 
@@ -8,13 +8,13 @@ use super::*;
 fn a_password_change_ends_all_sessions_of_the_user_and_no_others() {
     run(async {
         let server = Server::new().await;
-        server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
-        server.directory.by(Who::operator()).set_password("bob", PASSWORD).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User::new("bob")).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("bob", PASSWORD).await.unwrap();
         let bob = server.sessions.log_in("web", "swing", "bob", PASSWORD, "").await.unwrap();
         let (new, unread) = (server.log_in().await, server.log_in().await);
         let server = server.restart().await;
         assert!(server.is_good(&new));
-        server.directory.by(Who::operator()).set_password("ada", "battery staple").await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("ada", "battery staple").await.unwrap();
         assert!(!server.is_good(&new));
         assert!(!server.is_good(&unread), "not in memory when it happened");
         assert!(server.is_good(&bob));
@@ -43,14 +43,14 @@ fn disabling_a_user_ends_the_sessions_for_good() {
             user.groups = vec!["readers".into()];
             Ok(())
         };
-        server.directory.by(Who::operator()).change_or_make_user("ada", disable).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).change_or_make_user("ada", disable).await.unwrap();
         assert!(!server.is_good(&new));
         assert!(!server.is_good(&unread));
         assert_eq!(server.refused("ada", PASSWORD).await.code, Code::InvalidLogin);
         assert_eq!(server.privileges(), []);
         server
             .directory
-            .by(Who::operator())
+            .by(CallerIdentity::operator())
             .change_or_make_user("ada", |user, _| {
                 user.disabled = false;
                 Ok(())
@@ -62,8 +62,13 @@ fn disabling_a_user_ends_the_sessions_for_good() {
         let after = server.log_in().await;
         assert!(server.is_good(&after));
         assert_eq!(server.privileges(), [Privilege::Read]);
-        server.directory.by(Who::operator()).put_user(User { disabled: true, ..User::new("ada") }).await.unwrap();
-        server.directory.by(Who::operator()).put_user(User::new("ada")).await.unwrap();
+        server
+            .directory
+            .by(CallerIdentity::operator())
+            .put_user(User { disabled: true, ..User::new("ada") })
+            .await
+            .unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User::new("ada")).await.unwrap();
         assert!(!server.is_good(&after), "replacing the whole user is no different");
     });
 }
@@ -75,7 +80,7 @@ fn other_changes_of_a_user_leave_password_and_sessions_alone() {
         let new = server.log_in().await;
         server
             .directory
-            .by(Who::operator())
+            .by(CallerIdentity::operator())
             .put_user(User { full_name: "Ada Marsh".to_owned(), ..User::new("ada") })
             .await
             .unwrap();
@@ -83,7 +88,7 @@ fn other_changes_of_a_user_leave_password_and_sessions_alone() {
             *user = User { description: "Systems editor".to_owned(), ..User::new("eve") };
             Ok(())
         };
-        server.directory.by(Who::operator()).change_or_make_user("ada", attempt).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).change_or_make_user("ada", attempt).await.unwrap();
         assert!(server.is_good(&new));
         assert!(server.directory.user("eve").unwrap().is_none());
         let ada = server.directory.user("ada").unwrap().unwrap();
@@ -105,19 +110,19 @@ fn rights_are_the_union_over_the_groups_with_folders_named_by_loid() {
         server.put_group("writers", &writes).await;
         server.put_group("others", &[(Privilege::Configure, None)]).await;
         let groups = ["readers", "writers"].map(Name::of).to_vec();
-        server.directory.by(Who::operator()).put_user(User { groups, ..User::new("ada") }).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User { groups, ..User::new("ada") }).await.unwrap();
         assert_eq!(server.privileges(), [Privilege::Read, Privilege::Write]);
         assert_eq!(server.directory.rights_of("ada").unwrap().below(), [(root, Privilege::Delete.into())]);
         assert_eq!(*server.directory.rights_of("nobody").unwrap(), Rights::default());
         let writers = server.directory.group("writers").unwrap().unwrap();
         assert_eq!(writers.privileges[2].folder, Some(root.to_string()));
-        let nowhere = Group {
+        let nowhere = UserGroup {
             name: "lost".into(),
             description: String::new(),
             privileges: vec![Grant { privilege: Privilege::Read, folder: Some("/nowhere".to_owned()) }],
         };
         assert_eq!(
-            server.directory.by(Who::operator()).put_group(nowhere).await.unwrap_err().code,
+            server.directory.by(CallerIdentity::operator()).put_group(nowhere).await.unwrap_err().code,
             Code::ObjectNotFound
         );
         assert_eq!(server.directory.group("lost").unwrap(), None);
@@ -135,14 +140,14 @@ fn a_change_of_the_directory_holds_at_once() {
             user.full_name = "Ada Marsh".to_owned();
             Ok(())
         };
-        server.directory.by(Who::operator()).change_or_make_user("ada", join).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).change_or_make_user("ada", join).await.unwrap();
         assert_eq!(server.privileges(), [Privilege::Read]);
         assert_eq!(server.directory.full_name("ada"), "Ada Marsh");
         assert_eq!(server.directory.full_name("nobody"), "nobody");
         let grant = |privilege| Grant { privilege, folder: None };
         let more = vec![grant(Privilege::Read), grant(Privilege::Moderate)];
         let change = GroupChange { privileges: Some(more), ..GroupChange::default() };
-        server.directory.by(Who::operator()).change_group("readers", change).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).change_group("readers", change).await.unwrap();
         assert_eq!(server.privileges(), [Privilege::Read, Privilege::Moderate]);
         server.put_group("readers", &[]).await;
         assert_eq!(server.privileges(), []);
@@ -156,23 +161,32 @@ fn what_can_not_be_changed_stays_as_it_is() {
         let refuse = || Err(Error::new(Code::PermissionDenied, "no"));
         let before = server.store.rows();
         assert_eq!(
-            server.directory.by(Who::operator()).put_user(User::new("a/b")).await.unwrap_err().code,
+            server.directory.by(CallerIdentity::operator()).put_user(User::new("a/b")).await.unwrap_err().code,
             Code::InvalidName
         );
         assert_eq!(
-            server.directory.by(Who::operator()).put_user(User::new("")).await.unwrap_err().code,
+            server.directory.by(CallerIdentity::operator()).put_user(User::new("")).await.unwrap_err().code,
             Code::InvalidName
         );
-        let missing = server.directory.by(Who::operator()).set_password("nobody", PASSWORD).await.unwrap_err();
-        assert_eq!(missing.code, Code::ObjectNotFound);
         let missing =
-            server.directory.by(Who::operator()).change_group("nobody", GroupChange::default()).await.unwrap_err();
+            server.directory.by(CallerIdentity::operator()).set_password("nobody", PASSWORD).await.unwrap_err();
         assert_eq!(missing.code, Code::ObjectNotFound);
-        let refused =
-            server.directory.by(Who::operator()).change_or_make_user("ada", |_, _| refuse()).await.unwrap_err();
+        let missing = server
+            .directory
+            .by(CallerIdentity::operator())
+            .change_group("nobody", GroupChange::default())
+            .await
+            .unwrap_err();
+        assert_eq!(missing.code, Code::ObjectNotFound);
+        let refused = server
+            .directory
+            .by(CallerIdentity::operator())
+            .change_or_make_user("ada", |_, _| refuse())
+            .await
+            .unwrap_err();
         assert_eq!(refused.code, Code::PermissionDenied);
         server.store.fail_next();
-        assert!(server.directory.by(Who::operator()).set_password("ada", "battery staple").await.is_err());
+        assert!(server.directory.by(CallerIdentity::operator()).set_password("ada", "battery staple").await.is_err());
         assert_eq!(server.store.rows(), before);
         server.log_in().await;
     });
@@ -187,7 +201,7 @@ fn a_user_read_while_being_changed_is_not_kept_as_it_was() {
         let change = |groups: &'static [&'static str]| {
             let directory = server.directory.clone();
             move || {
-                let changing = directory.by(Who::operator());
+                let changing = directory.by(CallerIdentity::operator());
                 let change = changing.change_or_make_user("ada", |user, _| {
                     user.groups = groups.iter().map(|name| (*name).into()).collect();
                     Ok(())
@@ -209,7 +223,7 @@ fn a_user_read_while_being_changed_is_not_kept_as_it_was() {
                 user.disabled = true;
                 Ok(())
             };
-            at_once(directory.by(Who::operator()).change_or_make_user("ada", disable)).unwrap();
+            at_once(directory.by(CallerIdentity::operator()).change_or_make_user("ada", disable)).unwrap();
         };
         server.store.after_next_read_of(Table::Users, change);
         // Asked when the user still stood: the one call may pass, but none after it.
@@ -223,7 +237,7 @@ fn a_change_whose_caller_has_gone_is_not_lost_to_the_next_one() {
     run(async {
         let server = Server::new().await;
         server.store.hold();
-        let changing = server.directory.by(Who::operator());
+        let changing = server.directory.by(CallerIdentity::operator());
         let mut gone = Box::pin(changing.change_or_make_user("ada", |user, _| {
             user.description = "first".to_owned();
             Ok(())
@@ -234,7 +248,7 @@ fn a_change_whose_caller_has_gone_is_not_lost_to_the_next_one() {
         let directory = server.directory.clone();
         let next = actix::spawn(async move {
             directory
-                .by(Who::operator())
+                .by(CallerIdentity::operator())
                 .change_or_make_user("ada", |user, _| {
                     user.full_name = "second".to_owned();
                     Ok(())
@@ -254,7 +268,7 @@ fn a_change_whose_caller_has_gone_is_not_lost_to_the_next_one() {
 fn rows_are_arrays_so_that_fields_can_be_added_at_the_end() {
     let array = |row: &[u8]| matches!(row, [1, 0x90..=0x9f | 0xdc, ..]);
     let user = User::new("ada");
-    let group = Group {
+    let group = UserGroup {
         name: "readers".into(),
         description: String::new(),
         privileges: vec![Grant { privilege: Privilege::Read, folder: None }],
@@ -262,14 +276,14 @@ fn rows_are_arrays_so_that_fields_can_be_added_at_the_end() {
     let (user_row, group_row) = (encode_value(1, &user), encode_value(1, &group));
     assert!(array(&user_row) && array(&group_row));
     assert_eq!(decode_value::<User>(1, &user_row).unwrap(), user);
-    assert_eq!(decode_value::<Group>(1, &group_row).unwrap(), group);
+    assert_eq!(decode_value::<UserGroup>(1, &group_row).unwrap(), group);
 }
 
 /// Puts a row beside all rules.
 fn put<R: Row>(server: &Server, row: &R) {
-    let Key { table, key } = row.place();
+    let RowPlace { table, key } = row.place();
     let mut set = ChangeSet::fence(server.store.epoch(), |_| ());
-    set.changes.push(Change { table, key, value: Some(encode_value(R::FORMAT, row)) });
+    set.changes.push(RowChange { table, key, value: Some(encode_value(R::FORMAT, row)) });
     server.store.submit(set).expect("it is taken");
 }
 
@@ -283,11 +297,11 @@ fn texts_that_read_the_same_name_the_same_user_group_and_key() {
     run(async {
         let server = Server::new().await;
         let (one, other) = ("ren\u{e9}", "rene\u{301}");
-        server.directory.by(Who::operator()).make_user(User::new(other), Some(PASSWORD)).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).make_user(User::new(other), Some(PASSWORD)).await.unwrap();
         for text in [one, other, " ren\u{e9}\t"] {
             let taken = server
                 .directory
-                .by(Who::operator())
+                .by(CallerIdentity::operator())
                 .make_user(User::new(text), Some("other password"))
                 .await
                 .unwrap_err();
@@ -298,20 +312,25 @@ fn texts_that_read_the_same_name_the_same_user_group_and_key() {
         assert_eq!(server.sessions.list(Some(one)).await.unwrap().len(), 3);
         server
             .directory
-            .by(Who::operator())
+            .by(CallerIdentity::operator())
             .put_user(User { full_name: "René".to_owned(), ..User::new(other) })
             .await
             .unwrap();
-        server.directory.by(Who::operator()).set_password(other, "battery staple").await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password(other, "battery staple").await.unwrap();
         assert_eq!(server.directory.users().unwrap().iter().map(|user| &*user.name).collect::<Vec<_>>(), ["ada", one]);
 
         server.put_group(other, &[(Privilege::Read, None)]).await;
-        let taken = server.directory.by(Who::operator()).create_group(one, GroupChange::default()).await.unwrap_err();
+        let taken = server
+            .directory
+            .by(CallerIdentity::operator())
+            .create_group(one, GroupChange::default())
+            .await
+            .unwrap_err();
         assert_eq!(taken.code, Code::DuplicatedName);
         let members = Some(vec![other.to_owned()]);
         server
             .directory
-            .by(Who::operator())
+            .by(CallerIdentity::operator())
             .change_group(one, GroupChange { members, ..GroupChange::default() })
             .await
             .unwrap();
@@ -321,14 +340,14 @@ fn texts_that_read_the_same_name_the_same_user_group_and_key() {
         let key = |name: &str| {
             let grants = vec![Grant { privilege: Privilege::Read, folder: None }];
             server.sessions.make_key(
-                Who::operator(),
+                CallerIdentity::operator(),
                 NewKey { name: name.to_owned(), user: other.to_owned(), grants, expires_s: None },
             )
         };
         assert_eq!(&**key(other).await.unwrap().session.user(), one);
         assert_eq!(key(one).await.unwrap_err().code, Code::DuplicatedName);
-        server.sessions.revoke(Who::operator(), one).await.unwrap();
-        assert_eq!(&*server.directory.by(Who::operator()).remove_group(other).await.unwrap(), one);
+        server.sessions.revoke(CallerIdentity::operator(), one).await.unwrap();
+        assert_eq!(&*server.directory.by(CallerIdentity::operator()).remove_group(other).await.unwrap(), one);
         assert_eq!(server.directory.user(one).unwrap().unwrap().groups, []);
     });
 }
@@ -342,7 +361,7 @@ fn users_and_groups_from_before_are_found_by_their_own_names_and_by_those_that_r
             let user = User { name: as_stored(text), ..before(text) };
             put(&server, &user);
         }
-        let group = Group { name: as_stored("re\u{301}daction"), description: String::new(), privileges: vec![] };
+        let group = UserGroup { name: as_stored("re\u{301}daction"), description: String::new(), privileges: vec![] };
         put(&server, &group);
         let server = server.restart().await;
         let found = |text: &str| server.directory.user(text).unwrap().map(|user| user.full_name.clone());
@@ -359,23 +378,23 @@ fn users_and_groups_from_before_are_found_by_their_own_names_and_by_those_that_r
         }
         assert_eq!((found("mia_b"), found("zo")), (None, None));
         // They can be changed, and nobody gets a name or a home that is theirs.
-        server.directory.by(Who::operator()).set_password("ren\u{e9}", PASSWORD).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("ren\u{e9}", PASSWORD).await.unwrap();
         let new = server.sessions.log_in("web", "swing", "ren\u{e9}", PASSWORD, "").await.unwrap();
         assert_eq!(&**new.session.user(), "rene\u{301}");
         for name in ["ren\u{e9}", "mia_b", " zoe"] {
-            let taken = server.directory.by(Who::operator()).make_user(User::new(name), None).await;
+            let taken = server.directory.by(CallerIdentity::operator()).make_user(User::new(name), None).await;
             assert_eq!(taken.unwrap_err().code, Code::DuplicatedName, "{name:?}");
         }
         let made = |_: &mut User, made: bool| if made { Err(Error::internal()) } else { Ok(()) };
-        server.directory.by(Who::operator()).change_or_make_user("ren\u{e9}", made).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).change_or_make_user("ren\u{e9}", made).await.unwrap();
         assert_eq!(server.directory.users().unwrap().len(), 5);
         let members = Some(vec!["ren\u{e9}".to_owned()]);
         let change = GroupChange { members, ..GroupChange::default() };
-        server.directory.by(Who::operator()).change_group("r\u{e9}daction", change).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).change_group("r\u{e9}daction", change).await.unwrap();
         assert_eq!(server.directory.group_view(&group.name).await.unwrap().members, ["rene\u{301}"]);
         let taken = server
             .directory
-            .by(Who::operator())
+            .by(CallerIdentity::operator())
             .create_group("r\u{e9}daction", GroupChange::default())
             .await
             .unwrap_err();

@@ -3,7 +3,7 @@
 use super::*;
 
 pub(super) async fn make(server: &Server, name: &str, expires_s: Option<u64>) -> NewSession {
-    server.sessions.make_key(Who::operator(), key(name, expires_s)).await.unwrap()
+    server.sessions.make_key(CallerIdentity::operator(), key(name, expires_s)).await.unwrap()
 }
 
 pub(super) fn key(name: &str, expires_s: Option<u64>) -> NewKey {
@@ -16,7 +16,7 @@ async fn disabled(server: &Server, disabled: bool) {
         user.disabled = disabled;
         Ok(())
     };
-    server.directory.by(Who::operator()).change_or_make_user("ada", change).await.unwrap();
+    server.directory.by(CallerIdentity::operator()).change_or_make_user("ada", change).await.unwrap();
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_key_survives_a_change_of_the_password_and_no_disabling() {
     run(async {
         let server = Server::new().await;
         let (new, session) = (make(&server, "wire", None).await, server.log_in().await);
-        server.directory.by(Who::operator()).set_password("ada", "battery staple").await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("ada", "battery staple").await.unwrap();
         assert!(server.is_good(&new) && !server.is_good(&session));
         disabled(&server, true).await;
         assert!(!server.is_good(&new));
@@ -109,9 +109,12 @@ fn a_revoked_key_is_dead_and_its_name_free() {
         let server = Server::new().await;
         let (new, other) = (make(&server, "wire", None).await, make(&server, "photos", None).await);
         let server = server.restart().await;
-        server.sessions.revoke(Who::operator(), "wire").await.unwrap();
+        server.sessions.revoke(CallerIdentity::operator(), "wire").await.unwrap();
         assert!(!server.is_good(&new) && server.is_good(&other));
-        assert_eq!(server.sessions.revoke(Who::operator(), "wire").await.unwrap_err().code, Code::ObjectNotFound);
+        assert_eq!(
+            server.sessions.revoke(CallerIdentity::operator(), "wire").await.unwrap_err().code,
+            Code::ObjectNotFound
+        );
         assert!(!server.is_good(&new));
         let again = make(&server, "wire", None).await;
         let server = server.restart().await;
@@ -156,7 +159,12 @@ fn a_key_does_not_count_against_the_limit_and_is_not_ended_for_a_login() {
 fn a_key_that_can_not_be_is_refused_and_leaves_nothing() {
     run(async {
         let server = Server::new().await;
-        server.directory.by(Who::operator()).put_user(User { disabled: true, ..User::new("gone") }).await.unwrap();
+        server
+            .directory
+            .by(CallerIdentity::operator())
+            .put_user(User { disabled: true, ..User::new("gone") })
+            .await
+            .unwrap();
         make(&server, "wire", None).await;
         let before = server.store.rows();
         let now_s = server.clock.now_s();
@@ -171,7 +179,7 @@ fn a_key_that_can_not_be_is_refused_and_leaves_nothing() {
             (NewKey { grants: Vec::new(), ..key("new", None) }, Code::InvalidParameter, "privileges"),
             (NewKey { grants: below("News"), ..key("new", None) }, Code::InvalidParameter, "News"),
         ] {
-            let error = server.sessions.make_key(Who::operator(), new).await.unwrap_err();
+            let error = server.sessions.make_key(CallerIdentity::operator(), new).await.unwrap_err();
             assert_eq!(error.code, code);
             assert!(error.message.contains(part), "{error}");
         }
@@ -185,7 +193,7 @@ fn two_keys_of_one_name_at_once_are_one_key() {
     run(async {
         let server = Server::new().await;
         let both = futures_util::future::join_all(
-            (0..2).map(|_| server.sessions.make_key(Who::operator(), key("wire", None))),
+            (0..2).map(|_| server.sessions.make_key(CallerIdentity::operator(), key("wire", None))),
         )
         .await;
         assert_eq!(both.iter().filter(|made| made.is_ok()).count(), 1);

@@ -55,8 +55,8 @@ fn the_limit_counts_what_was_used_since_the_last_flush_and_after_a_restart() {
 fn one_users_sessions_make_no_room_for_anothers_and_ended_ones_take_none() {
     run(async {
         let server = limited(1).await;
-        server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
-        server.directory.by(Who::operator()).set_password("bob", PASSWORD).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User::new("bob")).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("bob", PASSWORD).await.unwrap();
         let ada = server.log_in().await;
         let bob = server.sessions.log_in("web", "swing", "bob", PASSWORD, "").await.unwrap();
         assert!(server.is_good(&ada) && server.is_good(&bob));
@@ -125,8 +125,8 @@ fn a_login_that_the_disk_refuses_ends_nothing() {
 fn the_list_has_what_stands_and_nothing_else() {
     run(async {
         let server = limited(0).await;
-        server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
-        server.directory.by(Who::operator()).set_password("bob", PASSWORD).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User::new("bob")).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("bob", PASSWORD).await.unwrap();
         let idle = server.log_in().await;
         server.clock.advance(2 * HOUR);
         let first = server.log_in().await;
@@ -139,7 +139,7 @@ fn the_list_has_what_stands_and_nothing_else() {
         assert!(list(Some("nobody")).await.is_empty());
         assert!(!server.is_good(&idle));
         assert_eq!(server.sessions.list(Some("ada")).await.unwrap()[0].session().address, "192.0.2.7");
-        server.directory.by(Who::operator()).set_password("bob", "battery staple").await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("bob", "battery staple").await.unwrap();
         assert_eq!(list(None).await, [first.session.id().clone()]);
     });
 }

@@ -2,19 +2,19 @@
 
 use bytes::Bytes;
 use stet_actors::checkout::TakeLock;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::id::Loid;
-use stet_actors::lifecycle::{Create, NewObject};
-use stet_actors::runtime::Request;
-use stet_actors::store::{Change, Key, Row};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
+use stet_actors::runtime::ChangeRequest;
+use stet_actors::store::{Row, RowChange, RowPlace};
 
 use super::*;
 
 const LASTS_S: u64 = 100;
 
-fn by(session: &NewSession) -> Request {
+fn by(session: &NewSession) -> ChangeRequest {
     let live = &session.session;
-    Request::by(Who { user: live.user().clone(), session: live.id().clone(), address: None })
+    ChangeRequest::by(CallerIdentity { user: live.user().clone(), session: live.id().clone(), address: None })
 }
 
 impl Server {
@@ -25,7 +25,7 @@ impl Server {
         for _ in 0..N {
             let mut object = NewObject::document("a.xml", "Story");
             object.mode = stet_actors::object::CreateMode::AutoRename;
-            let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+            let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             let object = self.repository.joint(create, by(session)).await.unwrap().loid;
             self.repository.joint(TakeLock { object, lasts_s: LASTS_S }, by(session)).await.unwrap();
             loids.push(object);
@@ -33,15 +33,15 @@ impl Server {
         loids.try_into().expect("there are so many")
     }
 
-    fn put_row(&self, key: Key, value: &'static [u8]) {
+    fn put_row(&self, key: RowPlace, value: &'static [u8]) {
         let mut set = ChangeSet::fence(self.store.epoch(), |_| ());
-        set.changes.push(Change { table: key.table, key: key.key, value: Some(Bytes::from_static(value)) });
+        set.changes.push(RowChange { table: key.table, key: key.key, value: Some(Bytes::from_static(value)) });
         self.store.submit(set).expect("it is taken");
     }
 
     fn spoil(&self, object: Loid) {
         let key = Bytes::copy_from_slice(&object.to_key());
-        self.put_row(Key { table: Table::Objects, key }, b"\xffnonsense");
+        self.put_row(RowPlace { table: Table::Objects, key }, b"\xffnonsense");
     }
 
     fn is_locked(&self, object: Loid) -> bool {
@@ -152,8 +152,8 @@ fn an_object_that_can_not_be_read_keeps_no_other_lock_from_ending() {
 fn a_user_who_can_not_be_read_keeps_no_lock_but_their_own_sessions() {
     run(async {
         let server = Server::new().await;
-        server.directory.by(Who::operator()).put_user(User::new("bob")).await.unwrap();
-        server.directory.by(Who::operator()).set_password("bob", PASSWORD).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User::new("bob")).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("bob", PASSWORD).await.unwrap();
         let bobs = server.sessions.log_in("web", "swing", "bob", PASSWORD, "").await.unwrap();
         let gone = server.log_in().await;
         let ([held], [left]) = (server.locked(&bobs).await, server.locked(&gone).await);
@@ -161,7 +161,7 @@ fn a_user_who_can_not_be_read_keeps_no_lock_but_their_own_sessions() {
         // As a crash leaves it behind: the session has ended, and its lock is there.
         let key = gone.session.session().place();
         let mut set = ChangeSet::fence(server.store.epoch(), |_| ());
-        set.changes.push(Change { table: key.table, key: key.key, value: None });
+        set.changes.push(RowChange { table: key.table, key: key.key, value: None });
         server.store.submit(set).expect("it is taken");
         let server = server.restart().await;
         assert_eq!(server.sessions.release_locks().await, Ok(1));

@@ -8,14 +8,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use stet_actors::clock::{Clock, ManualClock};
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::RuntimeOptions;
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{ChangeSet, Look, Range, Store, Table, View, decode_value, encode_value};
+use stet_actors::store::{ChangeSet, KeyRange, ReadLevel, RowReader, Store, Table, decode_value, encode_value};
 
 use super::password::MAX_PASSWORD_BYTES;
 use super::token::{Token, TokenHash};
@@ -85,8 +85,8 @@ impl Server {
 
     async fn with(passwords: PasswordOptions) -> Server {
         let server = Server::start(&Arc::default(), &ManualClock::at(1_700_000_000_000), passwords).await;
-        server.directory.by(Who::operator()).put_user(User::new("ada")).await.unwrap();
-        server.directory.by(Who::operator()).set_password("ada", PASSWORD).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User::new("ada")).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("ada", PASSWORD).await.unwrap();
         server
     }
 
@@ -123,7 +123,8 @@ impl Server {
     }
 
     fn rows(&self) -> Vec<Session> {
-        let rows = self.store.scan(View::Committed, Table::Sessions, &Range::prefix(&[]), usize::MAX, false).unwrap();
+        let rows =
+            self.store.scan(ReadLevel::Committed, Table::Sessions, &KeyRange::prefix(&[]), usize::MAX, false).unwrap();
         rows.iter().map(|(_, row)| decode_value(1, row).unwrap()).collect()
     }
 
@@ -137,8 +138,8 @@ impl Server {
             folder: folder.map(str::to_owned),
         };
         let privileges = privileges.iter().map(grant).collect();
-        let group = Group { name: name.into(), description: String::new(), privileges };
-        self.directory.by(Who::operator()).put_group(group).await.unwrap();
+        let group = UserGroup { name: name.into(), description: String::new(), privileges };
+        self.directory.by(CallerIdentity::operator()).put_group(group).await.unwrap();
     }
 }
 

@@ -8,9 +8,14 @@ use super::*;
 fn every_wrong_login_is_answered_alike() {
     run(async {
         let server = Server::new().await;
-        server.directory.by(Who::operator()).put_user(User::new("new")).await.unwrap();
-        server.directory.by(Who::operator()).put_user(User { disabled: true, ..User::new("gone") }).await.unwrap();
-        server.directory.by(Who::operator()).set_password("gone", PASSWORD).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User::new("new")).await.unwrap();
+        server
+            .directory
+            .by(CallerIdentity::operator())
+            .put_user(User { disabled: true, ..User::new("gone") })
+            .await
+            .unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("gone", PASSWORD).await.unwrap();
         let wrong = server.refused("ada", "wrong").await;
         assert_eq!(wrong.code, Code::InvalidLogin);
         let long = "x".repeat(MAX_PASSWORD_BYTES + 1);
@@ -36,9 +41,14 @@ fn every_wrong_login_costs_one_check_of_the_same_cost() {
     run(async {
         let options = PasswordOptions { memory_kib: 64, iterations: 2, lanes: 1 };
         let server = Server::with(options).await;
-        server.directory.by(Who::operator()).put_user(User::new("new")).await.unwrap();
-        server.directory.by(Who::operator()).put_user(User { disabled: true, ..User::new("gone") }).await.unwrap();
-        server.directory.by(Who::operator()).set_password("gone", PASSWORD).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).put_user(User::new("new")).await.unwrap();
+        server
+            .directory
+            .by(CallerIdentity::operator())
+            .put_user(User { disabled: true, ..User::new("gone") })
+            .await
+            .unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("gone", PASSWORD).await.unwrap();
         let long = "x".repeat(MAX_PASSWORD_BYTES);
         let longer = "x".repeat(MAX_PASSWORD_BYTES + 1);
         let checked = || std::mem::take(&mut *server.directory.passwords.checked.lock());
@@ -72,7 +82,7 @@ fn a_password_is_the_same_in_every_form_of_unicode() {
     run(async {
         let server = Server::new().await;
         for set in FORMS {
-            server.directory.by(Who::operator()).set_password("ada", set).await.unwrap();
+            server.directory.by(CallerIdentity::operator()).set_password("ada", set).await.unwrap();
             for typed in FORMS {
                 server.sessions.log_in("web", "swing", "ada", typed, "").await.unwrap();
             }
@@ -80,7 +90,12 @@ fn a_password_is_the_same_in_every_form_of_unicode() {
             server.refused("ada", "F\u{e4}hre imHafen").await;
         }
         // It is measured in the form in which it is kept.
-        let error = server.directory.by(Who::operator()).set_password("ada", &"a\u{308}".repeat(7)).await.unwrap_err();
+        let error = server
+            .directory
+            .by(CallerIdentity::operator())
+            .set_password("ada", &"a\u{308}".repeat(7))
+            .await
+            .unwrap_err();
         assert!(error.message.ends_with("and has 7."), "{error}");
     });
 }
@@ -89,7 +104,7 @@ fn a_password_is_the_same_in_every_form_of_unicode() {
 fn a_hash_of_a_password_in_another_form_stays_good_and_is_made_anew() {
     run(async {
         let server = Server::new().await;
-        let changing = server.directory.by(Who::operator());
+        let changing = server.directory.by(CallerIdentity::operator());
         for typed in &FORMS[1..] {
             let hash = server.directory.passwords.hash_of((*typed).to_owned()).await.unwrap();
             let before = server.directory.user("ada").unwrap().unwrap();
@@ -117,7 +132,7 @@ fn a_hash_of_a_password_in_another_form_stays_good_and_is_made_anew() {
 fn a_change_of_ones_own_password_does_not_undo_what_an_administrator_did_meanwhile() {
     run(async {
         let server = Server::new().await;
-        let changing = server.directory.by(Who::operator());
+        let changing = server.directory.by(CallerIdentity::operator());
         let known = server.directory.check_password("ada", PASSWORD).await.unwrap();
         changing.set_password("ada", "reset by somebody").await.unwrap();
         let error = changing.change_password(&known, PASSWORD).await.unwrap_err();
@@ -129,7 +144,7 @@ fn a_change_of_ones_own_password_does_not_undo_what_an_administrator_did_meanwhi
                 Ok(())
             }
         };
-        let forced = server.directory.by(Who::operator()).forced();
+        let forced = server.directory.by(CallerIdentity::operator()).forced();
         forced.edit_user("ada", None, disable(true)).await.unwrap();
         assert_eq!(changing.change_password(&known, PASSWORD).await.unwrap_err().code, Code::PermissionDenied);
         forced.edit_user("ada", None, disable(false)).await.unwrap();
@@ -144,14 +159,15 @@ fn a_password_that_nobody_could_log_in_with_can_not_be_set() {
         let server = Server::new().await;
         let long = "secret".repeat(MAX_PASSWORD_BYTES);
         for password in ["", &long] {
-            let error = server.directory.by(Who::operator()).set_password("ada", password).await.unwrap_err();
+            let error =
+                server.directory.by(CallerIdentity::operator()).set_password("ada", password).await.unwrap_err();
             assert_eq!(error.code, Code::InvalidParameter);
             assert!(!error.message.contains("secret"));
         }
         for (short, length) in
             [("1234567", 7), ("pässwör", 7), ("e\u{301}e\u{301}1234", 6), ("\u{1f469}\u{200d}\u{1f4bb}abcdef", 7)]
         {
-            let error = server.directory.by(Who::operator()).set_password("ada", short).await.unwrap_err();
+            let error = server.directory.by(CallerIdentity::operator()).set_password("ada", short).await.unwrap_err();
             let details = error.details.expect("it says why");
             assert_eq!((&details["reason"], &details["minLength"]), (&"passwordTooShort".into(), &8.into()), "{short}");
             assert!(
@@ -161,9 +177,9 @@ fn a_password_that_nobody_could_log_in_with_can_not_be_set() {
             );
         }
         let longest = "é".repeat(MAX_PASSWORD_BYTES / 2);
-        server.directory.by(Who::operator()).set_password("ada", &longest).await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("ada", &longest).await.unwrap();
         server.sessions.log_in("web", "swing", "ada", &longest, "").await.unwrap();
-        let error = server.directory.by(Who::operator()).set_password("nobody", PASSWORD).await.unwrap_err();
+        let error = server.directory.by(CallerIdentity::operator()).set_password("nobody", PASSWORD).await.unwrap_err();
         assert_eq!(error.code, Code::ObjectNotFound);
     });
 }
@@ -188,7 +204,7 @@ fn a_password_is_not_its_users_name_in_whatever_form_and_case() {
     // The directory has it from the row, whatever form a call names the user in.
     run(async {
         let server = Server::new().await;
-        let changing = server.directory.by(Who::operator());
+        let changing = server.directory.by(CallerIdentity::operator());
         changing.make_user(User::new("theodora"), None).await.unwrap();
         let named = |error: Error| error.details.expect("it says why")["reason"] == "passwordIsName";
         assert!(named(changing.set_password(" theodora ", "Theodora").await.unwrap_err()));
@@ -205,7 +221,7 @@ fn who_has_a_shorter_password_from_before_logs_in_with_it() {
         let server = Server::new().await;
         let before = Passwords::new(CHEAP, PasswordRules { min_length: 1 }).unwrap();
         let directory = Directory::new(server.repository.clone(), before, false);
-        directory.by(Who::operator()).set_password("ada", "x").await.unwrap();
+        directory.by(CallerIdentity::operator()).set_password("ada", "x").await.unwrap();
         let server = server.restart().await;
         server.sessions.log_in("web", "swing", "ada", "x", "").await.unwrap();
     });

@@ -252,7 +252,7 @@ fn a_copy_is_on_its_own_but_ends_no_later_than_its_original_was_to() {
         server.sessions.end(copy.token.text()).await.unwrap();
         assert!(server.is_good(&third));
         assert_eq!(server.sessions.copy(new.token.text(), "").await.unwrap_err().code, Code::InvalidToken);
-        server.directory.by(Who::operator()).set_password("ada", "battery staple").await.unwrap();
+        server.directory.by(CallerIdentity::operator()).set_password("ada", "battery staple").await.unwrap();
         assert!(!server.is_good(&third));
     });
 }

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use stet_actors::store::memory::comes_to_wait;
+use stet_actors::store::memory::run_until_waiting;
 
 use super::keys::{key, make};
 use super::*;
@@ -13,8 +13,8 @@ fn a_key_asked_for_again_while_the_first_is_on_its_way_to_the_disk_is_a_duplicat
     run(async {
         let server = Server::new().await;
         server.store.hold();
-        server.store.abandoned(server.sessions.make_key(Who::operator(), key("wire", None))).await;
-        let again = server.store.behind(server.sessions.make_key(Who::operator(), key("wire", None))).await;
+        server.store.abandoned(server.sessions.make_key(CallerIdentity::operator(), key("wire", None))).await;
+        let again = server.store.behind(server.sessions.make_key(CallerIdentity::operator(), key("wire", None))).await;
         assert_eq!(again.unwrap_err().code, Code::DuplicatedName);
         assert_eq!(server.sessions.keys().await.unwrap().len(), 1);
     });
@@ -25,8 +25,8 @@ fn a_key_that_is_revoked_while_it_is_on_its_way_to_the_disk_does_not_stay() {
     run(async {
         let server = Server::new().await;
         server.store.hold();
-        server.store.abandoned(server.sessions.make_key(Who::operator(), key("wire", None))).await;
-        server.store.behind(server.sessions.revoke(Who::operator(), "wire")).await.unwrap();
+        server.store.abandoned(server.sessions.make_key(CallerIdentity::operator(), key("wire", None))).await;
+        server.store.behind(server.sessions.revoke(CallerIdentity::operator(), "wire")).await.unwrap();
         assert!(server.rows().is_empty());
     });
 }
@@ -43,7 +43,7 @@ fn of_two_keys_of_one_name_a_revocation_leaves_none() {
         set.changes.push(super::super::rows::put(&twin));
         server.store.submit(set).expect("it is taken");
         assert!(server.sessions.find(token.text()).is_ok());
-        server.sessions.revoke(Who::operator(), "wire").await.unwrap();
+        server.sessions.revoke(CallerIdentity::operator(), "wire").await.unwrap();
         assert!(server.sessions.find(token.text()).is_err());
         assert!(!server.is_good(&first) && server.is_good(&other));
         assert_eq!(server.rows().len(), 1);
@@ -58,16 +58,19 @@ fn a_key_whose_revocation_the_disk_refuses_is_there_until_it_takes_it() {
         let new = make(&server, "wire", None).await;
         for _ in 0..2 {
             server.store.fail_next();
-            let refused = server.sessions.revoke(Who::operator(), "wire").await.unwrap_err();
+            let refused = server.sessions.revoke(CallerIdentity::operator(), "wire").await.unwrap_err();
             assert_ne!(refused.code, Code::ObjectNotFound);
             assert!(!server.is_good(&new), "in memory it is dead at once");
             assert_eq!(server.sessions.keys().await.unwrap().len(), 1);
-            let taken = server.sessions.make_key(Who::operator(), key("wire", None)).await.unwrap_err();
+            let taken = server.sessions.make_key(CallerIdentity::operator(), key("wire", None)).await.unwrap_err();
             assert_eq!(taken.code, Code::DuplicatedName, "a start would find both");
         }
-        server.sessions.revoke(Who::operator(), "wire").await.unwrap();
+        server.sessions.revoke(CallerIdentity::operator(), "wire").await.unwrap();
         assert!(server.sessions.keys().await.unwrap().is_empty());
-        assert_eq!(server.sessions.revoke(Who::operator(), "wire").await.unwrap_err().code, Code::ObjectNotFound);
+        assert_eq!(
+            server.sessions.revoke(CallerIdentity::operator(), "wire").await.unwrap_err().code,
+            Code::ObjectNotFound
+        );
         assert!(!server.restart().await.is_good(&new));
         let told = [("key.create".to_owned(), "wire".to_owned()), ("key.revoke".to_owned(), "wire".to_owned())];
         assert_eq!(server.told_of_keys(), told);
@@ -103,8 +106,8 @@ fn of_two_calls_that_end_a_session_at_once_one_does_and_the_other_says_so_when_i
         let server = Server::new().await;
         let new = make(&server, "wire", None).await;
         server.store.hold();
-        server.store.abandoned(server.sessions.revoke(Who::operator(), "wire")).await;
-        let again = server.store.behind(server.sessions.revoke(Who::operator(), "wire")).await;
+        server.store.abandoned(server.sessions.revoke(CallerIdentity::operator(), "wire")).await;
+        let again = server.store.behind(server.sessions.revoke(CallerIdentity::operator(), "wire")).await;
         assert_eq!(again.unwrap_err().code, Code::ObjectNotFound);
         assert!(!server.is_good(&new) && server.rows().is_empty());
         assert_eq!(server.told_of_keys().len(), 2, "one making, one revocation");
@@ -154,15 +157,15 @@ fn who_has_revoked_a_key_is_told_by_the_sweep_that_removes_it() {
         let (gone, refused) = (make(&server, "gone", None).await, make(&server, "refused", None).await);
         server.clock.advance(MINUTE);
         assert!(server.is_good(&gone));
-        let ada = Who { user: "ada".into(), session: "s".into(), address: None };
+        let ada = CallerIdentity { user: "ada".into(), session: "s".into(), address: None };
         server.store.fail_next();
         assert!(server.sessions.revoke(ada.clone(), "refused").await.is_err());
         server.store.hold();
         let mut flush = pin!(server.sessions.flush());
-        comes_to_wait(flush.as_mut()).await;
+        run_until_waiting(flush.as_mut()).await;
         {
             let mut revocation = pin!(server.sessions.revoke(ada, "gone"));
-            comes_to_wait(revocation.as_mut()).await;
+            run_until_waiting(revocation.as_mut()).await;
             assert_eq!(server.store.pending(), 1, "it waits for the flush, and its caller goes away");
         }
         server.store.release();

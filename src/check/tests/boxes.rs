@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::check::messages::check;
-use crate::messages::{Copies, Entry, Message, Priority, Side};
+use crate::messages::{Message, MessageBox, MessageCopies, MessageEntry, Priority};
 
 /// A message that ada has sent to bob.
-fn message(number: u64) -> (Message, [Entry; 2], Copies) {
+fn message(number: u64) -> (Message, [MessageEntry; 2], MessageCopies) {
     let sent = Message {
         number,
         subject: "Ferry".into(),
@@ -16,9 +16,15 @@ fn message(number: u64) -> (Message, [Entry; 2], Copies) {
         priority: Priority::Normal,
         attachments: Vec::new(),
     };
-    let entry =
-        |user: &str, side| Entry { user: user.into(), side, number, sent_ms: 1, read: false, sender: "ada".into() };
-    (sent, [entry("ada", Side::Outbox), entry("bob", Side::Inbox)], Copies { number, count: 2 })
+    let entry = |user: &str, side| MessageEntry {
+        user: user.into(),
+        side,
+        number,
+        sent_ms: 1,
+        read: false,
+        sender: "ada".into(),
+    };
+    (sent, [entry("ada", MessageBox::Outbox), entry("bob", MessageBox::Inbox)], MessageCopies { number, count: 2 })
 }
 
 /// All of that of the messages 3 to 9.
@@ -40,12 +46,15 @@ fn messages_that_nobody_has_entries_of_none_and_wrong_counts_are_found_in_whiche
     let damages: [(Damage, &[&str]); 7] = [
         (|_, _| (), &[]),
         (|ground, number| ground.set(message(number).1[0].place(), None), &["it is in 1 box, and copies/1 says 2"]),
-        (|ground, number| ground.put(&Copies { number, count: 1 }), &["it is in 2 boxes, and copies/1 says 1"]),
-        (|ground, number| ground.set(Copies::key(number), None), &["it is in 2 boxes, and copies/1 says nothing"]),
+        (|ground, number| ground.put(&MessageCopies { number, count: 1 }), &["it is in 2 boxes, and copies/1 says 1"]),
+        (
+            |ground, number| ground.set(MessageCopies::key(number), None),
+            &["it is in 2 boxes, and copies/1 says nothing"],
+        ),
         // As two removals left it that were counted for one box.
         (
             |ground, number| {
-                [Message::key(number), Copies::key(number)].into_iter().for_each(|key| ground.set(key, None));
+                [Message::key(number), MessageCopies::key(number)].into_iter().for_each(|key| ground.set(key, None));
                 ground.set(message(number).1[1].place(), None);
             },
             &["ada Outbox: the message"],
@@ -68,7 +77,7 @@ fn messages_that_nobody_has_entries_of_none_and_wrong_counts_are_found_in_whiche
             let ground = with_messages();
             damage(&ground, number);
             for most in [1, 2, 3, 7, 100] {
-                let mut report = Report::default();
+                let mut report = CheckReport::default();
                 check(&ground.store, most, &mut report).unwrap();
                 let found = sayings.iter().all(|saying| report.faults.iter().any(|fault| fault.contains(saying)));
                 assert!(found && report.faults.len() == sayings.len(), "{number}, by {most}: {:?}", report.faults);

@@ -6,10 +6,12 @@ use stet_actors::drawer::{DrawerHead, Item};
 use stet_actors::family::Family;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{LiveblogHead, Post, PostStatus, RemovedPost, StatusChange};
-use stet_actors::object::{Bin, Content, Draft, FamilyKind, FolderKey, Link, Lock, Record, SmallBody, Stored, Version};
-use stet_actors::part::{ATTACHMENT_BODY, Attachment, attachment_body};
-use stet_actors::store::{Change, ChangeSet, Key, Row, Store, encode_value, key_of};
+use stet_actors::liveblog::{LiveblogHead, Post, PostHistoryEntry, PostStatus, RemovedPost};
+use stet_actors::object::{
+    Content, ContentLocation, DiscardNote, Draft, FamilyKind, FolderKey, Link, Lock, Record, SmallBody, Version,
+};
+use stet_actors::part::{ATTACHMENT_BODY, PartAttachment, attachment_body};
+use stet_actors::store::{ChangeSet, Row, RowChange, RowPlace, Store, encode_value, key_of};
 use stet_store::StoreOptions;
 use stet_testkit::shelf::{FAMILIES, Shelf, ShelfHead, Slot, Stands};
 
@@ -43,7 +45,7 @@ fn story() -> Record {
 }
 
 fn spiked() -> Record {
-    let bin = Bin { at: 1, by: "editor".into(), entry: SPIKED, path: "/b.xml".into() };
+    let bin = DiscardNote { at: 1, by: "editor".into(), entry: SPIKED, path: "/b.xml".into() };
     Record { bin: Some(bin), ..record(SPIKED, "b.xml", FamilyKind::Document) }
 }
 
@@ -52,7 +54,7 @@ fn bytes() -> Content {
         content_type: "text/xml".into(),
         size: 8,
         sha256: Sha256::digest(b"<story/>").into(),
-        stored: Stored::Row,
+        stored: ContentLocation::Row,
     }
 }
 
@@ -62,8 +64,8 @@ fn item(shortcut: u64, object: Loid, hidden: bool) -> Item {
 
 /// A post with one version and one attachment.
 fn post() -> Post {
-    let text: stet_actors::object::Text = "".into();
-    let made = StatusChange { from: None, to: PostStatus::Approved, user: "editor".into(), at_ms: 1 };
+    let text: stet_actors::object::SharedText = "".into();
+    let made = PostHistoryEntry { from: None, to: PostStatus::Approved, user: "editor".into(), at_ms: 1 };
     Post {
         liveblog: BLOG,
         record: Record { version: 1, content: Some(bytes()), ..record(POST, "p", FamilyKind::Document) },
@@ -76,17 +78,17 @@ fn post() -> Post {
         moderated: false,
         pinned: false,
         tags: Vec::new(),
-        attachments: vec![Attachment { id: 30, name: "a.jpg".into(), content: bytes() }],
+        attachments: vec![PartAttachment { id: 30, name: "a.jpg".into(), content: bytes() }],
         history: vec![made],
         text,
     }
 }
 
 /// A row with its index entries.
-fn add(row: &impl Row, changes: &mut Vec<Change>) {
+fn add(row: &impl Row, changes: &mut Vec<RowChange>) {
     let mut entries = vec![(row.place(), encode_value(1, row))];
     row.index(&mut entries);
-    changes.extend(entries.into_iter().map(|(key, value)| Change {
+    changes.extend(entries.into_iter().map(|(key, value)| RowChange {
         table: key.table,
         key: key.key,
         value: Some(value),
@@ -117,12 +119,12 @@ impl Ground {
         let removed =
             RemovedPost { liveblog: BLOG, post: gone, revision: 3, was_approved: true, author: "editor".into() };
         add(&removed, &mut changes);
-        let Key { table, key } = attachment_body(BLOG, 30);
-        changes.push(Change { table, key, value: Some(Bytes::from_static(b"<story/>")) });
+        let RowPlace { table, key } = attachment_body(BLOG, 30);
+        changes.push(RowChange { table, key, value: Some(Bytes::from_static(b"<story/>")) });
         for version in [STORY.at_version(1), POST.at_version(1)] {
             add(&Version { loid: version, author: "editor".into(), at: 1, content: bytes() }, &mut changes);
-            let Key { table, key } = SmallBody::key(version);
-            changes.push(Change { table, key, value: Some(Bytes::from_static(b"<story/>")) });
+            let RowPlace { table, key } = SmallBody::key(version);
+            changes.push(RowChange { table, key, value: Some(Bytes::from_static(b"<story/>")) });
         }
         ground.write(changes);
         ground.count();
@@ -132,12 +134,12 @@ impl Ground {
     /// Writes how many names folders have, as the domain does with each change of names.
     fn count(&self) {
         let mut counts = NameCounts::default();
-        let names = self.store.for_each(View::Committed, Table::Names, |key, _| {
+        let names = self.store.for_each(ReadLevel::Committed, Table::Names, |key, _| {
             counts.add(key);
             ControlFlow::<()>::Continue(())
         });
         names.expect("the store can be read");
-        let count = |(key, count): (Vec<u8>, [u8; 8])| Change {
+        let count = |(key, count): (Vec<u8>, [u8; 8])| RowChange {
             table: Table::NameCounts,
             key: key.into(),
             value: Some(Bytes::copy_from_slice(&count)),
@@ -145,7 +147,7 @@ impl Ground {
         self.write(counts.entries().map(count).collect());
     }
 
-    fn write(&self, changes: Vec<Change>) {
+    fn write(&self, changes: Vec<RowChange>) {
         let (sender, answer) = mpsc::channel();
         // The test waits below.
         let mut set = ChangeSet::fence(self.store.epoch(), move |outcome| drop(sender.send(outcome)));
@@ -155,8 +157,8 @@ impl Ground {
     }
 
     /// Writes a row behind the domain's back.
-    fn set(&self, key: Key, value: Option<Bytes>) {
-        self.write(vec![Change { table: key.table, key: key.key, value }]);
+    fn set(&self, key: RowPlace, value: Option<Bytes>) {
+        self.write(vec![RowChange { table: key.table, key: key.key, value }]);
     }
 
     fn put<R: Row>(&self, row: &R) {
@@ -177,7 +179,7 @@ impl Ground {
     }
 }
 
-fn entry(row: &impl Row, table: Table) -> Key {
+fn entry(row: &impl Row, table: Table) -> RowPlace {
     let mut entries = Vec::new();
     row.index(&mut entries);
     let found = entries.into_iter().find(|(key, _)| key.table == table);
@@ -219,21 +221,21 @@ fn an_index_entry_that_leads_elsewhere_is_found() {
 #[test]
 fn an_index_entry_that_follows_from_no_row_is_found() {
     let ground = Ground::new();
-    let key = Key { table: Table::Names, key: stet_actors::object::name_key(ROOT, "ghost.xml") };
+    let key = RowPlace { table: Table::Names, key: stet_actors::object::name_key(ROOT, "ghost.xml") };
     ground.set(key, Some(Bytes::copy_from_slice(&STORY.to_key())));
     ground.one_fault(&["names/1 has 4 entries, where the rows give 3"]);
 }
 
 #[test]
 fn a_number_of_names_that_is_not_theirs_is_found() {
-    let key = Key { table: Table::NameCounts, key: Bytes::copy_from_slice(&ROOT.to_key()) };
+    let key = RowPlace { table: Table::NameCounts, key: Bytes::copy_from_slice(&ROOT.to_key()) };
     for value in [None, Some(Bytes::from_static(b"\0\0\0\0\0\0\0\x04")), Some(Bytes::from_static(b"\x03"))] {
         let ground = Ground::new();
         ground.set(key.clone(), value);
         ground.one_fault(&[&ROOT.to_string(), "has 3 names, and the index name_counts/1 says otherwise"]);
     }
     let ground = Ground::new();
-    ground.set(Key { key: Bytes::copy_from_slice(&STORY.to_key()), ..key }, Some(Bytes::from_static(&[0; 8])));
+    ground.set(RowPlace { key: Bytes::copy_from_slice(&STORY.to_key()), ..key }, Some(Bytes::from_static(&[0; 8])));
     ground.one_fault(&["the index name_counts/1 has 2 entries, where the rows give 1"]);
 }
 
@@ -243,7 +245,7 @@ fn a_row_that_cannot_be_read_or_stands_elsewhere_is_found() {
     ground.set(story().place(), Some(Bytes::from_static(b"\x01nonsense")));
     ground.one_fault(&[&STORY.to_string()]);
     let ground = Ground::new();
-    let key = Key { table: Table::Objects, key: Bytes::copy_from_slice(&SPIKED.to_key()) };
+    let key = RowPlace { table: Table::Objects, key: Bytes::copy_from_slice(&SPIKED.to_key()) };
     ground.set(key, Some(encode_value(Record::FORMAT, &story())));
     ground.one_fault(&["under another key"]);
 }
@@ -267,7 +269,7 @@ fn an_object_whose_folder_is_gone_is_found() {
 #[test]
 fn what_was_discarded_with_nothing_is_found() {
     let ground = Ground::new();
-    let bin = Bin { entry: STORY, ..spiked().bin.unwrap() };
+    let bin = DiscardNote { entry: STORY, ..spiked().bin.unwrap() };
     ground.put(&Record { bin: Some(bin), ..spiked() });
     ground.one_fault(&[&SPIKED.to_string(), "is not in the bin"]);
 }
@@ -281,7 +283,7 @@ fn bytes_that_are_missing_or_of_another_length_are_found() {
         ground.one_fault(&["versions/1", "bytes are not there"]);
     }
     let ground = Ground::new();
-    let content = Content { stored: Stored::File, ..bytes() };
+    let content = Content { stored: ContentLocation::File, ..bytes() };
     ground.put(&Version { loid: STORY.at_version(1), author: "editor".into(), at: 1, content });
     ground.one_fault(&["versions/1", "bytes are not there"]);
 }
@@ -371,7 +373,7 @@ fn bytes_that_no_content_has_are_found() {
         ground.one_fault(&["bodies/1", &loid.to_string(), "no version or draft has these bytes"]);
     }
     // Of ones that have theirs in a file.
-    let content = Content { stored: Stored::File, ..self::bytes() };
+    let content = Content { stored: ContentLocation::File, ..self::bytes() };
     let version = Version { loid: STORY.at_version(1), author: "editor".into(), at: 1, content: content.clone() };
     let ground = Ground::new();
     ground.put(&version);
@@ -381,7 +383,7 @@ fn bytes_that_no_content_has_are_found() {
     ground.set(SmallBody::key(Draft::body_loid(STORY)), bytes());
     ground.one_fault(&["bodies/1", "lie in a file"]);
     let ground = Ground::new();
-    ground.set(Key { table: Table::Bodies, key: key_of(&[&STORY.to_key(), &[1]]) }, bytes());
+    ground.set(RowPlace { table: Table::Bodies, key: key_of(&[&STORY.to_key(), &[1]]) }, bytes());
     ground.one_fault(&["bodies/1", "none of a version"]);
 }
 
@@ -393,8 +395,8 @@ fn bytes_of_an_attachment_that_no_post_has_are_found() {
     assert_eq!(ground.faults().len(), 1, "the other one's are where they belong");
     // One in a file, whose bytes lie here all the same.
     let ground = Ground::new();
-    let content = Content { stored: Stored::File, ..bytes() };
-    ground.put(&Post { attachments: vec![Attachment { id: 30, name: "a.jpg".into(), content }], ..post() });
+    let content = Content { stored: ContentLocation::File, ..bytes() };
+    ground.put(&Post { attachments: vec![PartAttachment { id: 30, name: "a.jpg".into(), content }], ..post() });
     ground.one_fault(&[&BLOG.to_string(), "bytes of an attachment 30"]);
     // Another liveblog's post has it.
     let ground = Ground::new();
@@ -455,7 +457,7 @@ fn content_files_that_no_row_refers_to_are_counted_and_no_fault() {
     file(&bytes().sha256, b"<story/>");
     file(&[2; 32], &[0; 30]);
     file(&[3; 32], &[0; 40]);
-    let content = Content { stored: Stored::File, ..bytes() };
+    let content = Content { stored: ContentLocation::File, ..bytes() };
     let mut changes = Vec::new();
     add(&Draft { loid: STORY, author: "editor".into(), at: 1, content, base: None }, &mut changes);
     ground.write(changes);
@@ -485,7 +487,7 @@ fn bytes_in_the_tables_that_are_damaged_are_found() {
 #[test]
 fn a_version_whose_file_has_no_entry_is_found() {
     let ground = Ground::new();
-    let content = Content { stored: Stored::File, ..bytes() };
+    let content = Content { stored: ContentLocation::File, ..bytes() };
     ground.put(&Version { loid: SPIKED.at_version(1), author: "editor".into(), at: 1, content });
     ground.one_fault(&["versions/1", "no entry in files/1"]);
 }

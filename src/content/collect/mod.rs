@@ -5,7 +5,7 @@
 //! can ever refer to it again without a new upload. That is so if, in this order,
 //!
 //! 1. no pin is held ([`super::pins`]), and none is taken until the removal,
-//! 2. no row on disk or on its way there refers to it ([`View::Latest`]),
+//! 2. no row on disk or on its way there refers to it ([`ReadLevel::Latest`]),
 //! 3. all changes that were on their way then have been decided (the barrier), and no commit has
 //!    failed since (the epoch): so no row comes back, even after a crash,
 //! 4. still no row refers to it, and the outcome of every change set is certain.
@@ -30,7 +30,7 @@ use std::time::{Duration, SystemTime};
 
 use stet_actors::error::{Error, Result};
 use stet_actors::object::is_referred_to;
-use stet_actors::store::{Store, StoreError, View};
+use stet_actors::store::{ReadLevel, Store, StoreError};
 use tokio::sync::oneshot;
 
 use super::pins::Hash;
@@ -55,7 +55,7 @@ pub struct Collector {
 
 /// The number and size of removed files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct CollectionTotal {
     /// Number of files.
     pub files: u64,
     /// Bytes of the files.
@@ -103,18 +103,18 @@ impl Collector {
             if there.await.is_err() {
                 continue;
             }
-            let mut total = Collected::default();
+            let mut total = CollectionTotal::default();
             for _ in 0..folders {
                 if !matches!(end.try_recv(), Err(oneshot::error::TryRecvError::Empty)) {
                     return;
                 }
                 // A failure has been logged, and is retried in the next pass through the folders.
                 let found = self.folder(next, after).await.unwrap_or_default();
-                total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
+                total = CollectionTotal { files: total.files + found.files, bytes: total.bytes + found.bytes };
                 next = (next + 1) % FOLDERS;
             }
             if total.files > 0 {
-                let Collected { files, bytes } = total;
+                let CollectionTotal { files, bytes } = total;
                 tracing::info!(files, bytes, "content files that nothing refers to were removed");
             }
         }
@@ -124,34 +124,34 @@ impl Collector {
     ///
     /// # Errors
     /// `RepositoryError` if the folder can't be read.
-    async fn folder(&self, number: u16, after: Duration) -> Result<Collected> {
+    async fn folder(&self, number: u16, after: Duration) -> Result<CollectionTotal> {
         let contents = self.contents.clone();
         let old = blocking(move || {
             let path = contents.places.folder(number);
             old_files(&path, after).map_err(|error| failure("listed", &path, &error))
         })
         .await?;
-        let mut total = Collected::default();
+        let mut total = CollectionTotal::default();
         for batch in old.chunks(BATCH) {
             let found = self.batch(batch).await?;
-            total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
+            total = CollectionTotal { files: total.files + found.files, bytes: total.bytes + found.bytes };
         }
         Ok(total)
     }
 
     /// Collects a batch of files. The module's head gives the reason for the order of the steps.
-    async fn batch(&self, files: &[(Hash, u64)]) -> Result<Collected> {
+    async fn batch(&self, files: &[(Hash, u64)]) -> Result<CollectionTotal> {
         let epoch = self.store.epoch();
         let (contents, store, files) = (self.contents.clone(), self.store.clone(), files.to_vec());
         let unused = blocking(move || {
             let pins = &contents.places.pins;
-            let mut considered = Considered { contents: contents.clone(), files: Vec::new() };
+            let mut considered = ConsideredFiles { contents: contents.clone(), files: Vec::new() };
             for (hash, size) in files {
                 if !pins.consider(hash) {
                     continue;
                 }
                 considered.files.push((hash, size));
-                if is_referred_to(&*store, View::Latest, &hash).map_err(unreadable)? {
+                if is_referred_to(&*store, ReadLevel::Latest, &hash).map_err(unreadable)? {
                     considered.files.pop();
                     pins.forget(&hash);
                 }
@@ -160,17 +160,17 @@ impl Collector {
         })
         .await?;
         if unused.files.is_empty() {
-            return Ok(Collected::default());
+            return Ok(CollectionTotal::default());
         }
         self.store.barrier().await;
         let store = self.store.clone();
         blocking(move || {
-            let mut collected = Collected::default();
+            let mut collected = CollectionTotal::default();
             let places = &unused.contents.places;
             for (hash, size) in &unused.files {
                 let taken = places.pins.leave(*hash, || -> Result<Option<_>> {
-                    let referred_to = is_referred_to(&*store, View::Latest, hash).map_err(unreadable)?
-                        || is_referred_to(&*store, View::Committed, hash).map_err(unreadable)?;
+                    let referred_to = is_referred_to(&*store, ReadLevel::Latest, hash).map_err(unreadable)?
+                        || is_referred_to(&*store, ReadLevel::Committed, hash).map_err(unreadable)?;
                     if referred_to || !store.is_certain() || store.epoch() != epoch {
                         return Ok(None);
                     }
@@ -196,12 +196,12 @@ impl Collector {
 }
 
 /// Files that are marked as considered until this is dropped.
-struct Considered {
+struct ConsideredFiles {
     contents: ContentStore,
     files: Vec<(Hash, u64)>,
 }
 
-impl Drop for Considered {
+impl Drop for ConsideredFiles {
     fn drop(&mut self) {
         self.files.iter().for_each(|(hash, _)| self.contents.places.pins.forget(hash));
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::{NewContent, Version};
 use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Change, ChangeSet, Row, encode_value};
+use stet_actors::store::{ChangeSet, Row, RowChange, encode_value};
 use tempfile::TempDir;
 
 use super::*;
@@ -54,22 +54,22 @@ impl Ground {
         version.index(&mut rows);
         let changes = rows.into_iter();
         let changes =
-            changes.map(|(key, value)| Change { table: key.table, key: key.key, value: there.then_some(value) });
+            changes.map(|(key, value)| RowChange { table: key.table, key: key.key, value: there.then_some(value) });
         let set = ChangeSet { changes: changes.collect(), ..ChangeSet::fence(self.store.epoch(), |_| ()) };
         self.store.submit(set).expect("it is taken");
     }
 
     /// All folders once.
-    async fn collect(&self) -> Collected {
+    async fn collect(&self) -> CollectionTotal {
         collect_all(&self.collector()).await
     }
 }
 
-async fn collect_all(collector: &Collector) -> Collected {
-    let mut total = Collected::default();
+async fn collect_all(collector: &Collector) -> CollectionTotal {
+    let mut total = CollectionTotal::default();
     for number in 0..FOLDERS {
         let found = collector.folder(number, collector.after).await.expect("the folder can be read");
-        total = Collected { files: total.files + found.files, bytes: total.bytes + found.bytes };
+        total = CollectionTotal { files: total.files + found.files, bytes: total.bytes + found.bytes };
     }
     total
 }
@@ -80,7 +80,7 @@ async fn what_nothing_refers_to_goes_and_what_a_row_refers_to_stays_until_the_la
     let (dead, shared) = (ground.left("dead").await, ground.left("shared").await);
     ground.put(1, &shared, true);
     ground.put(2, &shared, true);
-    assert_eq!(ground.collect().await, Collected { files: 1, bytes: dead.content.size });
+    assert_eq!(ground.collect().await, CollectionTotal { files: 1, bytes: dead.content.size });
     assert!(!ground.is_there(&dead) && ground.is_there(&shared));
     ground.put(1, &shared, false);
     assert_eq!(ground.collect().await.files, 0);
@@ -153,7 +153,7 @@ async fn collect_amid(
     pending: impl FnOnce(),
     fails: bool,
     meanwhile: impl AsyncFnOnce(),
-) -> Collected {
+) -> CollectionTotal {
     ground.store.hold();
     pending();
     let sets = ground.store.pending();
@@ -224,7 +224,7 @@ fn ground_small() -> NewContent {
         content_type: "text/plain".into(),
         size: 1,
         sha256: [9; 32],
-        stored: stet_actors::object::Stored::Row,
+        stored: stet_actors::object::ContentLocation::Row,
     };
     NewContent { content, small: None, pin: None }
 }

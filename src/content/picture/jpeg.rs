@@ -19,10 +19,10 @@
 pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
     let mut frame = None;
     let mut at = 2;
-    while let Some(segment) = Segment::at(bytes, &mut at) {
+    while let Some(segment) = JpegSegment::at(bytes, &mut at) {
         match segment.marker {
             // Frames; C4, C8 and CC are tables.
-            0xc0..=0xcf if !matches!(segment.marker, 0xc4 | 0xc8 | 0xcc) => frame = Frame::of(&segment),
+            0xc0..=0xcf if !matches!(segment.marker, 0xc4 | 0xc8 | 0xcc) => frame = JpegFrame::of(&segment),
             SCAN => {
                 if !bytes[at..].windows(2).rev().any(|pair| pair == END) {
                     return Err("it ends before the picture does".to_owned());
@@ -43,15 +43,15 @@ const SCAN: u8 = 0xda;
 /// The marker after the last scan.
 const END: [u8; 2] = [0xff, 0xd9];
 
-struct Segment<'b> {
+struct JpegSegment<'b> {
     marker: u8,
     body: &'b [u8],
 }
 
-impl Segment<'_> {
+impl JpegSegment<'_> {
     /// The next segment with a length, from `at` on. Bytes between segments are skipped, as the
     /// decoder does.
-    fn at<'b>(bytes: &'b [u8], at: &mut usize) -> Option<Segment<'b>> {
+    fn at<'b>(bytes: &'b [u8], at: &mut usize) -> Option<JpegSegment<'b>> {
         loop {
             *at += bytes.get(*at..)?.iter().position(|byte| *byte == 0xff)?;
             *at += bytes[*at..].iter().position(|byte| *byte != 0xff)?;
@@ -62,26 +62,26 @@ impl Segment<'_> {
                 let length = usize::from(u16::from_be_bytes(*bytes.get(*at..)?.first_chunk()?));
                 let body = bytes.get(*at + 2..*at + length.max(2))?;
                 *at += length.max(2);
-                return Some(Segment { marker, body });
+                return Some(JpegSegment { marker, body });
             }
         }
     }
 }
 
 /// The frame header of a picture.
-struct Frame {
+struct JpegFrame {
     is_sequential: bool,
     /// Sampling factors of each component: horizontal and vertical.
     sampled: Vec<(u8, u8)>,
 }
 
-impl Frame {
-    fn of(segment: &Segment<'_>) -> Option<Frame> {
+impl JpegFrame {
+    fn of(segment: &JpegSegment<'_>) -> Option<JpegFrame> {
         // After precision, height, width and the number of components, each component has its name,
         // sampling and table.
         let components = segment.body.get(6..)?.chunks_exact(3);
         let sampled = components.map(|component| (component[1] >> 4, component[1] & 15)).collect();
-        Some(Frame { is_sequential: matches!(segment.marker, 0xc0 | 0xc1), sampled })
+        Some(JpegFrame { is_sequential: matches!(segment.marker, 0xc0 | 0xc1), sampled })
     }
 
     /// Checks that the decoder reads the frame correctly, if the first scan has that many

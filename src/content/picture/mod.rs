@@ -30,7 +30,7 @@ const WITHIN_DECODER: u64 = 6;
 
 /// The limits on a picture that is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
+pub(super) struct PictureLimits {
     /// Maximum number of pixels.
     pub pixels: u64,
     /// Maximum bytes of memory for scaling it, beside its file: see [`bytes_for`].
@@ -51,11 +51,11 @@ fn bytes_for(pixels: u64, color: ColorType, scaled_pixels: u64) -> u64 {
 }
 
 /// A function that reserves a number of bytes of memory.
-pub(super) type Reserve<'r> = &'r dyn Fn(u64) -> Result<(), Error>;
+pub(super) type MemoryReserver<'r> = &'r dyn Fn(u64) -> Result<(), Error>;
 
 /// The reason why a picture was not scaled.
 #[derive(Debug)]
-pub(super) enum Unscaled {
+pub(super) enum ScalingFailure {
     /// The picture can't be scaled at any time: it is none, damaged, or beyond the limits. The text
     /// is the end of a sentence.
     Unfit(String),
@@ -63,15 +63,15 @@ pub(super) enum Unscaled {
     NoMemory(Error),
 }
 
-impl From<String> for Unscaled {
-    fn from(why: String) -> Unscaled {
-        Unscaled::Unfit(why)
+impl From<String> for ScalingFailure {
+    fn from(why: String) -> ScalingFailure {
+        ScalingFailure::Unfit(why)
     }
 }
 
 /// A scaled picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scaled {
+pub struct ScaledPicture {
     /// `image/jpeg`, or `image/png` for a picture with transparency.
     pub media_type: &'static str,
     /// Usual extension for a file name.
@@ -87,8 +87,13 @@ pub struct Scaled {
 /// The memory for this is reserved by `reserve`, before anything is decoded.
 ///
 /// # Errors
-/// [`Unscaled`].
-pub(super) fn scale(bytes: &[u8], longest: u32, most: Bounds, reserve: Reserve<'_>) -> Result<Scaled, Unscaled> {
+/// [`ScalingFailure`].
+pub(super) fn scale(
+    bytes: &[u8],
+    longest: u32,
+    most: PictureLimits,
+    reserve: MemoryReserver<'_>,
+) -> Result<ScaledPicture, ScalingFailure> {
     let format = image::guess_format(bytes).map_err(|_| "it is none of a kind that is known".to_owned())?;
     let reader = Cursor::new(bytes);
     match format {
@@ -111,7 +116,7 @@ pub(crate) fn media_type_of(head: &[u8]) -> Option<&'static str> {
     image::guess_format(head).ok().map(|format| format.to_mime_type())
 }
 
-fn limits(most: Bounds) -> Limits {
+fn limits(most: PictureLimits) -> Limits {
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(most.bytes);
     limits
@@ -120,9 +125,9 @@ fn limits(most: Bounds) -> Limits {
 fn scale_with(
     decoder: ImageResult<impl ImageDecoder>,
     longest: u32,
-    most: Bounds,
-    reserve: Reserve<'_>,
-) -> Result<Scaled, Unscaled> {
+    most: PictureLimits,
+    reserve: MemoryReserver<'_>,
+) -> Result<ScaledPicture, ScalingFailure> {
     let damaged = |error: ImageError| format!("it can't be decoded: {error}");
     let mut decoder = decoder.map_err(damaged)?;
     let (width, height) = decoder.dimensions();
@@ -137,7 +142,7 @@ fn scale_with(
             format!("scaling it would take up to {needed} bytes of memory, where {} are allowed", most.bytes).into()
         );
     }
-    reserve(needed).map_err(Unscaled::NoMemory)?;
+    reserve(needed).map_err(ScalingFailure::NoMemory)?;
     if pixels == 0 {
         return Err("it has no pixels".to_owned().into());
     }
@@ -176,7 +181,7 @@ fn within(width: u32, height: u32, longest: u32) -> (u32, u32) {
 }
 
 /// Encodes a picture whose original had these colours.
-fn encode(picture: DynamicImage, color: ColorType, profile: Option<Vec<u8>>) -> ImageResult<Scaled> {
+fn encode(picture: DynamicImage, color: ColorType, profile: Option<Vec<u8>>) -> ImageResult<ScaledPicture> {
     let alpha = color.has_alpha().then(|| picture.to_rgba8());
     let seen_through = alpha.filter(|rgba| rgba.pixels().any(|pixel| pixel.0[3] < u8::MAX));
     let mut bytes = Vec::new();
@@ -188,7 +193,7 @@ fn encode(picture: DynamicImage, color: ColorType, profile: Option<Vec<u8>>) -> 
             let _ = encoder.set_icc_profile(profile);
         }
         rgba.write_with_encoder(encoder)?;
-        return Ok(Scaled { media_type: "image/png", extension: "png", bytes: bytes.into() });
+        return Ok(ScaledPicture { media_type: "image/png", extension: "png", bytes: bytes.into() });
     }
     let mut encoder = JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY);
     let (picture, space) = if color.has_color() {
@@ -201,7 +206,7 @@ fn encode(picture: DynamicImage, color: ColorType, profile: Option<Vec<u8>>) -> 
         let _ = encoder.set_icc_profile(profile);
     }
     picture.write_with_encoder(encoder)?;
-    Ok(Scaled { media_type: "image/jpeg", extension: "jpg", bytes: bytes.into() })
+    Ok(ScaledPicture { media_type: "image/jpeg", extension: "jpg", bytes: bytes.into() })
 }
 
 /// Returns the profile if it is one of that colour space. Decoding turns others, such as CMYK, into

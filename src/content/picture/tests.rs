@@ -10,15 +10,15 @@ const BLUE: Rgb<u8> = Rgb([10, 10, 220]);
 const MOST: u64 = 1_000_000;
 
 /// With more memory than any picture of that many pixels takes.
-fn scale(bytes: &[u8], longest: u32, most_pixels: u64) -> Result<Scaled, String> {
-    scale_within(bytes, longest, Bounds { pixels: most_pixels, bytes: most_pixels * 32 })
+fn scale(bytes: &[u8], longest: u32, most_pixels: u64) -> Result<ScaledPicture, String> {
+    scale_within(bytes, longest, PictureLimits { pixels: most_pixels, bytes: most_pixels * 32 })
 }
 
 /// With all the memory that is asked for.
-fn scale_within(bytes: &[u8], longest: u32, most: Bounds) -> Result<Scaled, String> {
+fn scale_within(bytes: &[u8], longest: u32, most: PictureLimits) -> Result<ScaledPicture, String> {
     super::scale(bytes, longest, most, &|_| Ok(())).map_err(|unscaled| match unscaled {
-        Unscaled::Unfit(why) => why,
-        Unscaled::NoMemory(error) => panic!("all memory is there: {error}"),
+        ScalingFailure::Unfit(why) => why,
+        ScalingFailure::NoMemory(error) => panic!("all memory is there: {error}"),
     })
 }
 
@@ -34,13 +34,14 @@ fn a_picture_that_would_take_too_much_memory_is_refused_by_what_its_pixels_take(
         (deep, 10_000 * (8 + 8 + 6) + 2500 * 16),
     ] {
         let bytes = encoded(&picture, ImageFormat::Png);
-        assert!(scale_within(&bytes, 50, Bounds { pixels: MOST, bytes: needed }).is_ok());
+        assert!(scale_within(&bytes, 50, PictureLimits { pixels: MOST, bytes: needed }).is_ok());
         // Just that is reserved, and nothing is decoded without it.
-        let refused = super::scale(&bytes, 50, Bounds { pixels: MOST, bytes: needed }, &|bytes| {
+        let refused = super::scale(&bytes, 50, PictureLimits { pixels: MOST, bytes: needed }, &|bytes| {
             Err(Error::new(Code::Overloaded, bytes.to_string()))
         });
-        assert!(matches!(refused, Err(Unscaled::NoMemory(error)) if error.message == needed.to_string()));
-        let why = scale_within(&bytes, 50, Bounds { pixels: MOST, bytes: needed - 1 }).expect_err("it takes too much");
+        assert!(matches!(refused, Err(ScalingFailure::NoMemory(error)) if error.message == needed.to_string()));
+        let why =
+            scale_within(&bytes, 50, PictureLimits { pixels: MOST, bytes: needed - 1 }).expect_err("it takes too much");
         assert!(why.contains(&needed.to_string()), "{why}");
     }
 }
@@ -58,7 +59,7 @@ fn encoded(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
 
 const FORMATS: [ImageFormat; 4] = [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::Gif, ImageFormat::WebP];
 
-fn decoded(scaled: &Scaled) -> DynamicImage {
+fn decoded(scaled: &ScaledPicture) -> DynamicImage {
     let format = ImageFormat::from_mime_type(scaled.media_type).expect("it is a type of pictures");
     assert_eq!(image::guess_format(&scaled.bytes).expect("it is a picture"), format);
     image::load_from_memory_with_format(&scaled.bytes, format).expect("it can be decoded")

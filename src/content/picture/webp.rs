@@ -31,14 +31,14 @@ const KNOWN: [&[u8; 4]; 8] = [b"VP8 ", b"VP8L", b"ALPH", b"ANIM", b"ANMF", b"ICC
 /// `most_pixels`.
 pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
     // The decoder itself reports faults in these.
-    let Some(first) = Chunk::at(bytes, CHUNKS).filter(|first| first.name == *b"VP8X") else { return Ok(()) };
+    let Some(first) = WebpChunk::at(bytes, CHUNKS).filter(|first| first.name == *b"VP8X") else { return Ok(()) };
     let length = number(bytes, 4, 4).unwrap_or_default();
     // The decoder looks as far as this, which is a little behind the end.
     let end = first.next + length.saturating_sub(CHUNKS);
     let mut animated = false;
     let mut next = first.next;
     while next < end
-        && let Some(chunk) = Chunk::at(bytes, next)
+        && let Some(chunk) = WebpChunk::at(bytes, next)
     {
         chunk.check(bytes, most_pixels, chunk.name == *b"VP8 ")?;
         if chunk.name == *b"ANMF" && !std::mem::replace(&mut animated, true) {
@@ -51,14 +51,14 @@ pub(super) fn check(bytes: &[u8], most_pixels: u64) -> Result<(), String> {
 
 /// Checks the chunks of a frame: one, or an alpha channel and a second one, which the decoder takes
 /// for a lossy frame whatever its name is.
-fn check_frame(bytes: &[u8], frame: &Chunk, most_pixels: u64) -> Result<(), String> {
-    let Some(first) = Chunk::at(bytes, frame.start + FRAME_HEADER) else { return Ok(()) };
+fn check_frame(bytes: &[u8], frame: &WebpChunk, most_pixels: u64) -> Result<(), String> {
+    let Some(first) = WebpChunk::at(bytes, frame.start + FRAME_HEADER) else { return Ok(()) };
     first.check(bytes, most_pixels, first.name == *b"VP8 ")?;
-    let Some(second) = Chunk::at(bytes, first.next) else { return Ok(()) };
+    let Some(second) = WebpChunk::at(bytes, first.next) else { return Ok(()) };
     second.check(bytes, most_pixels, second.name == *b"VP8 " || first.name == *b"ALPH")
 }
 
-struct Chunk {
+struct WebpChunk {
     name: [u8; 4],
     /// Offset of its content; `len` is the length of that.
     start: u64,
@@ -67,14 +67,14 @@ struct Chunk {
     next: u64,
 }
 
-impl Chunk {
+impl WebpChunk {
     /// Returns the chunk whose header is at that offset.
-    fn at(bytes: &[u8], place: u64) -> Option<Chunk> {
+    fn at(bytes: &[u8], place: u64) -> Option<WebpChunk> {
         let from = usize::try_from(place).ok()?;
         let name = *bytes.get(from..)?.first_chunk()?;
         let len = number(bytes, place + 4, 4)?;
         let start = place + HEADER;
-        Some(Chunk { name, start, len, next: start + (len + len % 2).min(u64::from(u32::MAX)) })
+        Some(WebpChunk { name, start, len, next: start + (len + len % 2).min(u64::from(u32::MAX)) })
     }
 
     fn check(&self, bytes: &[u8], most_pixels: u64, is_lossy: bool) -> Result<(), String> {

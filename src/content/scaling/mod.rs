@@ -14,16 +14,16 @@ use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
 use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::limits::offload::spawn_large;
-use crate::limits::{FairQueue, MemoryBudget, Purpose, SharedOutcome, SharedWork, WorkPermit, behalf};
+use crate::limits::{FairQueue, MemoryBudget, MemoryPurpose, SharedOutcome, SharedWork, WorkPermit, behalf};
 
-pub use super::picture::Scaled;
-use super::picture::Unscaled;
+pub use super::picture::ScaledPicture;
+use super::picture::ScalingFailure;
 
 /// The outcome of scaling a picture. It is the same whenever the same bytes are scaled to the same
 /// size.
 #[derive(Clone)]
-enum Outcome {
-    Scaled(Scaled),
+enum ScalingOutcome {
+    Scaled(ScaledPicture),
     /// The reason why it can't be scaled.
     Unfit(Arc<str>),
 }
@@ -32,13 +32,13 @@ enum Outcome {
 type ScaledKey = (Hash, u32);
 
 #[derive(Clone)]
-struct Bytes;
+struct OutcomeWeighter;
 
-impl Weighter<ScaledKey, Outcome> for Bytes {
-    fn weight(&self, _: &ScaledKey, outcome: &Outcome) -> u64 {
+impl Weighter<ScaledKey, ScalingOutcome> for OutcomeWeighter {
+    fn weight(&self, _: &ScaledKey, outcome: &ScalingOutcome) -> u64 {
         let bytes = match outcome {
-            Outcome::Scaled(scaled) => scaled.bytes.len(),
-            Outcome::Unfit(why) => why.len(),
+            ScalingOutcome::Scaled(scaled) => scaled.bytes.len(),
+            ScalingOutcome::Unfit(why) => why.len(),
         };
         (bounded_cache::ENTRY + bytes) as u64
     }
@@ -50,7 +50,7 @@ const WAITING: usize = 64;
 /// The scaler of pictures; see the module's head.
 pub struct Scaler {
     config: ContentConfig,
-    kept: BoundedCache<ScaledKey, Outcome, Bytes>,
+    kept: BoundedCache<ScaledKey, ScalingOutcome, OutcomeWeighter>,
     making: SharedWork<ScaledKey>,
     turns: FairQueue,
     memory: MemoryBudget,
@@ -64,7 +64,7 @@ impl Scaler {
             config: config.clone(),
             memory: memory.clone(),
             // A picture is some 32 KiB.
-            kept: BoundedCache::new("pictures", bytes, 32 << 10, 1, Bytes),
+            kept: BoundedCache::new("pictures", bytes, 32 << 10, 1, OutcomeWeighter),
             making: SharedWork::default(),
             turns: FairQueue::new("scaling", "pictures", config.scaled_at_once, WAITING),
         }
@@ -91,25 +91,27 @@ impl Scaler {
     /// # Errors
     /// `InvalidType` if the content is no picture that can be scaled. `Overloaded` if its turn does
     /// not come in time. Errors of the disk.
-    pub async fn scaled(&self, content: &Content, reader: ContentReader) -> Result<Scaled> {
+    pub async fn scaled(&self, content: &Content, reader: ContentReader) -> Result<ScaledPicture> {
         let key = (content.sha256, self.longest());
         let outcome = match self.kept.get(&key) {
             Some(outcome) => outcome,
             None => self.made(key, content, reader).await?,
         };
         match outcome {
-            Outcome::Scaled(scaled) => Ok(scaled),
-            Outcome::Unfit(why) => {
+            ScalingOutcome::Scaled(scaled) => Ok(scaled),
+            ScalingOutcome::Unfit(why) => {
                 Err(Error::new(Code::InvalidType, format!("The content is no picture that can be scaled: {why}.")))
             }
         }
     }
 
     /// Returns the outcome of scaling, by this call or a concurrent one.
-    async fn made(&self, key: ScaledKey, content: &Content, reader: ContentReader) -> Result<Outcome> {
+    async fn made(&self, key: ScaledKey, content: &Content, reader: ContentReader) -> Result<ScalingOutcome> {
         let most = self.config.picture_bytes;
         if content.size > most {
-            return Ok(Outcome::Unfit(format!("it has {} bytes, where {most} are allowed", content.size).into()));
+            return Ok(ScalingOutcome::Unfit(
+                format!("it has {} bytes, where {most} are allowed", content.size).into(),
+            ));
         }
         let coming = self.making.there_or_turn(key, || self.kept.peek(&key), || self.turns.turn());
         match timeout(Duration::from_secs(self.config.scaling_wait_seconds), coming)
@@ -127,11 +129,11 @@ impl Scaler {
         }
     }
 
-    async fn scale(&self, content: &Content, reader: ContentReader, turn: WorkPermit) -> Result<Outcome> {
+    async fn scale(&self, content: &Content, reader: ContentReader, turn: WorkPermit) -> Result<ScalingOutcome> {
         // Work for more than half of the budget would hardly ever find it free.
         let most_bytes = self.config.picture_memory_bytes.min(self.memory.limit() / 2);
-        let most = picture::Bounds { pixels: self.config.picture_pixels, bytes: most_bytes };
-        let (longest, memory) = (self.longest(), self.memory.reservation(behalf(), Purpose::Pictures));
+        let most = picture::PictureLimits { pixels: self.config.picture_pixels, bytes: most_bytes };
+        let (longest, memory) = (self.longest(), self.memory.reservation(behalf(), MemoryPurpose::Pictures));
         memory.grow_to(content.size)?;
         let bytes = reader.read_all().await?;
         let work = spawn_large(move || {
@@ -141,8 +143,8 @@ impl Scaler {
         });
         let outcome = match work.await {
             Ok(Ok(scaled)) => Ok(scaled),
-            Ok(Err(Unscaled::Unfit(why))) => Err(why),
-            Ok(Err(Unscaled::NoMemory(error))) => return Err(error),
+            Ok(Err(ScalingFailure::Unfit(why))) => Err(why),
+            Ok(Err(ScalingFailure::NoMemory(error))) => return Err(error),
             Err(error) => {
                 tracing::warn!(sha256 = hex(&content.sha256), %error, "a picture broke its decoder");
                 Err("it can't be decoded".to_owned())
@@ -150,7 +152,7 @@ impl Scaler {
         };
         let what = if outcome.is_ok() { "scaled" } else { "unfit" };
         metrics::counter!("stet_pictures_scaled_total", "outcome" => what).increment(1);
-        Ok(outcome.map_or_else(|why| Outcome::Unfit(why.into()), Outcome::Scaled))
+        Ok(outcome.map_or_else(|why| ScalingOutcome::Unfit(why.into()), ScalingOutcome::Scaled))
     }
 }
 

@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use sha2::{Digest, Sha256};
-use stet_actors::object::Stored;
+use stet_actors::object::ContentLocation;
 
 use super::*;
 use crate::limits::{Holder, MemoryBudget, on_behalf_of, with_behalf};
@@ -22,7 +22,7 @@ fn content(bytes: &SharedBytes) -> Content {
         content_type: "image/png".into(),
         size: bytes.len() as u64,
         sha256: Sha256::digest(bytes).into(),
-        stored: Stored::Row,
+        stored: ContentLocation::Row,
     }
 }
 
@@ -30,12 +30,12 @@ fn scaler() -> Scaler {
     Scaler::new(&ContentConfig::default(), 64 << 20, &MemoryBudget::new(1 << 30))
 }
 
-async fn scaled(scaler: &Scaler, bytes: &SharedBytes) -> Result<Scaled> {
+async fn scaled(scaler: &Scaler, bytes: &SharedBytes) -> Result<ScaledPicture> {
     scaler.scaled(&content(bytes), ContentReader::of(bytes.clone())).await
 }
 
 /// As if the content were not to be had any more.
-async fn kept(scaler: &Scaler, bytes: &SharedBytes) -> Result<Scaled> {
+async fn kept(scaler: &Scaler, bytes: &SharedBytes) -> Result<ScaledPicture> {
     scaler.scaled(&content(bytes), ContentReader::of(SharedBytes::from_static(b"nothing"))).await
 }
 

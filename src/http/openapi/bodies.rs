@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::route::{Body, Size};
+use super::super::route::{BodyRule, BodySizeRule};
 use super::schemas::Schemas;
 
 /// Returns the schema of bytes. OpenAPI 3.1 requires the media type; generators recognise the
@@ -12,22 +12,24 @@ pub fn bytes() -> Value {
 }
 
 /// Returns the request body of an operation; `None` if it has none.
-pub fn request(body: Body, schemas: &mut Schemas) -> Option<Value> {
+pub fn request(body: BodyRule, schemas: &mut Schemas) -> Option<Value> {
     let (required, content) = match body {
-        Body::None => return None,
-        Body::Optional(type_of, _) => (false, json!({"application/json": {"schema": schemas.request(type_of)}})),
-        Body::Required(type_of, _) => (true, json!({"application/json": {"schema": schemas.request(type_of)}})),
+        BodyRule::None => return None,
+        BodyRule::Optional(type_of, _) => (false, json!({"application/json": {"schema": schemas.request(type_of)}})),
+        BodyRule::Required(type_of, _) => (true, json!({"application/json": {"schema": schemas.request(type_of)}})),
         // Any media type. Generators look for a known one, so that is listed first.
-        Body::Bytes => (false, json!({"application/octet-stream": {"schema": bytes()}, "*/*": {"schema": bytes()}})),
-        Body::Form(type_of, _) => {
+        BodyRule::Bytes => {
+            (false, json!({"application/octet-stream": {"schema": bytes()}, "*/*": {"schema": bytes()}}))
+        }
+        BodyRule::Form(type_of, _) => {
             let schema = schemas.request(type_of);
             let form = json!({"application/x-www-form-urlencoded": {"schema": schema}, "application/json": {"schema": schema}});
             (true, form)
         }
-        Body::Multipart { options, files, needs_first } => {
+        BodyRule::Multipart { options, files, needs_first } => {
             (true, multipart(schemas.request(options), files, needs_first))
         }
-        Body::MultipartOrBytes { options, files } => {
+        BodyRule::MultipartOrBytes { options, files } => {
             let mut content = multipart(schemas.request(options), files, false);
             content["*/*"] = json!({"schema": bytes()});
             (true, content)
@@ -38,17 +40,21 @@ pub fn request(body: Body, schemas: &mut Schemas) -> Option<Value> {
 
 /// Returns the description of a body's size limit. The figures are the defaults, because the
 /// document must not depend on the configuration.
-fn bound(body: Body) -> &'static str {
+fn bound(body: BodyRule) -> &'static str {
     match body {
-        Body::None => "",
-        Body::Optional(_, Size::Short) | Body::Required(_, Size::Short) | Body::Form(_, Size::Short) => {
+        BodyRule::None => "",
+        BodyRule::Optional(_, BodySizeRule::Short)
+        | BodyRule::Required(_, BodySizeRule::Short)
+        | BodyRule::Form(_, BodySizeRule::Short) => {
             "At most `limits.short_body_bytes` bytes (16 KiB unless configured otherwise); more is 413."
         }
-        Body::Optional(_, Size::Long) | Body::Required(_, Size::Long) | Body::Form(_, Size::Long) => {
+        BodyRule::Optional(_, BodySizeRule::Long)
+        | BodyRule::Required(_, BodySizeRule::Long)
+        | BodyRule::Form(_, BodySizeRule::Long) => {
             "At most `limits.json_bytes` bytes (4 MiB unless configured otherwise); more is 413."
         }
-        Body::Bytes => "At most `limits.upload_bytes` bytes (512 MiB unless configured otherwise); more is 413.",
-        Body::Multipart { .. } | Body::MultipartOrBytes { .. } => {
+        BodyRule::Bytes => "At most `limits.upload_bytes` bytes (512 MiB unless configured otherwise); more is 413.",
+        BodyRule::Multipart { .. } | BodyRule::MultipartOrBytes { .. } => {
             "`options` has at most `limits.upload_part_options_bytes` bytes (1 MiB unless configured otherwise), a file at most \
              `limits.upload_bytes` (512 MiB); more is 413."
         }

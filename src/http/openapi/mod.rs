@@ -15,7 +15,7 @@ mod tests;
 use serde_json::{Map, Value, json};
 
 use self::schemas::Schemas;
-use super::route::{Group, Route, Token};
+use super::route::{EndpointGroup, Route, TokenRule};
 
 /// The places of a session's token, in the order in which they are tried (docs/api/README.md,
 /// "Tokens").
@@ -26,10 +26,10 @@ const KEY_SCHEME: &str = "queryKey";
 
 /// Returns the document for these endpoints, mounted under a base path. The same table gives the
 /// same text.
-pub fn document(groups: &'static [Group], base_path: &str) -> Value {
+pub fn document(groups: &'static [EndpointGroup], base_path: &str) -> Value {
     let mut schemas = Schemas::new();
     let mut operations = Vec::new();
-    for route in groups.iter().flat_map(Group::routes) {
+    for route in groups.iter().flat_map(EndpointGroup::routes) {
         operations.push((route, operation(groups, route, &mut schemas)));
     }
     let tags: Vec<_> = groups
@@ -74,19 +74,19 @@ pub fn document(groups: &'static [Group], base_path: &str) -> Value {
     })
 }
 
-fn tag(groups: &'static [Group], route: &Route) -> &'static str {
+fn tag(groups: &'static [EndpointGroup], route: &Route) -> &'static str {
     let group = groups.iter().find(|group| group.routes().any(|member| member.id == route.id));
     group.map_or("other", |group| group.name)
 }
 
 /// Reports whether the endpoint answers in the envelope.
-fn enveloped(route: &Route) -> bool {
+fn is_enveloped(route: &Route) -> bool {
     route.path.starts_with("/v3/")
 }
 
 /// The properties of a reply that determine parameters and statuses.
 #[derive(Clone, Copy)]
-struct Shape {
+struct ReplyShape {
     /// Whether it is a listing of which pages can be requested: it has `items` and a total count.
     pages: bool,
     /// Whether it is a container.
@@ -95,12 +95,12 @@ struct Shape {
     state: bool,
 }
 
-fn operation(groups: &'static [Group], route: &'static Route, schemas: &mut Schemas) -> Value {
+fn operation(groups: &'static [EndpointGroup], route: &'static Route, schemas: &mut Schemas) -> Value {
     let reply = route.handler().reply.map(|type_of| schemas.reply(type_of));
     let has = |name: &str| reply.as_ref().and_then(|reply| schemas.property(reply, name));
     let is_counted =
         has("total").is_some() || has("info").is_some_and(|info| schemas.property(info, "count").is_some());
-    let shape = Shape {
+    let shape = ReplyShape {
         pages: has("items").is_some_and(|items| items["type"] == "array") && is_counted,
         container: has("info").is_some(),
         state: ["info", "uniquenessString", "revision"].into_iter().any(|name| has(name).is_some()),
@@ -128,9 +128,9 @@ fn security(route: &Route) -> Value {
     let in_address = route.key_in_address.then_some(KEY_SCHEME);
     let one_of = in_address.into_iter().chain(TOKEN_SCHEMES).map(|scheme| json!({scheme: []}));
     match route.token {
-        Token::Required => one_of.collect(),
+        TokenRule::Required => one_of.collect(),
         // The empty requirement allows a call without a token.
-        Token::NotListed => one_of.chain([json!({})]).collect(),
-        Token::InBody | Token::Login => json!([]),
+        TokenRule::NotListed => one_of.chain([json!({})]).collect(),
+        TokenRule::InBody | TokenRule::Login => json!([]),
     }
 }

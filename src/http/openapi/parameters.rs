@@ -2,21 +2,21 @@
 //! refer to.
 
 use serde_json::{Map, Value, json};
-use stet_actors::id::{ShortcutId, Source};
+use stet_actors::id::{ObjectSource, ShortcutId};
 
-use super::super::query::{COUNTS, EVERYWHERE, FILTERS, Parameter, display_set, parameters};
-use super::super::route::{Kind, PathParam, QueryParam, Route, type_of};
-use super::Shape;
+use super::super::query::{COUNTS, EVERYWHERE, FILTERS, ParameterSpec, display_set, parameters};
+use super::super::route::{ParameterKind, PathParam, QueryParam, Route, type_of};
+use super::ReplyShape;
 use super::schemas::Schemas;
 use crate::records::display::{self, FLAGS};
 
 /// Returns the parameters of an operation whose replies have this shape.
-pub fn list(route: &'static Route, shape: Shape, schemas: &mut Schemas) -> Vec<Value> {
+pub fn list(route: &'static Route, shape: ReplyShape, schemas: &mut Schemas) -> Vec<Value> {
     let mut all: Vec<Value> = route.path_params.iter().map(|param| in_path(param, schemas)).collect();
     for listed in route.query {
         match *listed {
             QueryParam::One { name, kind, required, default, about } => {
-                all.push(in_query(&Parameter { name, kind, required, default, about }));
+                all.push(in_query(&ParameterSpec { name, kind, required, default, about }));
             }
             QueryParam::Display { additional_info, path, web } => {
                 all.extend(display_set(additional_info, path, web).map(|option| reference(&option_name(&option))));
@@ -123,35 +123,36 @@ fn reference(name: &str) -> Value {
 
 /// Returns the key of a display option among the shared parameters. One option has a default that
 /// depends on the endpoint, and so two keys.
-fn option_name(option: &Parameter) -> String {
+fn option_name(option: &ParameterSpec) -> String {
     match option {
-        Parameter { name: display::ADDITIONAL_INFO, default: Some("true"), .. } => format!("{}.shown", option.name),
+        ParameterSpec { name: display::ADDITIONAL_INFO, default: Some("true"), .. } => format!("{}.shown", option.name),
         _ => option.name.to_owned(),
     }
 }
 
 fn in_path(param: &PathParam, schemas: &mut Schemas) -> Value {
     let (about, schema) = match param.kind {
-        Kind::Source => {
+        ParameterKind::Source => {
             let about = format!("{}: a loid, a uuid, or a path with its slashes as %2F", param.about);
-            (about, schemas.request(type_of::<Source>))
+            (about, schemas.request(type_of::<ObjectSource>))
         }
         // A part of a topic is looked up in the topic, not among the objects.
-        Kind::Text if matches!(param.name, "topicItem" | "topicSubItem") => {
-            (param.about.to_owned(), schemas.request(type_of::<Source>))
+        ParameterKind::Text if matches!(param.name, "topicItem" | "topicSubItem") => {
+            (param.about.to_owned(), schemas.request(type_of::<ObjectSource>))
         }
         // An item of a drawer has two names.
-        Kind::Text if matches!(param.name, "item" | "shortcut") => {
-            let names = json!({"anyOf": [schemas.request(type_of::<Source>), schemas.request(type_of::<ShortcutId>)]});
+        ParameterKind::Text if matches!(param.name, "item" | "shortcut") => {
+            let names =
+                json!({"anyOf": [schemas.request(type_of::<ObjectSource>), schemas.request(type_of::<ShortcutId>)]});
             (param.about.to_owned(), names)
         }
-        Kind::Text => (param.about.to_owned(), json!({"type": "string", "minLength": 1})),
+        ParameterKind::Text => (param.about.to_owned(), json!({"type": "string", "minLength": 1})),
         kind => (param.about.to_owned(), schema(param.name, kind, None)),
     };
     json!({"name": param.name, "in": "path", "required": true, "description": sentence(&about), "schema": schema})
 }
 
-fn in_query(Parameter { name, kind, required, default, about }: &Parameter) -> Value {
+fn in_query(ParameterSpec { name, kind, required, default, about }: &ParameterSpec) -> Value {
     let mut parameter = json!({"name": name, "in": "query"});
     if *required {
         parameter["required"] = json!(true);
@@ -168,12 +169,12 @@ fn sentence(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
-fn schema(name: &str, kind: Kind, default: Option<&str>) -> Value {
+fn schema(name: &str, kind: ParameterKind, default: Option<&str>) -> Value {
     let mut schema = match kind {
-        Kind::Text | Kind::Source => json!({"type": "string"}),
-        Kind::Boolean => json!({"type": "boolean"}),
-        Kind::Integer => json!({"type": "integer", "format": "int64"}),
-        Kind::TextList => json!({"type": "array", "items": {"type": "string"}}),
+        ParameterKind::Text | ParameterKind::Source => json!({"type": "string"}),
+        ParameterKind::Boolean => json!({"type": "boolean"}),
+        ParameterKind::Integer => json!({"type": "integer", "format": "int64"}),
+        ParameterKind::TextList => json!({"type": "array", "items": {"type": "string"}}),
     };
     if COUNTS.contains(&name) {
         schema["minimum"] = json!(0);
@@ -185,8 +186,8 @@ fn schema(name: &str, kind: Kind, default: Option<&str>) -> Value {
         schema["default"] = match kind {
             // A boolean or number is written the same way in JSON. The tests of the table ensure
             // that it is one.
-            Kind::Boolean | Kind::Integer => serde_json::from_str(default).unwrap_or_default(),
-            Kind::Text | Kind::Source | Kind::TextList => json!(default),
+            ParameterKind::Boolean | ParameterKind::Integer => serde_json::from_str(default).unwrap_or_default(),
+            ParameterKind::Text | ParameterKind::Source | ParameterKind::TextList => json!(default),
         };
     }
     schema

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use super::super::route::{Route, Scope, Token};
+use super::super::route::{PrivilegeScope, Route, TokenRule};
 
 /// The example requests and replies by endpoint id: `{"request"?, "reply"?}` each.
 static EXAMPLES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
@@ -21,9 +21,9 @@ pub fn description(route: &Route) -> String {
     let mut sentences = vec![format!("{}.", capitalised(route.summary))];
     sentences.extend(privilege(route));
     match route.token {
-        Token::Required => {}
-        Token::NotListed => sentences.push("Works without a token, too.".to_owned()),
-        Token::InBody | Token::Login => sentences.push("Needs no token.".to_owned()),
+        TokenRule::Required => {}
+        TokenRule::NotListed => sentences.push("Works without a token, too.".to_owned()),
+        TokenRule::InBody | TokenRule::Login => sentences.push("Needs no token.".to_owned()),
     }
     if route.takes_if_match() {
         sentences.push("`If-Match` makes the change conditional (412).".to_owned());
@@ -39,10 +39,10 @@ pub fn description(route: &Route) -> String {
 fn privilege(route: &Route) -> Option<String> {
     let name = route.privilege?.name();
     let place = match route.scope() {
-        Scope::Server => "for the whole server",
-        Scope::People => "on what the call names; a key needs it for everything",
-        Scope::Path => "on the object in the path",
-        Scope::Named => "on what the call names",
+        PrivilegeScope::Server => "for the whole server",
+        PrivilegeScope::People => "on what the call names; a key needs it for everything",
+        PrivilegeScope::Path => "on the object in the path",
+        PrivilegeScope::Named => "on what the call names",
     };
     Some(format!("Needs the privilege `{name}` {place}."))
 }

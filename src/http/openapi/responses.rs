@@ -3,15 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::super::error::{FailureBody, FailureEnvelope, Problem};
-use super::super::minimal::{self, Minimal};
-use super::super::route::{Produces, QueryParam, Route, Token, type_of};
+use super::super::minimal::{self, MinimalReply};
+use super::super::route::{QueryParam, ReplyFormat, Route, TokenRule, type_of};
 use super::super::warnings::WarningList;
 use super::schemas::Schemas;
-use super::{Shape, bodies, enveloped};
+use super::{ReplyShape, bodies, is_enveloped};
 use crate::auth::Privilege;
 
 /// Returns the statuses of an operation whose replies have this shape.
-fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
+fn statuses(route: &'static Route, shape: ReplyShape) -> Vec<u16> {
     // Any operation may fail for an invalid parameter, body or token, a long URL, too many calls, a
     // failing disk, or too much work at once.
     let mut codes = vec![200, 400, 401, 413, 429, 500, 503];
@@ -27,13 +27,16 @@ fn statuses(route: &'static Route, shape: Shape) -> Vec<u16> {
     // On the older surface a missing privilege is a 401 (docs/api/README.md, "Codes"), but a write,
     // login or logout from a foreign page is not. Below `/v3` every caller may lack a right. An
     // endpoint without a privilege may still be closed to keys, if it manages sessions.
-    let by_cookie = !route.is_read() && matches!(route.token, Token::Required | Token::NotListed);
-    also(by_cookie || route.cookie || enveloped(route) && route.token != Token::Login, &[403]);
+    let by_cookie = !route.is_read() && matches!(route.token, TokenRule::Required | TokenRule::NotListed);
+    also(by_cookie || route.cookie || is_enveloped(route) && route.token != TokenRule::Login, &[403]);
     also(names_something(route), &[404]);
     let changes = !route.is_read() && !matches!(route.privilege, None | Some(Privilege::Read));
     also(changes, &[409]);
     // A login writes a session, and a logout removes it.
-    also(!route.only_reads() || route.ends_session || matches!(route.token, Token::Login | Token::InBody), &[507]);
+    also(
+        !route.only_reads() || route.ends_session || matches!(route.token, TokenRule::Login | TokenRule::InBody),
+        &[507],
+    );
     also(route.takes_if_match(), &[412]);
     also(route.takes_key(), &[409, 422]);
     codes.sort_unstable();
@@ -49,10 +52,15 @@ fn names_something(route: &Route) -> bool {
 }
 
 /// Returns the responses of an operation.
-pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>, schemas: &mut Schemas) -> Map<String, Value> {
+pub fn list(
+    route: &'static Route,
+    shape: ReplyShape,
+    reply: Option<Value>,
+    schemas: &mut Schemas,
+) -> Map<String, Value> {
     let mut success = success(route, reply, schemas);
     if route.handler().may_be_minimal {
-        let minimal = schemas.reply(type_of::<Minimal>);
+        let minimal = schemas.reply(type_of::<MinimalReply>);
         success[minimal::MEDIA_TYPE] = json!({"schema": envelope(&minimal, schemas)});
     }
     let response = |code: u16| match code {
@@ -64,7 +72,7 @@ pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>, schemas: 
         }
         304 => json!({"$ref": "#/components/responses/NotModified"}),
         code => {
-            let surface = if enveloped(route) { "Failure" } else { "OlderFailure" };
+            let surface = if is_enveloped(route) { "Failure" } else { "OlderFailure" };
             debug_assert!(FAILURES.contains(&code), "{code} is not listed");
             json!({"$ref": format!("#/components/responses/{surface}-{code}")})
         }
@@ -72,7 +80,7 @@ pub fn list(route: &'static Route, shape: Shape, reply: Option<Value>, schemas: 
     statuses(route, shape).into_iter().map(|code| (code.to_string(), response(code))).collect()
 }
 
-fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
+fn success_headers(route: &'static Route, shape: ReplyShape) -> Map<String, Value> {
     let mut headers = vec!["X-Request-Id"];
     if route.is_conditional(shape.container) || (!route.is_read() && shape.state) {
         headers.push("ETag");
@@ -84,7 +92,7 @@ fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
     if route.headers.contains(&"Range") {
         headers.push("Accept-Ranges");
     }
-    if route.headers.contains(&"Range") || route.produces == Produces::Export {
+    if route.headers.contains(&"Range") || route.produces == ReplyFormat::Export {
         headers.push("Content-Disposition");
     }
     if route.is_dated() {
@@ -95,21 +103,21 @@ fn success_headers(route: &'static Route, shape: Shape) -> Map<String, Value> {
 
 fn success(route: &Route, reply: Option<Value>, schemas: &mut Schemas) -> Value {
     let kind = match route.produces {
-        Produces::Json | Produces::Any => {
+        ReplyFormat::Json | ReplyFormat::Any => {
             let result = reply.unwrap_or_else(|| json!({}));
-            let schema = if enveloped(route) { envelope(&result, schemas) } else { result };
+            let schema = if is_enveloped(route) { envelope(&result, schemas) } else { result };
             return json!({"application/json": {"schema": schema}});
         }
-        Produces::Xml => "application/xml;charset=utf-8",
-        Produces::Text => "text/plain",
-        Produces::Events => "text/event-stream",
-        Produces::Export => {
+        ReplyFormat::Xml => "application/xml;charset=utf-8",
+        ReplyFormat::Text => "text/plain",
+        ReplyFormat::Events => "text/event-stream",
+        ReplyFormat::Export => {
             let text = json!({"schema": {"type": "string"}});
             return json!({"text/calendar": text, "text/csv": text});
         }
         // The object's own bytes and type, of which a schema can't say more, because they may be
         // JSON. Generators look for a known type, so that is listed first.
-        Produces::Stream => {
+        ReplyFormat::Stream => {
             return json!({"application/octet-stream": {"schema": bodies::bytes()}, "*/*": {"schema": {}}});
         }
     };

@@ -38,7 +38,7 @@ impl Schemas {
     }
 
     /// Returns the schema of a type in a request. Its references become valid with
-    /// [`Merged::settle`].
+    /// [`MergedSchemas::settle`].
     pub fn request(&mut self, type_of: TypeOf) -> Value {
         schema(type_of, &mut self.requests)
     }
@@ -56,13 +56,13 @@ impl Schemas {
     }
 
     /// Merges the schemas of both directions.
-    pub fn merge(mut self) -> Merged {
+    pub fn merge(mut self) -> MergedSchemas {
         let mut definitions = self.replies.take_definitions(true);
         let requests = self.requests.take_definitions(true);
         let mut inputs = BTreeSet::new();
         // A type needs two schemas if they differ, or if they refer to such a type.
         loop {
-            let merged = Merged { definitions: Map::new(), inputs: inputs.clone() };
+            let merged = MergedSchemas { definitions: Map::new(), inputs: inputs.clone() };
             let differs = |(name, schema): &(&String, &Value)| {
                 let mut schema = (*schema).clone();
                 merged.settle(&mut schema);
@@ -74,7 +74,7 @@ impl Schemas {
             }
             inputs.extend(found);
         }
-        let mut merged = Merged { definitions: Map::new(), inputs };
+        let mut merged = MergedSchemas { definitions: Map::new(), inputs };
         for (name, mut schema) in requests {
             merged.settle(&mut schema);
             definitions.insert(merged.name_of(&name), schema);
@@ -85,13 +85,13 @@ impl Schemas {
 }
 
 /// The schemas of both directions, by name.
-pub struct Merged {
+pub struct MergedSchemas {
     definitions: Map<String, Value>,
     /// The types of requests that are called `…Input`.
     inputs: BTreeSet<String>,
 }
 
-impl Merged {
+impl MergedSchemas {
     /// Returns the schemas.
     pub fn definitions(&self) -> &Map<String, Value> {
         &self.definitions

@@ -4,7 +4,7 @@ use stet_actors::error::Result;
 
 use super::super::call::Call;
 use super::super::reply::Json;
-use super::super::route::{Body, Produces, Size, Verb, handler, type_of};
+use super::super::route::{BodyRule, BodySizeRule, ReplyFormat, Verb, handler, type_of};
 use super::*;
 use crate::api::routes;
 use crate::auth::Privilege;
@@ -312,14 +312,14 @@ fn types_stand_among_the_components() {
         path: "/v3/example",
         summary: "An example.",
         source: "docs/api/README.md",
-        token: Token::Required,
+        token: TokenRule::Required,
         privilege: Some(Privilege::Read),
         privilege_of_status: false,
         or_privilege: None,
         path_params: &[],
         query: &[],
         headers: &[],
-        body: Body::Optional(type_of::<Drawer>, Size::Short),
+        body: BodyRule::Optional(type_of::<Drawer>, BodySizeRule::Short),
         takes_recycled: false,
         takes_items: false,
         secret: false,
@@ -333,12 +333,12 @@ fn types_stand_among_the_components() {
         tagged: false,
         key_in_address: false,
         about_people: false,
-        produces: Produces::Json,
+        produces: ReplyFormat::Json,
         codes: &[200],
         further: &[],
         handler: handler!(drawers),
     };
-    static GROUPS: &[Group] = &[Group { name: "example", about: "", tables: &[&[ROUTE]] }];
+    static GROUPS: &[EndpointGroup] = &[EndpointGroup { name: "example", about: "", tables: &[&[ROUTE]] }];
     let document = document(GROUPS, "");
     let reference = json!({"$ref": "#/components/schemas/Drawer"});
     assert!(document["components"]["schemas"]["Drawer"]["properties"]["capacity"].is_object());

@@ -9,19 +9,19 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 use stet_actors::error::{Code, Error, Result};
 
-use super::route::{Kind, QueryParam, Route};
+use super::route::{ParameterKind, QueryParam, Route};
 use super::warnings::{MOST, shown_name};
 use crate::nearest::nearest_name;
 use crate::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
-use crate::records::{FilterValues, Page};
+use crate::records::{FilterValues, ListingPage};
 
 /// A parameter of an endpoint. Display options are one parameter each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameter {
+pub struct ParameterSpec {
     /// The name; compared without regard to case.
     pub name: &'static str,
     /// The kind of its values.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// Whether a call without it is refused with 400.
     pub required: bool,
     /// The default value, as text.
@@ -32,22 +32,26 @@ pub struct Parameter {
 
 /// The parameters that every endpoint accepts, listed or not. If an endpoint lists one, the listed
 /// default applies.
-pub const EVERYWHERE: [Parameter; 4] = [
-    optional("limit", Kind::Integer, "How many entries at most."),
-    optional("offset", Kind::Integer, "How many entries to skip."),
-    optional("sortBy", Kind::Text, "Order of the listing."),
-    optional("databaseId", Kind::Text, "Number or name of the database."),
+pub const EVERYWHERE: [ParameterSpec; 4] = [
+    optional("limit", ParameterKind::Integer, "How many entries at most."),
+    optional("offset", ParameterKind::Integer, "How many entries to skip."),
+    optional("sortBy", ParameterKind::Text, "Order of the listing."),
+    optional("databaseId", ParameterKind::Text, "Number or name of the database."),
 ];
 
 /// The filters of object listings ([`Route::filters`]).
-pub const FILTERS: [Parameter; 7] = [
-    optional("type", Kind::TextList, "Names of object types: only their objects."),
-    optional("status", Kind::TextList, "Names of workflow statuses: only objects with one of them."),
-    optional("family", Kind::TextList, "Families of object types, such as `document`: only their objects."),
-    optional("name", Kind::TextList, "Patterns with `*` and `?`: only objects whose name matches one of them."),
-    optional("creator", Kind::TextList, "Names of users: only objects that one of them created."),
-    optional("modifiedAfter", Kind::Integer, "Epoch seconds: only objects that were last changed later."),
-    optional("modifiedBefore", Kind::Integer, "Epoch seconds: only objects that were last changed earlier."),
+pub const FILTERS: [ParameterSpec; 7] = [
+    optional("type", ParameterKind::TextList, "Names of object types: only their objects."),
+    optional("status", ParameterKind::TextList, "Names of workflow statuses: only objects with one of them."),
+    optional("family", ParameterKind::TextList, "Families of object types, such as `document`: only their objects."),
+    optional(
+        "name",
+        ParameterKind::TextList,
+        "Patterns with `*` and `?`: only objects whose name matches one of them.",
+    ),
+    optional("creator", ParameterKind::TextList, "Names of users: only objects that one of them created."),
+    optional("modifiedAfter", ParameterKind::Integer, "Epoch seconds: only objects that were last changed later."),
+    optional("modifiedBefore", ParameterKind::Integer, "Epoch seconds: only objects that were last changed earlier."),
 ];
 
 /// The parameter for a token.
@@ -61,16 +65,16 @@ pub const CACHE_BUSTER: &str = "_";
 /// The parameters whose whole numbers must not be negative.
 pub const COUNTS: [&str; 2] = ["limit", "offset"];
 
-const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Parameter {
-    Parameter { name, kind, required: false, default: None, about }
+const fn optional(name: &'static str, kind: ParameterKind, about: &'static str) -> ParameterSpec {
+    ParameterSpec { name, kind, required: false, default: None, about }
 }
 
 /// Returns the parameters that an endpoint lists, in the interface's order.
-pub fn parameters(route: &'static Route) -> impl Iterator<Item = Parameter> {
+pub fn parameters(route: &'static Route) -> impl Iterator<Item = ParameterSpec> {
     route.query.iter().flat_map(|listed| {
         let (one, set) = match *listed {
             QueryParam::One { name, kind, required, default, about } => {
-                (Some(Parameter { name, kind, required, default, about }), None)
+                (Some(ParameterSpec { name, kind, required, default, about }), None)
             }
             QueryParam::Display { additional_info, path, web } => (None, Some(display_set(additional_info, path, web))),
         };
@@ -79,7 +83,7 @@ pub fn parameters(route: &'static Route) -> impl Iterator<Item = Parameter> {
 }
 
 /// Returns the display options `DISP(additional_info, path)`; see [`QueryParam::Display`].
-pub fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<Item = Parameter> {
+pub fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterator<Item = ParameterSpec> {
     let flags = FLAGS.iter().filter(move |flag| match flag.name {
         display::PATH => path,
         display::WEB_TYPE => web,
@@ -88,23 +92,25 @@ pub fn display_set(additional_info: bool, path: bool, web: bool) -> impl Iterato
     let flags = flags.map(move |flag| {
         let default = if flag.name == display::ADDITIONAL_INFO { additional_info } else { flag.default };
         let default = Some(if default { "true" } else { "false" });
-        Parameter { name: flag.name, kind: Kind::Boolean, required: false, default, about: flag.about }
+        ParameterSpec { name: flag.name, kind: ParameterKind::Boolean, required: false, default, about: flag.about }
     });
-    flags.chain(web.then_some(optional(display::WEB_PRODUCT, Kind::Text, display::WEB_PRODUCT_ABOUT)))
+    flags.chain(web.then_some(optional(display::WEB_PRODUCT, ParameterKind::Text, display::WEB_PRODUCT_ABOUT)))
 }
 
 /// The names and values of a query, decoded, before any check.
-pub struct Pairs<'q>(SmallVec<[(Cow<'q, str>, Cow<'q, str>); 4]>);
+pub struct QueryPairs<'q>(SmallVec<[(Cow<'q, str>, Cow<'q, str>); 4]>);
 
-impl<'q> Pairs<'q> {
+impl<'q> QueryPairs<'q> {
     /// Splits a query into its pairs.
-    pub fn of(raw_query: &'q str) -> Pairs<'q> {
+    pub fn of(raw_query: &'q str) -> QueryPairs<'q> {
         if raw_query.contains(['%', '+']) {
-            return Pairs(form_urlencoded::parse(raw_query.as_bytes()).collect());
+            return QueryPairs(form_urlencoded::parse(raw_query.as_bytes()).collect());
         }
         // Most queries need no decoding and are only split. Every read from memory does this.
         let pairs = raw_query.split('&').filter(|pair| !pair.is_empty());
-        Pairs(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(k, v)| (k.into(), v.into())).collect())
+        QueryPairs(
+            pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(k, v)| (k.into(), v.into())).collect(),
+        )
     }
 
     /// Returns all pairs in their order.
@@ -123,7 +129,7 @@ impl<'q> Pairs<'q> {
 pub struct Query {
     route: &'static Route,
     /// The given values, under the names as the table spells them; each name once.
-    given: Vec<(&'static str, Given)>,
+    given: Vec<(&'static str, QueryValue)>,
     /// The names that the endpoint does not know, each once, at most as many as a reply reports.
     unknown: Vec<UnknownParameter>,
 }
@@ -138,7 +144,7 @@ pub struct UnknownParameter {
 }
 
 #[derive(Debug, Clone)]
-enum Given {
+enum QueryValue {
     Text(String),
     Boolean(bool),
     Integer(i64),
@@ -148,7 +154,7 @@ enum Given {
 impl Query {
     /// Parses and checks a query. Unknown parameters are collected ([`Query::unknown`]). The last
     /// value of a repeated parameter counts, but all values of a list.
-    pub fn parse(route: &'static Route, pairs: Pairs<'_>) -> Result<Query> {
+    pub fn parse(route: &'static Route, pairs: QueryPairs<'_>) -> Result<Query> {
         let mut query = Query { route, given: Vec::new(), unknown: Vec::new() };
         for (key, value) in pairs.0 {
             match find(route, display::canonical(&key)) {
@@ -167,31 +173,31 @@ impl Query {
         }
     }
 
-    fn take(&mut self, parameter: &Parameter, value: Cow<'_, str>) -> Result<()> {
+    fn take(&mut self, parameter: &ParameterSpec, value: Cow<'_, str>) -> Result<()> {
         let name = parameter.name;
         let given = match parameter.kind {
-            Kind::Text | Kind::Source => {
+            ParameterKind::Text | ParameterKind::Source => {
                 if name == display::WEB_PRODUCT {
                     display::check_web_product(&value)?;
                 }
-                Given::Text(value.into_owned())
+                QueryValue::Text(value.into_owned())
             }
             // An empty value counts as absent.
             _ if value.is_empty() => return Ok(()),
-            Kind::Boolean => {
-                Given::Boolean(parse_boolean(&value).ok_or_else(|| Error::parameter(name, &value, BOOLEAN_WANTED))?)
-            }
-            Kind::Integer => Given::Integer(parse_integer(name, &value)?),
-            Kind::TextList => {
+            ParameterKind::Boolean => QueryValue::Boolean(
+                parse_boolean(&value).ok_or_else(|| Error::parameter(name, &value, BOOLEAN_WANTED))?,
+            ),
+            ParameterKind::Integer => QueryValue::Integer(parse_integer(name, &value)?),
+            ParameterKind::TextList => {
                 let mut pieces = value.split(',').filter(|piece| !piece.is_empty()).map(str::to_owned).peekable();
                 if pieces.peek().is_none() {
                     return Ok(());
                 }
-                if let Some((_, Given::List(list))) = self.given.iter_mut().find(|(known, _)| *known == name) {
+                if let Some((_, QueryValue::List(list))) = self.given.iter_mut().find(|(known, _)| *known == name) {
                     list.extend(pieces);
                     return Ok(());
                 }
-                Given::List(pieces.collect())
+                QueryValue::List(pieces.collect())
             }
         };
         match self.given.iter_mut().find(|(known, _)| *known == name) {
@@ -224,7 +230,7 @@ impl Query {
         &self.unknown
     }
 
-    fn given(&self, name: &str) -> Option<&Given> {
+    fn given(&self, name: &str) -> Option<&QueryValue> {
         self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
@@ -241,23 +247,23 @@ impl Query {
     /// Returns a boolean; `None` if it is absent and has no default.
     pub fn boolean_if_any(&self, name: &str) -> Option<bool> {
         match self.given(name) {
-            Some(Given::Boolean(value)) => Some(*value),
-            _ => self.default(name, &[Kind::Boolean]).and_then(parse_boolean),
+            Some(QueryValue::Boolean(value)) => Some(*value),
+            _ => self.default(name, &[ParameterKind::Boolean]).and_then(parse_boolean),
         }
     }
 
     /// Returns a whole number.
     pub fn integer(&self, name: &str) -> Option<i64> {
         match self.given(name) {
-            Some(Given::Integer(value)) => Some(*value),
-            _ => self.default(name, &[Kind::Integer]).and_then(|text| text.parse().ok()),
+            Some(QueryValue::Integer(value)) => Some(*value),
+            _ => self.default(name, &[ParameterKind::Integer]).and_then(|text| text.parse().ok()),
         }
     }
 
     /// Returns the page of a listing that `limit` and `offset` select; all entries without `limit`.
-    pub fn page(&self) -> Page {
+    pub fn page(&self) -> ListingPage {
         let number = |name| self.integer(name).and_then(|number| usize::try_from(number).ok());
-        Page { offset: number("offset").unwrap_or(0), limit: number("limit").unwrap_or(usize::MAX) }
+        ListingPage { offset: number("offset").unwrap_or(0), limit: number("limit").unwrap_or(usize::MAX) }
     }
 
     /// Returns the filters of a listing.
@@ -277,8 +283,8 @@ impl Query {
     /// Returns a text.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.given(name) {
-            Some(Given::Text(value)) => Some(value),
-            _ => self.default(name, &[Kind::Text, Kind::Source]),
+            Some(QueryValue::Text(value)) => Some(value),
+            _ => self.default(name, &[ParameterKind::Text, ParameterKind::Source]),
         }
     }
 
@@ -290,9 +296,9 @@ impl Query {
     /// Returns a list of texts in their order; empty if it is absent.
     pub fn list(&self, name: &str) -> &[String] {
         match self.given(name) {
-            Some(Given::List(values)) => values,
+            Some(QueryValue::List(values)) => values,
             _ => {
-                self.default(name, &[Kind::TextList]);
+                self.default(name, &[ParameterKind::TextList]);
                 &[]
             }
         }
@@ -307,7 +313,7 @@ impl Query {
         });
         let mut display = Display::with_defaults(additional_info);
         for (name, value) in &self.given {
-            if let Given::Boolean(value) = value {
+            if let QueryValue::Boolean(value) = value {
                 display.set(name, *value);
             }
         }
@@ -315,7 +321,7 @@ impl Query {
     }
 
     /// Returns the default of a parameter, which must be listed with one of these kinds.
-    fn default(&self, name: &str, kinds: &[Kind]) -> Option<&'static str> {
+    fn default(&self, name: &str, kinds: &[ParameterKind]) -> Option<&'static str> {
         let parameter = find(self.route, name);
         debug_assert!(
             parameter.is_some_and(|parameter| kinds.contains(&parameter.kind)),
@@ -327,7 +333,7 @@ impl Query {
 }
 
 /// Returns the parameter of a name: the endpoint's own, or one that every endpoint accepts.
-fn find(route: &'static Route, name: &str) -> Option<Parameter> {
+fn find(route: &'static Route, name: &str) -> Option<ParameterSpec> {
     let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
     // The display options come last: there are many, and their names differ from those of all other
     // parameters.
@@ -336,7 +342,7 @@ fn find(route: &'static Route, name: &str) -> Option<Parameter> {
         .iter()
         .find_map(|listed| match *listed {
             QueryParam::One { name, kind, required, default, about } if is_meant(name) => {
-                Some(Parameter { name, kind, required, default, about })
+                Some(ParameterSpec { name, kind, required, default, about })
             }
             _ => None,
         })

@@ -6,11 +6,11 @@ fn route(id: &str) -> &'static Route {
 }
 
 fn read(id: &str, raw_query: &str) -> Query {
-    Query::parse(route(id), Pairs::of(raw_query)).unwrap()
+    Query::parse(route(id), QueryPairs::of(raw_query)).unwrap()
 }
 
 fn refusal(id: &str, raw_query: &str) -> String {
-    let error = Query::parse(route(id), Pairs::of(raw_query)).unwrap_err();
+    let error = Query::parse(route(id), QueryPairs::of(raw_query)).unwrap_err();
     assert_eq!(error.code, Code::InvalidParameter);
     error.message
 }
@@ -21,7 +21,7 @@ fn a_query_without_escapes_is_taken_apart_as_the_library_does() {
         ["", "&", "a", "a=", "=a", "=", "a=1&&b=2&", "a=b=c", "&a&=&b=ä", "A=1&a=2", "a;b=1", "a=%3D&b", "x+y=+z"]
     {
         let expected: Vec<_> = form_urlencoded::parse(raw.as_bytes()).collect();
-        assert_eq!(Pairs::of(raw).0.to_vec(), expected, "{raw:?}");
+        assert_eq!(QueryPairs::of(raw).0.to_vec(), expected, "{raw:?}");
     }
 }
 
@@ -126,9 +126,9 @@ fn an_option_that_the_endpoint_has_not_is_unknown_to_it() {
 
 #[test]
 fn the_token_is_found_without_a_check_of_the_rest() {
-    assert_eq!(Pairs::of("showItems=maybe&TOKEN=a%2Bb").last("token"), Some("a+b"));
-    assert_eq!(Pairs::of("token=old&token=new").last("token"), Some("new"));
-    assert_eq!(Pairs::of("showItems=1").last("token"), None);
+    assert_eq!(QueryPairs::of("showItems=maybe&TOKEN=a%2Bb").last("token"), Some("a+b"));
+    assert_eq!(QueryPairs::of("token=old&token=new").last("token"), Some("new"));
+    assert_eq!(QueryPairs::of("showItems=1").last("token"), None);
 }
 
 #[test]
@@ -138,11 +138,11 @@ fn no_endpoint_lists_a_parameter_twice_and_every_default_is_of_its_kind() {
         for (index, name) in names.iter().enumerate() {
             assert!(!names[..index].contains(name), "{}: {name}", route.id);
         }
-        for Parameter { name, kind, default, .. } in parameters(route) {
+        for ParameterSpec { name, kind, default, .. } in parameters(route) {
             let fits = match (kind, default) {
-                (Kind::Boolean, Some(text)) => parse_boolean(text).is_some(),
-                (Kind::Integer, Some(text)) => text.parse::<i64>().is_ok(),
-                (Kind::TextList, default) => default.is_none(),
+                (ParameterKind::Boolean, Some(text)) => parse_boolean(text).is_some(),
+                (ParameterKind::Integer, Some(text)) => text.parse::<i64>().is_ok(),
+                (ParameterKind::TextList, default) => default.is_none(),
                 _ => true,
             };
             assert!(fits, "{}: {name}", route.id);

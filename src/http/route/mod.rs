@@ -11,19 +11,19 @@ use actix_web::http::Method;
 use stet_actors::error::Error;
 
 use super::call::Call;
-use super::reply::{Answer, Reply};
+use super::reply::{HandlerAnswer, Reply};
 use crate::auth::Privilege;
 use crate::config::LimitsConfig;
 pub use crate::json::{TypeOf, type_of};
 
 /// The future of a call's reply.
-pub type Answering = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
+pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
 
 /// The code that answers a call, and the description of its replies for the OpenAPI document.
 #[derive(Debug, Clone, Copy)]
 pub struct Handler {
     /// Answers a call.
-    pub answer: fn(Call) -> Answering,
+    pub answer: fn(Call) -> AnswerFuture,
     /// The type of the `result` (v3) or of the bare body (older surface); `None` if it is not JSON.
     pub reply: Option<TypeOf>,
     /// Whether `Prefer: return=minimal` is followed.
@@ -31,27 +31,30 @@ pub struct Handler {
 }
 
 /// The parameter types of handlers.
-pub trait Taken {
+pub trait HandlerInput {
     /// Converts a call.
     fn of(call: Call) -> Self;
 }
 
-impl Taken for Call {
+impl HandlerInput for Call {
     fn of(call: Call) -> Call {
         call
     }
 }
 
-/// Builds a [`Route::handler`] from an `async fn(T) -> Result<A, Error>`, where `T` is [`Taken`]
-/// and `A` an [`Answer`]. The type that the handler returns is the one in the OpenAPI document.
+/// Builds a [`Route::handler`] from an `async fn(T) -> Result<A, Error>`, where `T` is [`HandlerInput`]
+/// and `A` an [`HandlerAnswer`]. The type that the handler returns is the one in the OpenAPI document.
 macro_rules! handler {
     ($function:path) => {
         Some($crate::http::route::Handler {
             answer: |call| {
                 // Outside of an `async` block, which would reserve space for the handler's state
                 // twice.
-                let answering = $function($crate::http::route::Taken::of(call));
-                Box::pin(::futures_util::TryFutureExt::map_ok(answering, $crate::http::reply::Answer::into_reply))
+                let answering = $function($crate::http::route::HandlerInput::of(call));
+                Box::pin(::futures_util::TryFutureExt::map_ok(
+                    answering,
+                    $crate::http::reply::HandlerAnswer::into_reply,
+                ))
             },
             reply: $crate::http::route::schema_of(&$function),
             may_be_minimal: $crate::http::route::may_be_minimal(&$function),
@@ -64,9 +67,9 @@ pub(crate) use handler;
 pub(crate) const fn schema_of<F, T, R, A>(_: &F) -> Option<TypeOf>
 where
     F: Fn(T) -> R,
-    T: Taken,
+    T: HandlerInput,
     R: Future<Output = Result<A, Error>>,
-    A: Answer,
+    A: HandlerAnswer,
 {
     A::SCHEMA
 }
@@ -75,16 +78,16 @@ where
 pub(crate) const fn may_be_minimal<F, T, R, A>(_: &F) -> bool
 where
     F: Fn(T) -> R,
-    T: Taken,
+    T: HandlerInput,
     R: Future<Output = Result<A, Error>>,
-    A: Answer,
+    A: HandlerAnswer,
 {
     A::MAY_BE_MINIMAL
 }
 
 /// A group of related endpoints.
 #[derive(Debug, Clone, Copy)]
-pub struct Group {
+pub struct EndpointGroup {
     /// The name in the reference.
     pub name: &'static str,
     /// The description in the reference, one line.
@@ -93,7 +96,7 @@ pub struct Group {
     pub tables: &'static [&'static [Route]],
 }
 
-impl Group {
+impl EndpointGroup {
     /// Returns the group's endpoints.
     pub fn routes(&self) -> impl Iterator<Item = &'static Route> + use<> {
         self.tables.iter().flat_map(|table| table.iter())
@@ -115,11 +118,11 @@ pub struct Route {
     /// The document with the rules, relative to the repository's root: `docs/api/drawers.md`.
     pub source: &'static str,
     /// Whether a token is needed.
-    pub token: Token,
+    pub token: TokenRule,
     /// Whether a key with the read privilege only is accepted in the address, for programs that
     /// don't support tokens.
     pub key_in_address: bool,
-    /// Whether the endpoint shows or contacts people: see [`Scope::People`].
+    /// Whether the endpoint shows or contacts people: see [`PrivilegeScope::People`].
     pub about_people: bool,
     /// The privilege that the caller needs.
     pub privilege: Option<Privilege>,
@@ -137,7 +140,7 @@ pub struct Route {
     /// The request headers with a meaning for this endpoint.
     pub headers: &'static [&'static str],
     /// Request body.
-    pub body: Body,
+    pub body: BodyRule,
     /// Whether the call may name an object in the recycle bin.
     pub takes_recycled: bool,
     /// Whether the call may name an item of a topic. Then the privilege is needed on the topic.
@@ -167,7 +170,7 @@ pub struct Route {
     /// Whether a read has an ETag although it is about no object: that of the bytes.
     pub tagged: bool,
     /// The content type of a 200.
-    pub produces: Produces,
+    pub produces: ReplyFormat,
     /// The documented status codes besides 400, 413, 500 and 503, which every endpoint may return.
     pub codes: &'static [u16],
     /// Further possible statuses that follow from nothing else here.
@@ -218,7 +221,7 @@ impl Verb {
 
 /// The rule for the token of a call (docs/api/README.md, "Tokens").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Token {
+pub enum TokenRule {
     /// A valid token is required; otherwise the reply is a 401.
     Required,
     /// "No token listed": the call needs no token, but an invalid one is refused with 401.
@@ -232,7 +235,7 @@ pub enum Token {
 /// The scope in which the privilege of an endpoint is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Scope {
+pub enum PrivilegeScope {
     /// The server as a whole: a grant below a folder is not enough.
     Server,
     /// The objects in the path. The endpoint's privilege is for the first; each other parameter
@@ -246,7 +249,7 @@ pub enum Scope {
 }
 
 /// Asserts that each endpoint has a handler. A table with a row without one does not compile.
-pub const fn all_answer(groups: &[Group]) {
+pub const fn all_answer(groups: &[EndpointGroup]) {
     let mut group = 0;
     while group < groups.len() {
         let mut table = 0;
@@ -271,18 +274,18 @@ impl Route {
     }
 
     /// Returns the scope in which the privilege is checked.
-    pub fn scope(&self) -> Scope {
+    pub fn scope(&self) -> PrivilegeScope {
         match self.privilege {
-            Some(Privilege::ManageGroups | Privilege::Configure) => Scope::Server,
-            _ if self.about_people => Scope::People,
-            _ if self.path_params.iter().any(|param| param.kind == Kind::Source) => Scope::Path,
-            _ => Scope::Named,
+            Some(Privilege::ManageGroups | Privilege::Configure) => PrivilegeScope::Server,
+            _ if self.about_people => PrivilegeScope::People,
+            _ if self.path_params.iter().any(|param| param.kind == ParameterKind::Source) => PrivilegeScope::Path,
+            _ => PrivilegeScope::Named,
         }
     }
 
     /// Reports whether the call is about objects in a database.
     pub fn is_about_a_database(&self) -> bool {
-        self.privilege.is_some() && self.scope() != Scope::Server
+        self.privilege.is_some() && self.scope() != PrivilegeScope::Server
     }
 
     /// Reports whether a read may have a `Last-Modified` time, by which preconditions are
@@ -297,7 +300,7 @@ impl Route {
         self.method == Verb::Post
             && !self.secret
             && (self.acts || self.privilege != Some(Privilege::Read))
-            && !matches!(self.token, Token::Login | Token::InBody)
+            && !matches!(self.token, TokenRule::Login | TokenRule::InBody)
     }
 
     /// Reports whether the method is GET.
@@ -316,7 +319,7 @@ impl Route {
     /// parameter `loid`.
     pub fn names_object(&self) -> bool {
         let in_query = |param: &QueryParam| matches!(param, QueryParam::One { name: "loid", .. });
-        self.path_params.iter().any(|param| param.kind == Kind::Source) || self.query.iter().any(in_query)
+        self.path_params.iter().any(|param| param.kind == ParameterKind::Source) || self.query.iter().any(in_query)
     }
 
     /// Reports whether a read has an ETag and evaluates `If-None-Match`: reads of objects, contents
@@ -327,7 +330,7 @@ impl Route {
         }
         self.is_read()
             && self.privilege == Some(Privilege::Read)
-            && matches!(self.produces, Produces::Json | Produces::Stream | Produces::Export)
+            && matches!(self.produces, ReplyFormat::Json | ReplyFormat::Stream | ReplyFormat::Export)
             && (self.names_object() || container)
             && !self.untagged
     }
@@ -347,8 +350,8 @@ impl Route {
     /// Returns the objects in the path, and the privilege that each needs.
     pub fn needs(&self) -> impl Iterator<Item = (&'static str, Privilege)> {
         let privilege = if self.privilege_of_status { Some(Privilege::Read) } else { self.privilege };
-        let mut own = privilege.filter(|_| self.scope() == Scope::Path);
-        let objects = self.path_params.iter().filter(|param| param.kind == Kind::Source);
+        let mut own = privilege.filter(|_| self.scope() == PrivilegeScope::Path);
+        let objects = self.path_params.iter().filter(|param| param.kind == ParameterKind::Source);
         objects.filter_map(move |param| Some((param.name, param.needs.or_else(|| own.take())?)))
     }
 }
@@ -359,7 +362,7 @@ pub struct PathParam {
     /// The name between the braces in the path.
     pub name: &'static str,
     /// The kind of its values.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// The privilege for an object that is not the endpoint's main one. The first parameter without
     /// a privilege is the main object, and needs the endpoint's own. Later ones without a privilege
     /// are parts of it.
@@ -370,7 +373,7 @@ pub struct PathParam {
 
 /// The kind of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// Any text.
     Text,
     /// A loid, uuid or path.
@@ -391,7 +394,7 @@ pub enum QueryParam {
         /// The name; compared without regard to case.
         name: &'static str,
         /// The kind of its values.
-        kind: Kind,
+        kind: ParameterKind,
         /// Whether a call without it is refused with 400.
         required: bool,
         /// The default value, as text; `None` if the interface says null.
@@ -414,7 +417,7 @@ pub enum QueryParam {
 /// The size limit of a body that is held in memory. A caller who has not been identified yet may
 /// send only a short one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Size {
+pub enum BodySizeRule {
     /// Small forms and switches, such as a login: `limits.short_body_bytes`.
     Short,
     /// Lists of sources, attributes, texts: `limits.json_bytes`.
@@ -423,13 +426,13 @@ pub enum Size {
 
 /// The rule for a request body.
 #[derive(Debug, Clone, Copy)]
-pub enum Body {
+pub enum BodyRule {
     /// No body; any is ignored.
     None,
     /// JSON; may be absent, empty or `{}`.
-    Optional(TypeOf, Size),
+    Optional(TypeOf, BodySizeRule),
     /// JSON; a call without it is refused with 400.
-    Required(TypeOf, Size),
+    Required(TypeOf, BodySizeRule),
     /// A multipart form: a JSON part `options` of at most `limits.upload_part_options_bytes`, and
     /// file parts of at most `limits.upload_bytes` each, which are written to disk as they arrive.
     /// Other parts are not allowed.
@@ -453,26 +456,26 @@ pub enum Body {
     /// The handler reads them.
     Bytes,
     /// A URL-encoded form (JSON is accepted too).
-    Form(TypeOf, Size),
+    Form(TypeOf, BodySizeRule),
 }
 
-impl Body {
+impl BodyRule {
     /// Returns the largest size of a body that is held in memory, in bytes; `None` if the handler
     /// reads the body or there is none.
     pub fn most(self, limits: &LimitsConfig) -> Option<usize> {
         match self {
-            Body::Optional(_, size) | Body::Required(_, size) | Body::Form(_, size) => Some(match size {
-                Size::Short => limits.short_body_bytes,
-                Size::Long => limits.json_bytes,
+            BodyRule::Optional(_, size) | BodyRule::Required(_, size) | BodyRule::Form(_, size) => Some(match size {
+                BodySizeRule::Short => limits.short_body_bytes,
+                BodySizeRule::Long => limits.json_bytes,
             }),
-            Body::None | Body::Bytes | Body::Multipart { .. } | Body::MultipartOrBytes { .. } => None,
+            BodyRule::None | BodyRule::Bytes | BodyRule::Multipart { .. } | BodyRule::MultipartOrBytes { .. } => None,
         }
     }
 }
 
 /// The content type of a 200.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Produces {
+pub enum ReplyFormat {
     /// The envelope, or on the older surface the bare result, as application/json.
     Json,
     /// application/xml;charset=utf-8

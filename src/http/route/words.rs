@@ -5,7 +5,9 @@ pub(crate) use serde_json::Value;
 
 pub(crate) use crate::auth::Privilege;
 
-pub(crate) use super::{Body, Kind, PathParam, Produces, QueryParam, Route, Size, Token, Verb, handler, type_of};
+pub(crate) use super::{
+    BodyRule, BodySizeRule, ParameterKind, PathParam, QueryParam, ReplyFormat, Route, TokenRule, Verb, handler, type_of,
+};
 
 /// The statuses of most endpoints.
 pub(crate) const S: &[u16] = &[200, 401, 403, 404];
@@ -21,7 +23,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         path: "",
         summary: "",
         source,
-        token: Token::Required,
+        token: TokenRule::Required,
         key_in_address: false,
         about_people: false,
         privilege: Some(privilege),
@@ -30,7 +32,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         path_params: &[],
         query: &[],
         headers: &[],
-        body: Body::None,
+        body: BodyRule::None,
         takes_recycled: false,
         takes_items: false,
         secret: false,
@@ -42,7 +44,7 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
         filters: false,
         untagged: false,
         tagged: false,
-        produces: Produces::Json,
+        produces: ReplyFormat::Json,
         codes: S,
         further: &[],
         handler: None,
@@ -50,13 +52,13 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
 }
 
 /// Returns a JSON body that may be absent, empty or `{}`.
-pub(crate) const fn optional<T: JsonSchema>(size: Size) -> Body {
-    Body::Optional(type_of::<T>, size)
+pub(crate) const fn optional<T: JsonSchema>(size: BodySizeRule) -> BodyRule {
+    BodyRule::Optional(type_of::<T>, size)
 }
 
 /// Returns a JSON body that is required.
-pub(crate) const fn required<T: JsonSchema>(size: Size) -> Body {
-    Body::Required(type_of::<T>, size)
+pub(crate) const fn required<T: JsonSchema>(size: BodySizeRule) -> BodyRule {
+    BodyRule::Required(type_of::<T>, size)
 }
 
 /// Returns the path parameter `{source}`.
@@ -66,7 +68,7 @@ pub(crate) const fn source(about: &'static str) -> PathParam {
 
 /// Returns a path parameter that is a source with another name.
 pub(crate) const fn object(name: &'static str, about: &'static str) -> PathParam {
-    PathParam { name, kind: Kind::Source, needs: None, about }
+    PathParam { name, kind: ParameterKind::Source, needs: None, about }
 }
 
 /// Returns a path parameter for an object that is not the endpoint's main one.
@@ -76,43 +78,43 @@ pub(crate) const fn other(name: &'static str, needs: Privilege, about: &'static 
 
 /// Returns a path parameter that is any text.
 pub(crate) const fn word(name: &'static str, about: &'static str) -> PathParam {
-    PathParam { name, kind: Kind::Text, needs: None, about }
+    PathParam { name, kind: ParameterKind::Text, needs: None, about }
 }
 
 /// Returns the path parameter `{position}`.
 pub(crate) const fn position(about: &'static str) -> PathParam {
-    PathParam { name: "position", kind: Kind::Integer, needs: None, about }
+    PathParam { name: "position", kind: ParameterKind::Integer, needs: None, about }
 }
 
 /// Returns an optional text parameter.
 pub(crate) const fn text(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
-    QueryParam::One { name, kind: Kind::Text, required: false, default, about }
+    QueryParam::One { name, kind: ParameterKind::Text, required: false, default, about }
 }
 
 /// Returns a required text parameter.
 pub(crate) const fn needed(name: &'static str, about: &'static str) -> QueryParam {
-    QueryParam::One { name, kind: Kind::Text, required: true, default: None, about }
+    QueryParam::One { name, kind: ParameterKind::Text, required: true, default: None, about }
 }
 
 /// Returns a boolean parameter with its default.
 pub(crate) const fn flag(name: &'static str, default: bool, about: &'static str) -> QueryParam {
     let default = Some(if default { "true" } else { "false" });
-    QueryParam::One { name, kind: Kind::Boolean, required: false, default, about }
+    QueryParam::One { name, kind: ParameterKind::Boolean, required: false, default, about }
 }
 
 /// Returns a boolean parameter without a default.
 pub(crate) const fn open_flag(name: &'static str, about: &'static str) -> QueryParam {
-    QueryParam::One { name, kind: Kind::Boolean, required: false, default: None, about }
+    QueryParam::One { name, kind: ParameterKind::Boolean, required: false, default: None, about }
 }
 
 /// Returns an optional parameter that is a whole number.
 pub(crate) const fn number(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
-    QueryParam::One { name, kind: Kind::Integer, required: false, default, about }
+    QueryParam::One { name, kind: ParameterKind::Integer, required: false, default, about }
 }
 
 /// Returns a parameter that is a list of texts.
 pub(crate) const fn list(name: &'static str, required: bool, about: &'static str) -> QueryParam {
-    QueryParam::One { name, kind: Kind::TextList, required, default: None, about }
+    QueryParam::One { name, kind: ParameterKind::TextList, required, default: None, about }
 }
 
 /// Returns the display options, including `showPath` and `showWebType` (docs/api/README.md,

@@ -27,7 +27,7 @@ const UNFOLDED: usize = 200;
 const ENCODED: usize = 45;
 
 /// Builds the mail in ASCII, with lines that end in CR LF. A retry has the same `Message-ID`.
-pub(super) fn written(message: &Message, from: &Address, sender: Option<&User>, to: &[String]) -> Vec<u8> {
+pub(super) fn build_mail(message: &Message, from: &Address, sender: Option<&User>, to: &[String]) -> Vec<u8> {
     let name =
         sender.map(|user| if user.full_name.is_empty() { user.name.to_string() } else { user.full_name.clone() });
     let name = name.unwrap_or_else(|| message.sender.to_string());
@@ -133,7 +133,7 @@ mod tests {
     fn lines(message: &Message, sender: &User, to: &[&str]) -> String {
         let to: Vec<String> = to.iter().map(|address| (*address).to_owned()).collect();
         let from = "newsroom@example.org".parse().unwrap();
-        String::from_utf8(written(message, &from, Some(sender), &to)).unwrap()
+        String::from_utf8(build_mail(message, &from, Some(sender), &to)).unwrap()
     }
 
     #[test]

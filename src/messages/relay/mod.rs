@@ -4,7 +4,7 @@
 //!
 //! A mail for the relay is a row, which is written together with the message. The relay is asked
 //! for each address whether it accepts it (`RCPT`). Before the relay gets the mail, the row notes
-//! that on disk ([`Outgoing::sending`]). When the relay confirms the mail, the row is removed.
+//! that on disk ([`OutgoingMail::sending`]). When the relay confirms the mail, the row is removed.
 //! After a crash or a broken connection in between it is unknown whether the relay has the mail.
 //! Then it is not sent again, and the log and `stet_mails_total` report that. The message itself is
 //! in the receivers' inboxes in any case.
@@ -23,16 +23,16 @@ use std::time::Duration;
 
 use lettre::Address;
 use stet_actors::error::Result;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{Change, Range, Row, Table, View, encode_value};
+use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, Table, encode_value};
 use tokio::sync::{Notify, watch};
 
-use self::queue::Queue;
-pub use self::queue::Room;
-use self::smtp::{Conversation, Fault};
-use super::rows::{Message, Outgoing};
+use self::queue::MailQueue;
+pub use self::queue::MailReservation;
+use self::smtp::{Conversation, RelayFault};
+use super::rows::{Message, OutgoingMail};
 use super::{CHUNK, read};
 use crate::auth::{Directory, Name, User};
 use crate::config::SmtpConfig;
@@ -42,18 +42,18 @@ use crate::limits::yielding::YieldTimer;
 const LONGEST_MS: u64 = 60 * 60 * 1000;
 
 /// The sender of mails to the relay.
-pub struct Relay {
+pub struct MailRelay {
     smtp: SmtpConfig,
     from: Address,
     repository: Repository,
     directory: Arc<Directory>,
-    queue: Queue,
+    queue: MailQueue,
     bell: Notify,
 }
 
 /// The outcome of a mail for an address; the label `outcome` of `stet_mails_total`.
 #[derive(Clone, Copy)]
-enum Outcome {
+enum MailOutcome {
     /// The relay has accepted it.
     Sent,
     /// The relay has refused it for good.
@@ -66,35 +66,35 @@ enum Outcome {
     Dropped,
 }
 
-impl Outcome {
+impl MailOutcome {
     fn count(self, addresses: usize) {
         let outcome = match self {
-            Outcome::Sent => "sent",
-            Outcome::Refused => "refused",
-            Outcome::Uncertain => "uncertain",
-            Outcome::GivenUp => "givenUp",
-            Outcome::Dropped => "dropped",
+            MailOutcome::Sent => "sent",
+            MailOutcome::Refused => "refused",
+            MailOutcome::Uncertain => "uncertain",
+            MailOutcome::GivenUp => "givenUp",
+            MailOutcome::Dropped => "dropped",
         };
         metrics::counter!("stet_mails_total", "outcome" => outcome).increment(addresses as u64);
     }
 }
 
-impl Relay {
+impl MailRelay {
     /// Creates the sender to the relay, if one is configured.
     pub(super) fn configured(
         smtp: &SmtpConfig,
         repository: &Repository,
         directory: &Arc<Directory>,
-    ) -> Option<Arc<Relay>> {
+    ) -> Option<Arc<MailRelay>> {
         if smtp.host.is_empty() {
             return None;
         }
         // A checked configuration has a valid address.
         let from = smtp.from.parse().ok()?;
         let (repository, directory) = (repository.clone(), directory.clone());
-        let (smtp, queue, bell) = (smtp.clone(), Queue::default(), Notify::new());
-        let relay = Relay { smtp, from, repository, directory, queue, bell };
-        let note = |outgoing: Outgoing| {
+        let (smtp, queue, bell) = (smtp.clone(), MailQueue::default(), Notify::new());
+        let relay = MailRelay { smtp, from, repository, directory, queue, bell };
+        let note = |outgoing: OutgoingMail| {
             let place = Message::key(outgoing.number);
             let message = relay.repository.row::<Message>(place.table, &place.key);
             // A mail without its message is given up when its turn comes.
@@ -120,10 +120,10 @@ impl Relay {
 
     /// Reserves room for another mail of this sender to that number of addresses; `None` if the
     /// queue is full.
-    pub(super) fn room(&self, sender: &Text, addresses: usize) -> Option<Room> {
+    pub(super) fn room(&self, sender: &SharedText, addresses: usize) -> Option<MailReservation> {
         let room = self.queue.room(sender, addresses, self.smtp.queue);
         if room.is_none() {
-            Outcome::Dropped.count(addresses);
+            MailOutcome::Dropped.count(addresses);
             tracing::warn!(%sender, addresses, "too many mails wait for the relay: this message is received here alone");
         }
         room
@@ -181,20 +181,20 @@ impl Relay {
     }
 
     /// Gives up a mail that was being sent: the relay may have it, and nobody should get it twice.
-    async fn give_up_sending(&self, mut outgoing: Outgoing, why: &str) -> Result<()> {
+    async fn give_up_sending(&self, mut outgoing: OutgoingMail, why: &str) -> Result<()> {
         let addresses = std::mem::take(&mut outgoing.sending);
-        tell(outgoing.number, Outcome::Uncertain, &addresses, why);
+        report_outcome(outgoing.number, MailOutcome::Uncertain, &addresses, why);
         self.save(&outgoing).await
     }
 
     /// Calls `note` for the rows of all waiting mails.
-    fn each(&self, mut note: impl FnMut(Outgoing)) -> Result<()> {
-        let mut range = Range::prefix(&[]);
+    fn each(&self, mut note: impl FnMut(OutgoingMail)) -> Result<()> {
+        let mut range = KeyRange::prefix(&[]);
         loop {
-            let rows = self.repository.look().scan(View::Committed, Table::Outgoing, &range, CHUNK, false);
+            let rows = self.repository.look().scan(ReadLevel::Committed, Table::Outgoing, &range, CHUNK, false);
             let rows = rows.map_err(|error| store_failure(&error))?;
             for (_, row) in &rows {
-                note(read::<Outgoing>(row)?);
+                note(read::<OutgoingMail>(row)?);
             }
             match rows.last() {
                 Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
@@ -204,13 +204,13 @@ impl Relay {
     }
 
     /// Sends all mails that are due. Returns the time of the next one, in epoch milliseconds.
-    async fn pass(&self, now_ms: u64, end: &watch::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
+    async fn pass(&self, now_ms: u64, end: &watch::Receiver<()>) -> std::result::Result<Option<u64>, RelayFault> {
         let outcome = self.send_all(now_ms, end).await;
         metrics::gauge!("stet_mails_waiting").set(self.queue.len() as f64);
         outcome
     }
 
-    async fn send_all(&self, now_ms: u64, end: &watch::Receiver<()>) -> std::result::Result<Option<u64>, Fault> {
+    async fn send_all(&self, now_ms: u64, end: &watch::Receiver<()>) -> std::result::Result<Option<u64>, RelayFault> {
         let mut conversation = None;
         let next_ms = loop {
             // The channel carries no values, and is closed at the end.
@@ -219,8 +219,8 @@ impl Relay {
             if next_ms > now_ms || is_over {
                 break Some(next_ms);
             }
-            let (due, place) = (Outgoing::key(number), Message::key(number));
-            let outgoing: Option<Outgoing> = self.repository.row(due.table, &due.key)?;
+            let (due, place) = (OutgoingMail::key(number), Message::key(number));
+            let outgoing: Option<OutgoingMail> = self.repository.row(due.table, &due.key)?;
             let Some(mut outgoing) = outgoing else {
                 self.queue.remove(number);
                 continue;
@@ -234,7 +234,12 @@ impl Relay {
             let given_up_ms = outgoing.sent_ms.saturating_add(self.smtp.give_up_hours * 60 * 60 * 1000);
             if self.repository.ends().now().is_some_and(|now| now.ms() >= given_up_ms) {
                 let addresses = std::mem::take(&mut outgoing.waiting);
-                tell(outgoing.number, Outcome::GivenUp, &addresses, "the relay has not taken it for too long");
+                report_outcome(
+                    outgoing.number,
+                    MailOutcome::GivenUp,
+                    &addresses,
+                    "the relay has not taken it for too long",
+                );
                 self.save(&outgoing).await?;
                 continue;
             }
@@ -263,7 +268,7 @@ impl Relay {
     }
 
     /// Begins a mail in the current conversation, or in a new one if there is none or it has ended.
-    async fn begun(&self, talking: Option<Conversation>) -> std::result::Result<Conversation, Fault> {
+    async fn begun(&self, talking: Option<Conversation>) -> std::result::Result<Conversation, RelayFault> {
         if let Some(mut talking) = talking
             && talking.from(&self.from).await.is_ok()
         {
@@ -279,15 +284,15 @@ impl Relay {
     /// the conversation, if it can continue.
     ///
     /// # Errors
-    /// [`Fault::Broken`] if no mail can be begun; then the mail is unchanged. Errors of the store.
+    /// [`RelayFault::Broken`] if no mail can be begun; then the mail is unchanged. Errors of the store.
     async fn send(
         &self,
         talking: Option<Conversation>,
-        outgoing: &mut Outgoing,
+        outgoing: &mut OutgoingMail,
         message: &Message,
-    ) -> std::result::Result<Option<Conversation>, Fault> {
+    ) -> std::result::Result<Option<Conversation>, RelayFault> {
         let sender = self.directory.user(&message.sender)?;
-        let bytes = mail::written(message, &self.from, sender.as_deref(), &outgoing.waiting);
+        let bytes = mail::build_mail(message, &self.from, sender.as_deref(), &outgoing.waiting);
         let mut talking = self.begun(talking).await?;
         let (mut taken, mut left, mut asked) = (Vec::new(), Vec::new(), outgoing.waiting.drain(..));
         let mut broken = None;
@@ -296,8 +301,8 @@ impl Relay {
             let Ok(parsed) = address.parse() else { continue };
             match talking.to(parsed).await {
                 Ok(()) => taken.push(address),
-                Err(Fault::Refused(why)) => tell(message.number, Outcome::Refused, &[address], &why),
-                Err(Fault::Later(_)) => left.push(address),
+                Err(RelayFault::Refused(why)) => report_outcome(message.number, MailOutcome::Refused, &[address], &why),
+                Err(RelayFault::Later(_)) => left.push(address),
                 Err(fault) => {
                     left.push(address);
                     broken = Some(fault);
@@ -323,26 +328,26 @@ impl Relay {
         let taken = std::mem::take(&mut outgoing.sending);
         match given {
             Ok(()) => {
-                tell(outgoing.number, Outcome::Sent, &taken, "");
+                report_outcome(outgoing.number, MailOutcome::Sent, &taken, "");
                 Ok(Some(talking))
             }
-            Err(Fault::Refused(why)) => {
-                tell(outgoing.number, Outcome::Refused, &taken, &why);
+            Err(RelayFault::Refused(why)) => {
+                report_outcome(outgoing.number, MailOutcome::Refused, &taken, &why);
                 Ok(Some(talking))
             }
-            Err(Fault::Later(why)) => {
+            Err(RelayFault::Later(why)) => {
                 tracing::info!(message = %message.id(), why, "the relay takes a mail later");
                 outgoing.waiting.extend(taken);
                 Ok(Some(talking))
             }
             // No part of the mail had been sent.
-            Err(Fault::Broken(why)) => {
+            Err(RelayFault::Broken(why)) => {
                 tracing::info!(message = %message.id(), why, "the connection to the relay broke before a mail was sent");
                 outgoing.waiting.extend(taken);
                 Ok(None)
             }
-            Err(Fault::Uncertain(why)) => {
-                tell(outgoing.number, Outcome::Uncertain, &taken, &why);
+            Err(RelayFault::Uncertain(why)) => {
+                report_outcome(outgoing.number, MailOutcome::Uncertain, &taken, &why);
                 Ok(None)
             }
         }
@@ -353,11 +358,11 @@ impl Relay {
         (self.smtp.retry_seconds * 1000).saturating_mul(1 << failures.saturating_sub(1).min(20)).min(LONGEST_MS)
     }
 
-    async fn save(&self, outgoing: &Outgoing) -> Result<()> {
+    async fn save(&self, outgoing: &OutgoingMail) -> Result<()> {
         let place = outgoing.place();
         let stays = !outgoing.waiting.is_empty() || !outgoing.sending.is_empty();
-        let value = stays.then(|| encode_value(Outgoing::FORMAT, outgoing));
-        let change = Change { table: place.table, key: place.key, value };
+        let value = stays.then(|| encode_value(OutgoingMail::FORMAT, outgoing));
+        let change = RowChange { table: place.table, key: place.key, value };
         self.repository.commit(|set| set.changes = vec![change]).await?;
         match stays {
             true => {
@@ -371,15 +376,15 @@ impl Relay {
 }
 
 /// Logs and counts the outcome of a mail. Addresses do not belong in the log.
-fn tell(number: u64, outcome: Outcome, addresses: &[String], why: &str) {
+fn report_outcome(number: u64, outcome: MailOutcome, addresses: &[String], why: &str) {
     outcome.count(addresses.len());
     let (message, addresses) = (super::id_of(number), addresses.len());
     match outcome {
-        Outcome::Sent => tracing::info!(%message, addresses, "mail sent"),
-        Outcome::Refused => tracing::warn!(%message, addresses, why, "the relay refuses a mail"),
-        Outcome::Uncertain => tracing::warn!(%message, addresses, why, "nobody knows whether the relay has a mail"),
-        Outcome::GivenUp => tracing::warn!(%message, addresses, why, "a mail is given up"),
-        Outcome::Dropped => {}
+        MailOutcome::Sent => tracing::info!(%message, addresses, "mail sent"),
+        MailOutcome::Refused => tracing::warn!(%message, addresses, why, "the relay refuses a mail"),
+        MailOutcome::Uncertain => tracing::warn!(%message, addresses, why, "nobody knows whether the relay has a mail"),
+        MailOutcome::GivenUp => tracing::warn!(%message, addresses, why, "a mail is given up"),
+        MailOutcome::Dropped => {}
     }
 }
 
@@ -415,7 +420,7 @@ mod tests {
         }
     }
 
-    async fn house() -> (House, Arc<Relay>) {
+    async fn house() -> (House, Arc<MailRelay>) {
         let house = House::with(&smtp()).await;
         let relay = house.messages.relay().expect("one is configured").clone();
         (house, relay)
@@ -428,7 +433,7 @@ mod tests {
             let (_open, end) = watch::channel(());
             house.send("old").await;
             let pass = async || relay.pass(relay.repository.clock().now_ms(), &end).await;
-            assert!(matches!(pass().await, Err(Fault::Broken(_))), "nobody listens");
+            assert!(matches!(pass().await, Err(RelayFault::Broken(_))), "nobody listens");
             assert_eq!(house.rows(Table::Outgoing), 1, "it waits");
             house.clock.advance(DAY * 3);
             assert!(matches!(pass().await, Ok(None)));
@@ -445,8 +450,8 @@ mod tests {
             let (_open, end) = watch::channel(());
             house.send("old").await;
             let (_, number) = relay.queue.next().expect("it waits");
-            let place = Outgoing::key(number);
-            let row = relay.repository.row::<Outgoing>(place.table, &place.key).expect("it can be read");
+            let place = OutgoingMail::key(number);
+            let row = relay.repository.row::<OutgoingMail>(place.table, &place.key).expect("it can be read");
             let mut outgoing = row.expect("it is there");
             outgoing.sending = std::mem::take(&mut outgoing.waiting);
             relay.save(&outgoing).await.expect("it can be saved");
@@ -462,7 +467,7 @@ mod tests {
         run(async {
             let (house, relay) = house().await;
             let (_open, end) = watch::channel(());
-            let sender = Text::from("ada");
+            let sender = SharedText::from("ada");
             // All at once, and during passes.
             let pass = async {
                 for _ in 0..5 {
@@ -473,7 +478,7 @@ mod tests {
             tokio::join!(house.send("1"), pass, house.send("2"), house.send("3"), house.send("4"), house.send("5"));
             assert_eq!((house.rows(Table::Outgoing), house.rows(Table::Messages)), (3, 5));
             // Another server on the same directory finds the waiting mails.
-            let again = Relay::configured(&smtp(), &relay.repository, &relay.directory).expect("one is configured");
+            let again = MailRelay::configured(&smtp(), &relay.repository, &relay.directory).expect("one is configured");
             assert!(again.room(&sender, 1).is_none());
             // Unused reservations, and the room of removed mails, are available again.
             house.clock.advance(DAY * 3);

@@ -5,50 +5,50 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 /// The queue of waiting mails. A clone shares the queue.
 #[derive(Clone, Default)]
-pub(super) struct Queue(Arc<Mutex<Inner>>);
+pub(super) struct MailQueue(Arc<Mutex<MailQueueState>>);
 
 #[derive(Default)]
-struct Inner {
+struct MailQueueState {
     /// The mails by the number of their message.
-    mails: HashMap<u64, Waiting>,
+    mails: HashMap<u64, QueuedMail>,
     /// The time of each mail's next attempt, with its number.
     due: BTreeSet<(u64, u64)>,
     /// The number of addresses of all mails, including reservations.
     addresses: usize,
     /// The number of addresses by sender, including reservations.
-    by_sender: HashMap<Text, usize>,
+    by_sender: HashMap<SharedText, usize>,
 }
 
 /// A waiting mail.
-struct Waiting {
+struct QueuedMail {
     /// The time of the next attempt, in epoch milliseconds.
     next_ms: u64,
     /// The number of its addresses.
     addresses: usize,
-    sender: Text,
+    sender: SharedText,
 }
 
 /// A reservation for the addresses of one mail. It is released when this is dropped, unless the
 /// mail has been queued.
-pub struct Room {
-    queue: Queue,
+pub struct MailReservation {
+    queue: MailQueue,
     addresses: usize,
-    sender: Text,
+    sender: SharedText,
 }
 
 /// The part of the queue that one sender may fill with more than one mail, as a divisor. Otherwise
 /// all mails of others might be dropped.
 const SHARE: usize = 4;
 
-impl Queue {
+impl MailQueue {
     /// Reserves room for another mail of this sender with that number of addresses. The queue may
     /// have at most `most` addresses. A sender may have a quarter of them, or a single mail of any
     /// size.
-    pub fn room(&self, sender: &Text, addresses: usize, most: usize) -> Option<Room> {
+    pub fn room(&self, sender: &SharedText, addresses: usize, most: usize) -> Option<MailReservation> {
         let mut inner = self.0.lock();
         let own = inner.by_sender.get(sender).copied().unwrap_or_default();
         if inner.addresses + addresses > most || own > 0 && own + addresses > most / SHARE {
@@ -56,11 +56,11 @@ impl Queue {
         }
         inner.add(sender, addresses);
         drop(inner);
-        Some(Room { queue: self.clone(), addresses, sender: sender.clone() })
+        Some(MailReservation { queue: self.clone(), addresses, sender: sender.clone() })
     }
 
     /// Adds a mail with its sender, the time of its next attempt and the number of its addresses.
-    pub fn put(&self, number: u64, sender: Text, next_ms: u64, addresses: usize) {
+    pub fn put(&self, number: u64, sender: SharedText, next_ms: u64, addresses: usize) {
         self.0.lock().put(number, sender, next_ms, addresses);
     }
 
@@ -88,27 +88,27 @@ impl Queue {
     }
 }
 
-impl Inner {
-    fn put(&mut self, number: u64, sender: Text, next_ms: u64, addresses: usize) {
+impl MailQueueState {
+    fn put(&mut self, number: u64, sender: SharedText, next_ms: u64, addresses: usize) {
         self.forget(number);
         self.add(&sender, addresses);
         self.due.insert((next_ms, number));
-        self.mails.insert(number, Waiting { next_ms, addresses, sender });
+        self.mails.insert(number, QueuedMail { next_ms, addresses, sender });
     }
 
     fn forget(&mut self, number: u64) {
-        if let Some(Waiting { next_ms, addresses, sender }) = self.mails.remove(&number) {
+        if let Some(QueuedMail { next_ms, addresses, sender }) = self.mails.remove(&number) {
             self.due.remove(&(next_ms, number));
             self.take(&sender, addresses);
         }
     }
 
-    fn add(&mut self, sender: &Text, addresses: usize) {
+    fn add(&mut self, sender: &SharedText, addresses: usize) {
         self.addresses += addresses;
         *self.by_sender.entry(sender.clone()).or_default() += addresses;
     }
 
-    fn take(&mut self, sender: &Text, addresses: usize) {
+    fn take(&mut self, sender: &SharedText, addresses: usize) {
         self.addresses -= addresses;
         if let Some(own) = self.by_sender.get_mut(sender) {
             *own -= addresses;
@@ -119,14 +119,14 @@ impl Inner {
     }
 }
 
-impl Room {
+impl MailReservation {
     /// Queues the mail in place of its reservation.
     pub(in crate::messages) fn taken_by(self, number: u64, next_ms: u64) {
         self.queue.put(number, self.sender.clone(), next_ms, self.addresses);
     }
 }
 
-impl Drop for Room {
+impl Drop for MailReservation {
     fn drop(&mut self) {
         // A queued mail is counted by itself.
         self.queue.0.lock().take(&self.sender, self.addresses);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn as_many_addresses_wait_as_may_and_the_earliest_is_next() {
-        let queue = Queue::default();
+        let queue = MailQueue::default();
         // Each sender has one mail, so the share does not apply.
         let room = |sender: &str, addresses| queue.room(&sender.into(), addresses, 5);
         let first = room("a", 3).expect("there is room");
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn one_sender_fills_no_more_than_a_quarter_or_one_mail() {
-        let queue = Queue::default();
+        let queue = MailQueue::default();
         let room = |sender: &str, addresses| queue.room(&sender.into(), addresses, 100);
         room("a", 60).expect("one mail is let in whatever its size").taken_by(1, 0);
         assert!(room("a", 1).is_none());

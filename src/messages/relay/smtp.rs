@@ -15,7 +15,7 @@ use crate::config::{SmtpConfig, SmtpSecurity};
 
 /// The reason why a step has failed.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum RelayFault {
     /// The relay refuses for good.
     Refused(String),
     /// The relay refuses for now.
@@ -26,35 +26,36 @@ pub(super) enum Fault {
     Uncertain(String),
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for RelayFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Fault::Refused(why) | Fault::Later(why) | Fault::Broken(why) | Fault::Uncertain(why)) = self;
+        let (RelayFault::Refused(why) | RelayFault::Later(why) | RelayFault::Broken(why) | RelayFault::Uncertain(why)) =
+            self;
         f.write_str(why)
     }
 }
 
-impl From<stet_actors::error::Error> for Fault {
-    fn from(error: stet_actors::error::Error) -> Fault {
-        Fault::Broken(error.message)
+impl From<stet_actors::error::Error> for RelayFault {
+    fn from(error: stet_actors::error::Error) -> RelayFault {
+        RelayFault::Broken(error.message)
     }
 }
 
-impl From<SmtpError> for Fault {
-    fn from(error: SmtpError) -> Fault {
+impl From<SmtpError> for RelayFault {
+    fn from(error: SmtpError) -> RelayFault {
         let why = error.to_string();
         match error.status() {
-            Some(_) if error.is_permanent() => Fault::Refused(why),
-            Some(_) => Fault::Later(why),
-            None => Fault::Broken(why),
+            Some(_) if error.is_permanent() => RelayFault::Refused(why),
+            Some(_) => RelayFault::Later(why),
+            None => RelayFault::Broken(why),
         }
     }
 }
 
-impl Fault {
+impl RelayFault {
     /// Converts the failure of a step that every conversation needs: whatever the relay has
     /// answered, the conversation can't be used.
-    fn of_all(self) -> Fault {
-        Fault::Broken(self.to_string())
+    fn of_all(self) -> RelayFault {
+        RelayFault::Broken(self.to_string())
     }
 }
 
@@ -68,8 +69,8 @@ impl Conversation {
     /// Connects to the relay, with encryption and authentication as configured.
     ///
     /// # Errors
-    /// [`Fault::Broken`] for every failure.
-    pub async fn begin(smtp: &SmtpConfig) -> Result<Conversation, Fault> {
+    /// [`RelayFault::Broken`] for every failure.
+    pub async fn begin(smtp: &SmtpConfig) -> Result<Conversation, RelayFault> {
         let patience = Duration::from_secs(smtp.timeout_seconds);
         let connecting = async {
             let tls = || TlsParameters::new(smtp.host.clone());
@@ -84,28 +85,28 @@ impl Conversation {
             if !smtp.user.is_empty() {
                 let read = first_line(&smtp.password_file).await;
                 let password =
-                    read.map_err(|error| Fault::Broken(format!("smtp.password_file can't be read: {error}")))?;
+                    read.map_err(|error| RelayFault::Broken(format!("smtp.password_file can't be read: {error}")))?;
                 connection.auth(DEFAULT_MECHANISMS, &Credentials::new(smtp.user.clone(), password)).await?;
             }
             Ok(Conversation { connection, patience })
         };
-        within(patience * 3, connecting).await.map_err(Fault::of_all)
+        within(patience * 3, connecting).await.map_err(RelayFault::of_all)
     }
 
     /// Begins a mail.
     ///
     /// # Errors
-    /// [`Fault::Broken`], because nothing can be sent without a sender.
-    pub async fn from(&mut self, from: &Address) -> Result<(), Fault> {
+    /// [`RelayFault::Broken`], because nothing can be sent without a sender.
+    pub async fn from(&mut self, from: &Address) -> Result<(), RelayFault> {
         let begun = self.connection.command(Mail::new(Some(from.clone()), Vec::new()));
-        within(self.patience, async { Ok(begun.await.map(drop)?) }).await.map_err(Fault::of_all)
+        within(self.patience, async { Ok(begun.await.map(drop)?) }).await.map_err(RelayFault::of_all)
     }
 
     /// Asks whether the relay accepts the mail for an address.
     ///
     /// # Errors
-    /// See [`Fault`].
-    pub async fn to(&mut self, address: Address) -> Result<(), Fault> {
+    /// See [`RelayFault`].
+    pub async fn to(&mut self, address: Address) -> Result<(), RelayFault> {
         let asked = self.connection.command(Rcpt::new(address, Vec::new()));
         within(self.patience, async { Ok(asked.await.map(drop)?) }).await
     }
@@ -113,23 +114,23 @@ impl Conversation {
     /// Drops the mail that was begun.
     ///
     /// # Errors
-    /// [`Fault::Broken`].
-    pub async fn forget(&mut self) -> Result<(), Fault> {
+    /// [`RelayFault::Broken`].
+    pub async fn forget(&mut self) -> Result<(), RelayFault> {
         let reset = self.connection.command(Rset);
-        within(self.patience, async { Ok(reset.await.map(drop)?) }).await.map_err(Fault::of_all)
+        within(self.patience, async { Ok(reset.await.map(drop)?) }).await.map_err(RelayFault::of_all)
     }
 
     /// Sends the mail to the relay.
     ///
     /// # Errors
-    /// See [`Fault`]; after anything but a refusal the conversation has ended.
-    pub async fn give(&mut self, mail: &[u8]) -> Result<(), Fault> {
+    /// See [`RelayFault`]; after anything but a refusal the conversation has ended.
+    pub async fn give(&mut self, mail: &[u8]) -> Result<(), RelayFault> {
         let asked = self.connection.command(Data);
         within(self.patience, async { Ok(asked.await.map(drop)?) }).await?;
         let given = self.connection.message(mail);
         let given = within(self.patience * 3, async { Ok(given.await.map(drop)?) }).await;
         given.map_err(|fault| match fault {
-            Fault::Broken(why) => Fault::Uncertain(why),
+            RelayFault::Broken(why) => RelayFault::Uncertain(why),
             fault => fault,
         })
     }
@@ -141,6 +142,8 @@ impl Conversation {
     }
 }
 
-async fn within<T>(patience: Duration, step: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
-    tokio::time::timeout(patience, step).await.unwrap_or_else(|_| Err(Fault::Broken("it takes too long".to_owned())))
+async fn within<T>(patience: Duration, step: impl Future<Output = Result<T, RelayFault>>) -> Result<T, RelayFault> {
+    tokio::time::timeout(patience, step)
+        .await
+        .unwrap_or_else(|_| Err(RelayFault::Broken("it takes too long".to_owned())))
 }

@@ -17,32 +17,32 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::cache::{Extent, InForce, Origin};
-use stet_actors::command::Who;
+use stet_actors::cache::{CacheOrigin, InForce, RefreshExtent};
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Cache;
 
-use self::origin::Repositories;
-pub use self::origin::{FileOrigin, Held, Refused};
+use self::origin::RepositoryFiles;
+pub use self::origin::{FileOrigin, LoadedConfiguration, RefreshFailure};
 pub use self::people::{CachedUser, GroupsOrigin, People, UsersOrigin};
 use self::status_rules::StatusRules;
 use self::xml_files::XmlFiles;
 use super::catalogs::Catalogs;
-use super::check::Checked;
+use super::check::ConfigurationCheck;
 use super::commands::{Commands, Jobs};
-use super::content::{Content, SiteContent};
+use super::content::{CachedConfiguration, SiteContent};
 use super::object_types::ObjectTypes;
 use super::pages::ContentItems;
 use super::site::Site;
 use super::workflows::Workflows;
 use crate::auth::{Directory, Privilege};
 use crate::content::ContentStore;
-use crate::json::Ready;
+use crate::json::ReadyJson;
 
 /// A cached configuration that is served as a list.
-pub trait Listing: Content {
+pub trait Listing: CachedConfiguration {
     /// The type of an entry.
     type Item: Clone + Serialize + JsonSchema + Send + Sync + 'static;
 
@@ -51,7 +51,7 @@ pub trait Listing: Content {
 }
 
 impl Listing for Commands {
-    type Item = super::commands::Command;
+    type Item = super::commands::ClientCommand;
 
     fn items(&self) -> Vec<Self::Item> {
         self.0.clone()
@@ -59,7 +59,7 @@ impl Listing for Commands {
 }
 
 impl Listing for Jobs {
-    type Item = super::commands::Job;
+    type Item = super::commands::ScheduledCommand;
 
     fn items(&self) -> Vec<Self::Item> {
         self.0.clone()
@@ -92,22 +92,22 @@ impl Listing for SiteContent {
 }
 
 /// A cached value that is served as a list.
-pub trait ShownAs<I> {
+pub trait EntryList<I> {
     /// Returns the entries. Callers who may not see `all` of the repository get them without
     /// references to its folders.
-    fn items(&self, all: bool) -> &Ready<Vec<I>>;
+    fn items(&self, all: bool) -> &ReadyJson<Vec<I>>;
 }
 
 /// The caches of one cache family, one for each database.
-pub struct PerDatabase<O: Origin>(Vec<(DatabaseId, Cache<O>)>);
+pub struct PerDatabase<O: CacheOrigin>(Vec<(DatabaseId, Cache<O>)>);
 
-impl<O: Origin> Clone for PerDatabase<O> {
+impl<O: CacheOrigin> Clone for PerDatabase<O> {
     fn clone(&self) -> Self {
         PerDatabase(self.0.clone())
     }
 }
 
-impl<O: Origin> PerDatabase<O> {
+impl<O: CacheOrigin> PerDatabase<O> {
     /// Returns the cache of a database; for a database that is not configured, that of the main
     /// one.
     pub fn of(&self, database: DatabaseId) -> &Cache<O> {
@@ -134,10 +134,14 @@ pub trait AnyCache: Send + Sync {
     fn current_at_ms(&self) -> BoxFuture<'static, u64>;
 
     /// Refreshes the cache. Returns the time of the reading.
-    fn refresh_any(&self, extent: Extent, by: Who) -> BoxFuture<'static, std::result::Result<u64, Refused>>;
+    fn refresh_any(
+        &self,
+        extent: RefreshExtent,
+        by: CallerIdentity,
+    ) -> BoxFuture<'static, std::result::Result<u64, RefreshFailure>>;
 }
 
-impl<O: Origin<Fault = Refused>> AnyCache for Cache<O> {
+impl<O: CacheOrigin<Fault = RefreshFailure>> AnyCache for Cache<O> {
     fn name(&self) -> &'static str {
         Cache::name(self)
     }
@@ -151,7 +155,11 @@ impl<O: Origin<Fault = Refused>> AnyCache for Cache<O> {
         Box::pin(async move { cache.current().await.at_ms })
     }
 
-    fn refresh_any(&self, extent: Extent, by: Who) -> BoxFuture<'static, std::result::Result<u64, Refused>> {
+    fn refresh_any(
+        &self,
+        extent: RefreshExtent,
+        by: CallerIdentity,
+    ) -> BoxFuture<'static, std::result::Result<u64, RefreshFailure>> {
         let cache = self.clone();
         Box::pin(async move { cache.refresh(extent, by).await.map(|in_force| in_force.at_ms) })
     }
@@ -187,11 +195,11 @@ impl SysConfig {
         databases: &[DatabaseId],
         xml_bytes: u64,
     ) -> SysConfig {
-        let files = Repositories { repository: repository.clone(), contents: contents.clone() };
-        fn of_files<T: Listing>(files: &Repositories, databases: &[DatabaseId]) -> PerDatabase<FileOrigin<T>> {
+        let files = RepositoryFiles { repository: repository.clone(), contents: contents.clone() };
+        fn of_files<T: Listing>(files: &RepositoryFiles, databases: &[DatabaseId]) -> PerDatabase<FileOrigin<T>> {
             let start = |database: &DatabaseId| {
                 let origin = FileOrigin::new(files.clone(), *database);
-                (*database, files.repository.start_cache(origin, Held::default()))
+                (*database, files.repository.start_cache(origin, LoadedConfiguration::default()))
             };
             PerDatabase(databases.iter().map(start).collect())
         }
@@ -269,7 +277,7 @@ impl SysConfig {
     }
 
     /// Returns the content of [`SysConfig::site_content`], with the time of its reading.
-    pub fn site_in_force(&self, database: DatabaseId) -> Arc<InForce<Held<SiteContent>>> {
+    pub fn site_in_force(&self, database: DatabaseId) -> Arc<InForce<LoadedConfiguration<SiteContent>>> {
         self.sites.of(database).in_force()
     }
 
@@ -298,8 +306,8 @@ impl SysConfig {
     ///
     /// # Errors
     /// Files can't be read.
-    pub async fn check(&self) -> Result<Checked> {
-        let mut checked = Checked::default();
+    pub async fn check(&self) -> Result<ConfigurationCheck> {
+        let mut checked = ConfigurationCheck::default();
         check(&self.types, &mut checked).await?;
         check(&self.flows, &mut checked).await?;
         check(&self.commands, &mut checked).await?;
@@ -326,7 +334,7 @@ impl SysConfig {
     }
 }
 
-async fn check<T: Listing>(caches: &PerDatabase<FileOrigin<T>>, checked: &mut Checked) -> Result<()> {
+async fn check<T: Listing>(caches: &PerDatabase<FileOrigin<T>>, checked: &mut ConfigurationCheck) -> Result<()> {
     for (_, cache) in caches.all() {
         cache.origin().check(checked).await?;
     }
@@ -336,6 +344,6 @@ async fn check<T: Listing>(caches: &PerDatabase<FileOrigin<T>>, checked: &mut Ch
 async fn restore<T: Listing>(caches: &PerDatabase<FileOrigin<T>>) {
     for (_, cache) in caches.all() {
         // Failures are logged already.
-        let _ = cache.refresh(Extent::Changed, Who::system()).await;
+        let _ = cache.refresh(RefreshExtent::Changed, CallerIdentity::system()).await;
     }
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::cache::{Extent, Origin};
-use stet_actors::command::Who;
+use stet_actors::cache::{CacheOrigin, RefreshExtent};
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::DatabaseId;
 
-use super::ShownAs;
-use super::origin::Refused;
+use super::EntryList;
+use super::origin::RefreshFailure;
 use crate::auth::{Directory, GroupView, User};
-use crate::json::Ready;
+use crate::json::ReadyJson;
 
 /// A user, with the details that every user may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -36,9 +36,9 @@ pub struct CachedUser {
 
 /// The cached users or groups.
 pub struct People<I> {
-    items: Ready<Vec<I>>,
+    items: ReadyJson<Vec<I>>,
     /// The items without references to folders.
-    outline: Ready<Vec<I>>,
+    outline: ReadyJson<Vec<I>>,
     /// The result of [`Directory::changes`] before the last reading; `None` before the first one.
     changes: Option<u64>,
 }
@@ -47,13 +47,13 @@ impl<I: Serialize> People<I> {
     /// Returns the value before the first reading.
     pub fn none() -> People<I> {
         // An empty list can always be serialised.
-        let items: Ready<Vec<I>> = Ready::of(&Vec::new()).expect("it can be serialised");
+        let items: ReadyJson<Vec<I>> = ReadyJson::of(&Vec::new()).expect("it can be serialised");
         People { outline: items.clone(), items, changes: None }
     }
 }
 
-impl<I> ShownAs<I> for People<I> {
-    fn items(&self, all: bool) -> &Ready<Vec<I>> {
+impl<I> EntryList<I> for People<I> {
+    fn items(&self, all: bool) -> &ReadyJson<Vec<I>> {
         if all { &self.items } else { &self.outline }
     }
 }
@@ -75,9 +75,9 @@ macro_rules! origin {
             }
         }
 
-        impl Origin for $origin {
+        impl CacheOrigin for $origin {
             type Value = People<$item>;
-            type Fault = Refused;
+            type Fault = RefreshFailure;
 
             fn name(&self) -> &'static str {
                 $name
@@ -87,26 +87,26 @@ macro_rules! origin {
                 self.database.0
             }
 
-            fn read(&self, _: Arc<Self::Value>, _: Extent, _: Who) -> BoxFuture<'static, Result<Arc<Self::Value>, Refused>> {
+            fn read(&self, _: Arc<Self::Value>, _: RefreshExtent, _: CallerIdentity) -> BoxFuture<'static, Result<Arc<Self::Value>, RefreshFailure>> {
                 let directory = self.directory.clone();
                 let work = move || -> Result<Self::Value> {
                     let changes = Some(directory.changes());
                     let people: Vec<$item> = $read(&directory)?;
-                    let items = Ready::of(&people)?;
+                    let items = ReadyJson::of(&people)?;
                     Ok(People { outline: $outline(people, &items)?, items, changes })
                 };
                 Box::pin(async move {
                     // There may be many users.
                     match tokio::task::spawn_blocking(work).await {
-                        Ok(read) => read.map(Arc::new).map_err(Refused::Failed),
+                        Ok(read) => read.map(Arc::new).map_err(RefreshFailure::Failed),
                         Err(broken) if broken.is_panic() => std::panic::resume_unwind(broken.into_panic()),
-                        Err(_) => Err(Refused::Failed(Error::internal())),
+                        Err(_) => Err(RefreshFailure::Failed(Error::internal())),
                     }
                 })
             }
 
-            fn failed(&self) -> Refused {
-                Refused::Failed(Error::internal())
+            fn failed(&self) -> RefreshFailure {
+                RefreshFailure::Failed(Error::internal())
             }
 
             fn is_current(&self, value: &Self::Value) -> bool {
@@ -127,14 +127,14 @@ origin! {
 }
 
 /// Returns the users unchanged: they contain no references to folders.
-fn users_outline(_: Vec<CachedUser>, items: &Ready<Vec<CachedUser>>) -> Result<Ready<Vec<CachedUser>>> {
+fn users_outline(_: Vec<CachedUser>, items: &ReadyJson<Vec<CachedUser>>) -> Result<ReadyJson<Vec<CachedUser>>> {
     Ok(items.clone())
 }
 
 /// Returns the groups without grants below a folder, whose name only its readers may see.
-fn groups_outline(mut groups: Vec<GroupView>, _: &Ready<Vec<GroupView>>) -> Result<Ready<Vec<GroupView>>> {
+fn groups_outline(mut groups: Vec<GroupView>, _: &ReadyJson<Vec<GroupView>>) -> Result<ReadyJson<Vec<GroupView>>> {
     groups.iter_mut().for_each(|group| group.privileges.retain(|grant| grant.folder.is_none()));
-    Ready::of(&groups)
+    ReadyJson::of(&groups)
 }
 
 fn users(directory: &Directory) -> Result<Vec<CachedUser>> {

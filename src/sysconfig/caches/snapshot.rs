@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::Text;
-use stet_actors::store::{Key, Row, Table};
+use stet_actors::object::SharedText;
+use stet_actors::store::{Row, RowPlace, Table};
 
-use crate::sysconfig::files::{Files, SourceFile, State};
+use crate::sysconfig::files::{ContentState, Files, SourceFile};
 
 /// The texts in force of one cache. Stored as an array in field order, so a field is added at the
 /// end, with `#[serde(default)]`.
@@ -15,7 +15,7 @@ pub struct Snapshot {
     /// Number of the cache's database.
     pub database: u16,
     /// Name of the cache.
-    pub cache: Text,
+    pub cache: SharedText,
     /// The files of the reading, including those that did not exist.
     pub files: Vec<SnapshotFile>,
 }
@@ -35,10 +35,10 @@ pub struct SnapshotFile {
 
 impl Snapshot {
     /// Returns the key of a cache's snapshot.
-    pub fn key(database: DatabaseId, cache: &str) -> Key {
+    pub fn key(database: DatabaseId, cache: &str) -> RowPlace {
         let mut key = database.0.to_be_bytes().to_vec();
         key.extend_from_slice(cache.as_bytes());
-        Key { table: Table::Configuration, key: Bytes::from(key) }
+        RowPlace { table: Table::Configuration, key: Bytes::from(key) }
     }
 
     /// Returns the snapshot of readable files.
@@ -57,7 +57,7 @@ impl Snapshot {
         let file = |file: SnapshotFile| {
             let SnapshotFile { path, text, object, sha256 } = file;
             let found = text.map(|text| {
-                let state = object.map(|object| State { object, sha256 });
+                let state = object.map(|object| ContentState { object, sha256 });
                 std::sync::Arc::new(SourceFile { path: path.clone(), text: Ok(text.into()), state })
             });
             (path, found)
@@ -67,7 +67,7 @@ impl Snapshot {
 }
 
 impl Row for Snapshot {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         Snapshot::key(DatabaseId(self.database), &self.cache)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::Record;
-use stet_actors::workflow::{StatusChange, Workflows as Enforced};
+use stet_actors::workflow::{WorkflowStatusChange, Workflows as Enforced};
 
 use super::{FileOrigin, PerDatabase};
 use crate::sysconfig::object_types::ObjectTypes;
@@ -35,7 +35,7 @@ impl StatusRules {
 }
 
 impl Enforced for StatusRules {
-    fn check(&self, change: &StatusChange) -> Result<()> {
+    fn check(&self, change: &WorkflowStatusChange) -> Result<()> {
         let (database, type_name) = (change.object.database, &*change.type_name);
         let (workflows, types) = (self.workflows(database), self.types(database));
         let workflow = types.get(type_name).and_then(|known| workflows.get(known.workflow.as_deref()?));

@@ -8,15 +8,15 @@ use quick_cache::Weighter;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 
-use super::origin::Repositories;
+use super::origin::RepositoryFiles;
 use crate::limits::bounded_cache::{self, BoundedCache};
 use crate::limits::offload;
-use crate::sysconfig::fault::Fault;
-use crate::sysconfig::files::{Asked, Files, Read, Shelf, too_much};
-use crate::sysconfig::whole::{Whole, whole};
+use crate::sysconfig::fault::ConfigurationFault;
+use crate::sysconfig::files::{FileLookup, FileShelf, Files, ReadingOutcome, too_much};
+use crate::sysconfig::whole::{WholeFile, whole};
 
 /// The database and path of a file, and whether its included files are put in.
-type Key = (DatabaseId, Box<str>, bool);
+type XmlFileKey = (DatabaseId, Box<str>, bool);
 
 /// The text of a file, for clients.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,29 +30,29 @@ pub struct XmlFile {
 }
 
 #[derive(Clone)]
-struct ByWeight;
+struct XmlFileWeigher;
 
-impl Weighter<Key, Arc<XmlFile>> for ByWeight {
-    fn weight(&self, key: &Key, file: &Arc<XmlFile>) -> u64 {
+impl Weighter<XmlFileKey, Arc<XmlFile>> for XmlFileWeigher {
+    fn weight(&self, key: &XmlFileKey, file: &Arc<XmlFile>) -> u64 {
         (bounded_cache::ENTRY + key.1.len() + file.root.len() + file.text.len()) as u64
     }
 }
 
 /// The cache of configuration files for clients.
 pub struct XmlFiles {
-    files: Repositories,
-    kept: BoundedCache<Key, Arc<XmlFile>, ByWeight>,
+    files: RepositoryFiles,
+    kept: BoundedCache<XmlFileKey, Arc<XmlFile>, XmlFileWeigher>,
     /// The number of calls of [`XmlFiles::clear`].
     cleared: AtomicU64,
 }
 
 impl XmlFiles {
     /// Creates a cache of at most `bytes`.
-    pub(super) fn new(files: Repositories, bytes: u64) -> XmlFiles {
+    pub(super) fn new(files: RepositoryFiles, bytes: u64) -> XmlFiles {
         // One shard, because a single file may be large.
         XmlFiles {
             files,
-            kept: BoundedCache::new("xml_files", bytes, 16 << 10, 1, ByWeight),
+            kept: BoundedCache::new("xml_files", bytes, 16 << 10, 1, XmlFileWeigher),
             cleared: AtomicU64::new(0),
         }
     }
@@ -93,13 +93,13 @@ impl XmlFiles {
             let (read, known) = offload::offload(move || (text_of(&files, &asked, resolved), files)).await?;
             files = known;
             let needed = match read {
-                Outcome::Text(file) => return Ok(file),
-                Outcome::Missing => return Err(Error::not_found(path)),
-                Outcome::Faulty(fault) => {
+                XmlFileOutcome::Text(file) => return Ok(file),
+                XmlFileOutcome::Missing => return Err(Error::not_found(path)),
+                XmlFileOutcome::Faulty(fault) => {
                     let message = format!("The file can't be read as XML: {fault}.");
                     return Err(Error::new(Code::InvalidBody, message).with_source(path));
                 }
-                Outcome::Needs(needed) => needed,
+                XmlFileOutcome::Needs(needed) => needed,
             };
             let mut left = needed.len();
             for needed in needed {
@@ -115,40 +115,43 @@ impl XmlFiles {
     }
 }
 
-enum Outcome {
+enum XmlFileOutcome {
     Text(XmlFile),
     Missing,
-    Faulty(Fault),
+    Faulty(ConfigurationFault),
     Needs(std::collections::BTreeSet<String>),
 }
 
-fn text_of(files: &Files, path: &str, resolved: bool) -> Outcome {
-    let shelf = Shelf::of(files);
+fn text_of(files: &Files, path: &str, resolved: bool) -> XmlFileOutcome {
+    let shelf = FileShelf::of(files);
     let read = if resolved { whole(path, &shelf) } else { as_it_is(path, &shelf) };
     match read {
-        Read::Done(Some(whole)) => match whole.root() {
-            Ok(root) => Outcome::Text(XmlFile {
+        ReadingOutcome::Done(Some(whole)) => match whole.root() {
+            Ok(root) => XmlFileOutcome::Text(XmlFile {
                 sha256: <sha2::Sha256 as sha2::Digest>::digest(whole.text.as_bytes()).into(),
                 text: whole.text.into(),
                 root,
             }),
-            Err(fault) => Outcome::Faulty(fault),
+            Err(fault) => XmlFileOutcome::Faulty(fault),
         },
-        Read::Done(None) => Outcome::Missing,
+        ReadingOutcome::Done(None) => XmlFileOutcome::Missing,
         // A faulty reading has at least one fault.
-        Read::Faulty { mut faults, .. } => Outcome::Faulty(faults.swap_remove(0)),
-        Read::Needs(_) => Outcome::Needs(shelf.needed()),
+        ReadingOutcome::Faulty { mut faults, .. } => XmlFileOutcome::Faulty(faults.swap_remove(0)),
+        ReadingOutcome::Needs(_) => XmlFileOutcome::Needs(shelf.needed()),
     }
 }
 
 /// Returns a file with its includes as they are.
-fn as_it_is(path: &str, shelf: &Shelf<'_>) -> Read<Option<Whole>> {
+fn as_it_is(path: &str, shelf: &FileShelf<'_>) -> ReadingOutcome<Option<WholeFile>> {
     match shelf.ask(path) {
-        Asked::Here(file) => match &file.text {
-            Ok(text) => Read::Done(Some(Whole::of_text(path, text))),
-            Err(why) => Read::Faulty { faults: vec![Fault::of_file(path, why.clone())], unknown: Vec::new() },
+        FileLookup::Here(file) => match &file.text {
+            Ok(text) => ReadingOutcome::Done(Some(WholeFile::of_text(path, text))),
+            Err(why) => ReadingOutcome::Faulty {
+                faults: vec![ConfigurationFault::of_file(path, why.clone())],
+                unknown: Vec::new(),
+            },
         },
-        Asked::Missing => Read::Done(None),
-        Asked::Unknown => Read::Needs(Default::default()),
+        FileLookup::Missing => ReadingOutcome::Done(None),
+        FileLookup::Unknown => ReadingOutcome::Needs(Default::default()),
     }
 }

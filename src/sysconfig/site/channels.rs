@@ -2,30 +2,30 @@
 
 use std::collections::{HashMap, HashSet};
 
-use stet_actors::object::{Text, file_name};
+use stet_actors::object::{SharedText, file_name};
 
 use super::products::{Insert, Product, inserts};
-use crate::sysconfig::document::{Element, Once};
+use crate::sysconfig::document::{ConfigElement, UniqueNames};
 
 /// A channel on which stories are published.
 #[derive(Debug, Clone)]
 pub struct Channel {
     /// Identifier; calls may use it instead of the name.
-    pub id: Text,
+    pub id: SharedText,
     /// Name of the channel, and of its channel copies.
-    pub name: Text,
+    pub name: SharedText,
     /// Kind: print, web, tablet, wap.
-    pub kind: Text,
+    pub kind: SharedText,
     /// Editions in the order of the file.
     pub editions: Vec<Edition>,
     /// Inserts in the order of the file.
     pub inserts: Vec<Insert>,
     /// Product of the channel.
-    pub product: Option<Text>,
+    pub product: Option<SharedText>,
     /// Calendar of the product that the channel follows.
-    pub calendar: Option<Text>,
+    pub calendar: Option<SharedText>,
     /// Channel from which copies for this one are inherited.
-    pub template_channel: Option<Text>,
+    pub template_channel: Option<SharedText>,
     /// Groups of styles in the order of the file.
     pub styles: Vec<StylesGroup>,
     /// Whether bundles contain copies for the channel.
@@ -33,18 +33,18 @@ pub struct Channel {
     /// Whether the bundle's own text serves for the channel while there is no copy for it.
     pub is_neutral: bool,
     /// Allowed actions for content items in a copy, by the item's type.
-    pub actions: Vec<(Text, Vec<Text>)>,
+    pub actions: Vec<(SharedText, Vec<SharedText>)>,
     /// Path of the page accessories file.
-    pub page_accessories: Option<Text>,
+    pub page_accessories: Option<SharedText>,
     /// Path of the shape templates file.
-    pub shape_templates: Option<Text>,
+    pub shape_templates: Option<SharedText>,
 }
 
 /// An edition of a product or channel.
 #[derive(Debug, Clone)]
 pub struct Edition {
     /// Name of the edition.
-    pub name: Text,
+    pub name: SharedText,
     /// Whether the edition is used when none is named.
     pub is_default: bool,
 }
@@ -53,7 +53,7 @@ pub struct Edition {
 #[derive(Debug, Clone)]
 pub struct StylesGroup {
     /// Paths of the templates.
-    pub templates: Vec<Text>,
+    pub templates: Vec<SharedText>,
     /// Stylesheets in the order of the file.
     pub stylesheets: Vec<Stylesheet>,
 }
@@ -62,9 +62,9 @@ pub struct StylesGroup {
 #[derive(Debug, Clone)]
 pub struct Stylesheet {
     /// Path of the stylesheet.
-    pub href: Text,
+    pub href: SharedText,
     /// Label for users.
-    pub label: Option<Text>,
+    pub label: Option<SharedText>,
     /// Whether the stylesheet is used when none is named.
     pub is_default: bool,
 }
@@ -73,7 +73,7 @@ pub struct Stylesheet {
 #[derive(Debug, Clone)]
 pub struct Team {
     /// Name of the team.
-    pub name: Text,
+    pub name: SharedText,
     /// Whether the team is used when none is named.
     pub is_default: bool,
     /// Channels that the team works for, in the order of the file.
@@ -84,7 +84,7 @@ pub struct Team {
 #[derive(Debug, Clone)]
 pub struct TeamChannel {
     /// Name of the channel.
-    pub name: Text,
+    pub name: SharedText,
     /// Whether the channel is used when none is named.
     pub is_default: bool,
 }
@@ -108,9 +108,9 @@ impl Channels {
     }
 }
 
-pub(super) fn editions(element: Element<'_>) -> Vec<Edition> {
-    let mut known = Once::default();
-    let edition = |element: Element<'_>| {
+pub(super) fn editions(element: ConfigElement<'_>) -> Vec<Edition> {
+    let mut known = UniqueNames::default();
+    let edition = |element: ConfigElement<'_>| {
         let name = element.required("name");
         known.check(element, "edition", name);
         Edition { name: name.into(), is_default: element.flag("isDefault") }
@@ -118,7 +118,7 @@ pub(super) fn editions(element: Element<'_>) -> Vec<Edition> {
     element.all_in("editions", "edition").map(edition).collect()
 }
 
-pub(super) fn read(root: Element<'_>, products: &[Product]) -> Channels {
+pub(super) fn read(root: ConfigElement<'_>, products: &[Product]) -> Channels {
     let products: HashMap<&str, &Product> = products.iter().map(|product| (&*product.name, product)).collect();
     let mut inherits = Vec::new();
     let mut channels = Channels::default();
@@ -139,26 +139,26 @@ pub(super) fn read(root: Element<'_>, products: &[Product]) -> Channels {
     channels
 }
 
-fn channel(element: Element<'_>) -> Channel {
+fn channel(element: ConfigElement<'_>) -> Channel {
     let (id, name) = (element.required("id"), element.required("name"));
     // A copy has its channel's name.
     if file_name(name).map_or(true, |as_file| as_file != name) {
         element.fault(format!("`{name}` can't be the name of an object, and so not that of a channel"));
     }
     let actions = element.all_in("contentItems", "contentItem").map(|item| {
-        let listed = item.required("actions").split_whitespace().map(Text::from).collect();
-        (Text::from(item.required("type")), listed)
+        let listed = item.required("actions").split_whitespace().map(SharedText::from).collect();
+        (SharedText::from(item.required("type")), listed)
     });
-    let file = |attribute: &str| element.attribute(attribute).map(Text::from);
+    let file = |attribute: &str| element.attribute(attribute).map(SharedText::from);
     Channel {
         id: id.into(),
         name: name.into(),
         kind: element.attribute("type").unwrap_or("web").into(),
         editions: editions(element),
         inserts: inserts(element),
-        product: element.attribute("product").map(Text::from),
-        calendar: element.attribute("calendar").map(Text::from),
-        template_channel: element.attribute("templateChannel").map(Text::from),
+        product: element.attribute("product").map(SharedText::from),
+        calendar: element.attribute("calendar").map(SharedText::from),
+        template_channel: element.attribute("templateChannel").map(SharedText::from),
         styles: element.all("stylesGroup").map(styles_group).collect(),
         compound: element.flag("compound"),
         is_neutral: element.flag("isTemplateChannel"),
@@ -168,10 +168,10 @@ fn channel(element: Element<'_>) -> Channel {
     }
 }
 
-fn styles_group(element: Element<'_>) -> StylesGroup {
-    let stylesheet = |element: Element<'_>| Stylesheet {
+fn styles_group(element: ConfigElement<'_>) -> StylesGroup {
+    let stylesheet = |element: ConfigElement<'_>| Stylesheet {
         href: element.required("href").into(),
-        label: element.attribute("label").map(Text::from),
+        label: element.attribute("label").map(SharedText::from),
         is_default: element.flag("isDefault"),
     };
     StylesGroup {
@@ -180,7 +180,7 @@ fn styles_group(element: Element<'_>) -> StylesGroup {
     }
 }
 
-fn check_product(element: Element<'_>, products: &HashMap<&str, &Product>) {
+fn check_product(element: ConfigElement<'_>, products: &HashMap<&str, &Product>) {
     let Some(name) = element.attribute("product") else {
         if element.attribute("calendar").is_some() {
             element.fault("a channel that names a `calendar` must name the `product` whose it is");
@@ -197,19 +197,19 @@ fn check_product(element: Element<'_>, products: &HashMap<&str, &Product>) {
     }
 }
 
-pub(super) fn check_channel(element: Element<'_>, name: &str, channels: &Channels) {
+pub(super) fn check_channel(element: ConfigElement<'_>, name: &str, channels: &Channels) {
     if channels.named(name).is_none() {
         element.fault(format!("there is no channel `{name}`"));
     }
 }
 
-pub(super) fn teams(root: Element<'_>, channels: &Channels) -> Vec<Team> {
-    let mut known = Once::default();
-    let team = |element: Element<'_>| {
+pub(super) fn teams(root: ConfigElement<'_>, channels: &Channels) -> Vec<Team> {
+    let mut known = UniqueNames::default();
+    let team = |element: ConfigElement<'_>| {
         let name = element.required("name");
         known.check(element, "team", name);
-        let mut own = Once::default();
-        let channel = |element: Element<'_>| {
+        let mut own = UniqueNames::default();
+        let channel = |element: ConfigElement<'_>| {
             let name = element.required("name");
             own.check(element, "channel", name);
             check_channel(element, name, channels);

@@ -2,31 +2,31 @@
 
 use std::collections::{HashMap, HashSet};
 
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 use super::Site;
 use super::channels::{Channels, Team, check_channel};
-use crate::sysconfig::document::{Element, Once};
+use crate::sysconfig::document::{ConfigElement, UniqueNames};
 
 /// A work folder: a desk and its folder.
 #[derive(Debug, Clone)]
 pub struct WorkFolder {
     /// Identifier.
-    pub id: Text,
+    pub id: SharedText,
     /// Label for users.
-    pub label: Text,
+    pub label: SharedText,
     /// Path, by which calls refer to the work folder.
-    pub path: Text,
+    pub path: SharedText,
     /// Path of the folder in which the desk works.
-    pub dir: Text,
+    pub dir: SharedText,
     /// Kind: section, subsection.
-    pub kind: Text,
+    pub kind: SharedText,
     /// Whether the work folder is used when none is named.
     pub is_default: bool,
     /// Teams that it is for; all teams if empty.
-    pub teams: Vec<Text>,
+    pub teams: Vec<SharedText>,
     /// Channels that it is for; all channels if empty.
-    pub channels: Vec<Text>,
+    pub channels: Vec<SharedText>,
     /// Base folders of the work folder, which precede those of the site.
     pub base_folders: Vec<BaseFolder>,
     /// Work folders below this one.
@@ -37,20 +37,20 @@ pub struct WorkFolder {
 #[derive(Debug, Clone)]
 pub struct BaseFolder {
     /// Name of the object type.
-    pub content: Text,
+    pub content: SharedText,
     /// Channel that the base folder is for; any channel without one.
-    pub channel: Option<Text>,
+    pub channel: Option<SharedText>,
     /// Name for users.
-    pub name: Option<Text>,
+    pub name: Option<SharedText>,
     /// Path with placeholders.
-    pub work_path: Text,
+    pub work_path: SharedText,
     /// Status that clients give objects there.
-    pub work_status: Option<Text>,
+    pub work_status: Option<SharedText>,
 }
 
 /// The known properties of an object for which a folder is looked up.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct DestinationQuery<'a> {
     /// Name of the object type.
     pub content: &'a str,
     /// Path of the work folder.
@@ -75,7 +75,7 @@ pub struct Destination<'s> {
     /// The work folder of the object.
     pub work_folder: &'s WorkFolder,
     /// The label of the outermost work folder above it, or its own.
-    pub section: &'s Text,
+    pub section: &'s SharedText,
     /// The base folder for the object.
     pub base_folder: &'s BaseFolder,
 }
@@ -83,7 +83,7 @@ pub struct Destination<'s> {
 impl Site {
     /// Returns the destination of such an object. A base folder of the work folder precedes one of
     /// the site, and one for the given channel precedes one for all.
-    pub fn destination(&self, wanted: &Wanted<'_>) -> Option<Destination<'_>> {
+    pub fn destination(&self, wanted: &DestinationQuery<'_>) -> Option<Destination<'_>> {
         let (work_folder, section) = self.work_folder(wanted.work_folder)?;
         let of = |list: &'_ [BaseFolder], for_channel: bool| {
             list.iter().position(|base| {
@@ -105,7 +105,7 @@ impl Site {
     }
 
     /// Returns a work folder by its path, and the label of the outermost one above it.
-    pub fn work_folder(&self, path: &str) -> Option<(&WorkFolder, &Text)> {
+    pub fn work_folder(&self, path: &str) -> Option<(&WorkFolder, &SharedText)> {
         let (first, rest) = self.work_folder_places.get(path)?.split_first()?;
         let top = self.work_folders.get(*first)?;
         let found = rest.iter().try_fold(top, |at, next| at.children.get(*next))?;
@@ -114,13 +114,13 @@ impl Site {
 
     /// Returns the path of the folder for a new object. Returns `None` if the site defines none, or
     /// if the path depends on a property that is not known.
-    pub fn base_folder(&self, wanted: &Wanted<'_>) -> Option<String> {
+    pub fn base_folder(&self, wanted: &DestinationQuery<'_>) -> Option<String> {
         let destination = self.destination(wanted)?;
         self.filled(&destination, wanted)
     }
 
     /// Returns the path of a destination with its placeholders filled in.
-    pub fn filled(&self, destination: &Destination<'_>, wanted: &Wanted<'_>) -> Option<String> {
+    pub fn filled(&self, destination: &Destination<'_>, wanted: &DestinationQuery<'_>) -> Option<String> {
         let (mut out, mut rest) = (String::new(), &*destination.base_folder.work_path);
         while let Some((before, behind)) = rest.split_once('{') {
             let (name, behind) = behind.split_once('}')?;
@@ -180,8 +180,8 @@ fn default_of<'f>(folders: &'f [WorkFolder], fits: &impl Fn(&WorkFolder) -> bool
 }
 
 /// Returns the indexes that lead to each work folder, by its path.
-pub(super) fn places(work_folders: &[WorkFolder]) -> HashMap<Text, Vec<usize>> {
-    fn below(list: &[WorkFolder], way: &[usize], found: &mut HashMap<Text, Vec<usize>>) {
+pub(super) fn places(work_folders: &[WorkFolder]) -> HashMap<SharedText, Vec<usize>> {
+    fn below(list: &[WorkFolder], way: &[usize], found: &mut HashMap<SharedText, Vec<usize>>) {
         for (place, folder) in list.iter().enumerate() {
             let own: Vec<usize> = way.iter().copied().chain([place]).collect();
             below(&folder.children, &own, found);
@@ -193,23 +193,23 @@ pub(super) fn places(work_folders: &[WorkFolder]) -> HashMap<Text, Vec<usize>> {
     found
 }
 
-pub(super) fn read(root: Element<'_>, channels: &Channels, teams: &[Team]) -> Vec<WorkFolder> {
+pub(super) fn read(root: ConfigElement<'_>, channels: &Channels, teams: &[Team]) -> Vec<WorkFolder> {
     let teams = teams.iter().map(|team| &*team.name).collect();
-    let mut reading = Reading { channels, teams, known: Once::default() };
+    let mut reading = WorkFolderReader { channels, teams, known: UniqueNames::default() };
     root.all_in("workFolders", "workFolder").map(|element| reading.work_folder(element)).collect()
 }
 
-struct Reading<'s> {
+struct WorkFolderReader<'s> {
     channels: &'s Channels,
     teams: HashSet<&'s str>,
-    known: Once,
+    known: UniqueNames,
 }
 
-impl Reading<'_> {
-    fn work_folder(&mut self, element: Element<'_>) -> WorkFolder {
+impl WorkFolderReader<'_> {
+    fn work_folder(&mut self, element: ConfigElement<'_>) -> WorkFolder {
         let (path, label) = (element.required("path"), element.required("label"));
         self.known.check(element, "work folder", path);
-        let names = |child: &str| -> Vec<Text> {
+        let names = |child: &str| -> Vec<SharedText> {
             let named = element.all(child).map(|child| (child, child.required("name")));
             named
                 .map(|(child, name)| {
@@ -244,8 +244,8 @@ impl Reading<'_> {
 const PLACEHOLDERS: [&str; 12] =
     ["dir", "label", "section", "issueDate", "yyyy", "MM", "dd", "product", "edition", "insert", "channel", "team"];
 
-pub(super) fn base_folders(element: Element<'_>, channels: &Channels) -> Vec<BaseFolder> {
-    let base = |element: Element<'_>| {
+pub(super) fn base_folders(element: ConfigElement<'_>, channels: &Channels) -> Vec<BaseFolder> {
+    let base = |element: ConfigElement<'_>| {
         let work_path = element.required("workPath");
         for opened in work_path.split('{').skip(1) {
             let name = opened.split_once('}').map_or(opened, |(name, _)| name);
@@ -262,10 +262,10 @@ pub(super) fn base_folders(element: Element<'_>, channels: &Channels) -> Vec<Bas
         }
         BaseFolder {
             content: element.required("content").into(),
-            channel: element.attribute("channel").map(Text::from),
-            name: element.attribute("name").map(Text::from),
+            channel: element.attribute("channel").map(SharedText::from),
+            name: element.attribute("name").map(SharedText::from),
             work_path: work_path.into(),
-            work_status: element.attribute("workStatus").map(Text::from),
+            work_status: element.attribute("workStatus").map(SharedText::from),
         }
     };
     element.all("baseFolder").map(base).collect()

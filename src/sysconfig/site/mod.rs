@@ -7,19 +7,19 @@ mod products;
 
 use std::collections::HashMap;
 
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 pub use self::channels::{Channel, Channels, StylesGroup, Stylesheet, Team};
-pub use self::folders::{BaseFolder, Destination, Wanted, WorkFolder};
+pub use self::folders::{BaseFolder, Destination, DestinationQuery, WorkFolder};
 pub use self::products::{Calendar, Product, day_at};
-use super::document::{ConfigFile, Element};
+use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
 
 /// The site configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Site {
     /// Name of the site.
-    pub name: Option<Text>,
+    pub name: Option<SharedText>,
     /// Products in the order of the file.
     pub products: Vec<Product>,
     /// Channels on which stories are published.
@@ -29,18 +29,18 @@ pub struct Site {
     /// Outermost work folders in the order of the file.
     pub work_folders: Vec<WorkFolder>,
     /// Indexes that lead to a work folder, from the outermost one, by its path.
-    work_folder_places: HashMap<Text, Vec<usize>>,
+    work_folder_places: HashMap<SharedText, Vec<usize>>,
     base_folders: Vec<BaseFolder>,
     /// Paths of the metadata definitions.
-    pub definitions: Vec<Text>,
-    default_channel: Option<Text>,
-    default_product: Option<Text>,
+    pub definitions: Vec<SharedText>,
+    default_channel: Option<SharedText>,
+    default_product: Option<SharedText>,
 }
 
 impl ConfigFile for Site {
-    const ROOT: &'static vocabulary::Element = &vocabulary::SITE_CONFIG;
+    const ROOT: &'static vocabulary::VocabularyElement = &vocabulary::SITE_CONFIG;
 
-    fn read(root: Element<'_>) -> Site {
+    fn read(root: ConfigElement<'_>) -> Site {
         check_bounds(root);
         let products = products::read(root);
         let channels = channels::read(root, &products);
@@ -50,7 +50,7 @@ impl ConfigFile for Site {
         let base_folders = root.all("baseFolders").flat_map(|list| folders::base_folders(list, &channels)).collect();
         let definitions =
             root.all_in("metadata", "definition").map(|element| element.required("path").into()).collect();
-        let default_channel = root.attribute("defaultChannel").map(Text::from);
+        let default_channel = root.attribute("defaultChannel").map(SharedText::from);
         if let Some(name) = default_channel.as_deref().filter(|name| channels.named(name).is_none()) {
             root.fault(format!("there is no channel `{name}`, which is the default one"));
         }
@@ -62,9 +62,9 @@ impl ConfigFile for Site {
             root.fault(format!("there is no product `{name}`, which is the default one"));
         }
         let marked = || products.iter().find(|product| product.is_default).map(|product| product.name.clone());
-        let default_product = named.map(Text::from).or_else(marked);
+        let default_product = named.map(SharedText::from).or_else(marked);
         Site {
-            name: root.attribute("name").map(Text::from),
+            name: root.attribute("name").map(SharedText::from),
             products,
             channels,
             teams,
@@ -79,7 +79,7 @@ impl ConfigFile for Site {
 }
 
 /// Checks the sizes of a site's lists, which replies combine with each other.
-fn check_bounds(root: Element<'_>) {
+fn check_bounds(root: ConfigElement<'_>) {
     const MOST: usize = 1000;
     const MOST_WORK_FOLDERS: usize = 10_000;
     for (list, name) in
@@ -90,7 +90,7 @@ fn check_bounds(root: Element<'_>) {
         }
     }
     /// Counts the work folders in an element, and their teams, channels and base folders.
-    fn count(element: Element<'_>, folders: &mut usize, named: &mut usize) {
+    fn count(element: ConfigElement<'_>, folders: &mut usize, named: &mut usize) {
         for folder in element.all("workFolder") {
             *folders += 1;
             *named += ["team", "channel", "baseFolder"].map(|name| folder.all(name).count()).iter().sum::<usize>();

@@ -7,19 +7,19 @@ use std::ops::Bound;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, ZonedDateTime};
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 
 use super::channels::{Edition, editions};
-use crate::sysconfig::document::{Element, Once};
+use crate::sysconfig::document::{ConfigElement, UniqueNames};
 use crate::sysconfig::vocabulary::{DAYS, day_of, month_and_day_of};
 
 /// A newspaper, magazine or site.
 #[derive(Debug, Clone)]
 pub struct Product {
     /// Name, by which calls refer to the product.
-    pub name: Text,
+    pub name: SharedText,
     /// Title for users.
-    pub title: Text,
+    pub title: SharedText,
     /// Whether the product is used when none is named.
     pub is_default: bool,
     /// Editions in the order of the file.
@@ -34,7 +34,7 @@ pub struct Product {
 #[derive(Debug, Clone)]
 pub struct Insert {
     /// Name of the insert.
-    pub name: Text,
+    pub name: SharedText,
     /// Whether the insert is used when none is named.
     pub is_default: bool,
 }
@@ -43,11 +43,11 @@ pub struct Insert {
 #[derive(Debug, Clone)]
 pub struct Calendar {
     /// Name, by which channels refer to the calendar.
-    pub name: Text,
+    pub name: SharedText,
     /// The time zone in which days begin and end.
     pub time_zone: TimeZone,
     /// The format in which clients show days.
-    pub date_format: Option<Text>,
+    pub date_format: Option<SharedText>,
     /// Days of the week with an issue, Monday first.
     weekdays: [bool; 7],
     /// The months and days of a year that are no holidays, in order.
@@ -146,9 +146,9 @@ impl Product {
     }
 }
 
-pub(super) fn read(root: Element<'_>) -> Vec<Product> {
-    let mut known = Once::default();
-    let product = |element: Element<'_>| {
+pub(super) fn read(root: ConfigElement<'_>) -> Vec<Product> {
+    let mut known = UniqueNames::default();
+    let product = |element: ConfigElement<'_>| {
         let name = element.required("name");
         known.check(element, "product", name);
         Product {
@@ -163,9 +163,9 @@ pub(super) fn read(root: Element<'_>) -> Vec<Product> {
     root.all_in("products", "product").map(product).collect()
 }
 
-pub(super) fn inserts(element: Element<'_>) -> Vec<Insert> {
-    let mut known = Once::default();
-    let insert = |element: Element<'_>| {
+pub(super) fn inserts(element: ConfigElement<'_>) -> Vec<Insert> {
+    let mut known = UniqueNames::default();
+    let insert = |element: ConfigElement<'_>| {
         let name = element.required("name");
         known.check(element, "insert", name);
         for day in element.attribute("days").unwrap_or_default().split_whitespace() {
@@ -186,12 +186,12 @@ fn workdays(holidays: impl Iterator<Item = (i8, i8)>) -> Vec<(i8, i8)> {
     all.map(|day| (day.month(), day.day())).filter(|day| !holidays.contains(day)).collect()
 }
 
-fn calendars(element: Element<'_>) -> Vec<Calendar> {
-    let mut known = Once::default();
+fn calendars(element: ConfigElement<'_>) -> Vec<Calendar> {
+    let mut known = UniqueNames::default();
     if element.all("calendar").nth(MOST_CALENDARS).is_some() {
         element.fault(format!("it has more than {MOST_CALENDARS} elements `calendar`"));
     }
-    let calendar = |element: Element<'_>| {
+    let calendar = |element: ConfigElement<'_>| {
         let name = element.required("name");
         known.check(element, "calendar", name);
         let zone = element.attribute("timeZone").and_then(|name| TimeZone::get(name).ok());
@@ -199,7 +199,7 @@ fn calendars(element: Element<'_>) -> Vec<Calendar> {
             name: name.into(),
             // An unknown zone was refused already.
             time_zone: zone.unwrap_or(TimeZone::UTC),
-            date_format: element.attribute("dateFormat").map(Text::from),
+            date_format: element.attribute("dateFormat").map(SharedText::from),
             weekdays: [false; 7],
             workdays: workdays(element.all("holiday").filter_map(|day| month_and_day_of(day.required("day")))),
             exceptions: BTreeMap::new(),

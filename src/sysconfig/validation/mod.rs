@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use jiff::tz::TimeZone;
-use stet_actors::object::Text;
-use stet_xml::{Limits, Piece, walk};
+use stet_actors::object::SharedText;
+use stet_xml::{DocumentPiece, Limits, walk};
 
-use super::metadata::{MetadataElement, Tree as Values};
-use super::trees::Tree;
+use super::metadata::{MetadataElement, TreeSource};
+use super::trees::ValueTree;
 use crate::simple_date_format::SimpleDateFormat;
 use crate::wildcards::Wildcards;
 
@@ -49,7 +49,7 @@ impl Validity {
 
 /// A violation of the metadata definition by some attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct AttributeFinding {
     /// Path of the element from the root; a second `keywords` is `keywords[2]`.
     pub path: String,
     /// Sentence without the path.
@@ -62,7 +62,7 @@ pub struct Finding {
 #[derive(Debug, Clone, Default)]
 pub struct AttributeModel {
     root: String,
-    elements: HashMap<Text, ElementModel>,
+    elements: HashMap<SharedText, ElementModel>,
     checks_anything: bool,
 }
 
@@ -70,15 +70,15 @@ pub struct AttributeModel {
 struct ElementModel {
     validity: Validity,
     /// The children in the order of the definition.
-    children: Vec<(Text, &'static str)>,
-    known: HashSet<Text>,
+    children: Vec<(SharedText, &'static str)>,
+    known: HashSet<SharedText>,
     is_distinct: bool,
-    allowed: Allowed,
+    allowed: AllowedValues,
 }
 
 /// The allowed values of an element.
 #[derive(Debug, Clone)]
-enum Allowed {
+enum AllowedValues {
     Anything,
     /// A list of values, in the order of the definition and as a set.
     List(Vec<String>, HashSet<String>),
@@ -89,7 +89,7 @@ enum Allowed {
 /// The branch of a tree from which an element takes its values.
 #[derive(Debug, Clone)]
 struct TreeBranch {
-    file: Text,
+    file: SharedText,
     prefix: String,
     filter: Option<Wildcards>,
     leaf_only: bool,
@@ -98,9 +98,9 @@ struct TreeBranch {
 /// The values of a tree, sorted for lookups.
 #[derive(Debug, Clone, Default)]
 pub struct TreeValues {
-    by_path: Vec<Text>,
+    by_path: Vec<SharedText>,
     /// The paths, sorted by their last name and then as a whole.
-    by_leaf: Vec<Text>,
+    by_leaf: Vec<SharedText>,
 }
 
 fn leaf(path: &str) -> &str {
@@ -113,7 +113,7 @@ fn lies_in(path: &str, branch: &str) -> bool {
 
 impl TreeValues {
     /// Returns the values of a tree.
-    pub fn of(tree: &Tree) -> TreeValues {
+    pub fn of(tree: &ValueTree) -> TreeValues {
         let mut by_path = tree.paths.clone();
         by_path.sort_unstable();
         by_path.dedup();
@@ -138,8 +138,8 @@ impl TreeValues {
 
 impl AttributeModel {
     /// Compiles the elements of a definition. Calls `fault` for each rule that can't be checked.
-    pub fn of(root: &str, elements: &[(Text, MetadataElement)], fault: &mut dyn FnMut(String)) -> AttributeModel {
-        let elements: HashMap<Text, ElementModel> =
+    pub fn of(root: &str, elements: &[(SharedText, MetadataElement)], fault: &mut dyn FnMut(String)) -> AttributeModel {
+        let elements: HashMap<SharedText, ElementModel> =
             elements.iter().map(|(name, element)| (name.clone(), ElementModel::of(name, element, fault))).collect();
         let checks_anything = elements.values().any(|element| element.validity > Validity::Unchecked);
         AttributeModel { root: root.to_owned(), elements, checks_anything }
@@ -151,27 +151,27 @@ impl AttributeModel {
     }
 
     /// Returns the paths of the trees in which values are looked up.
-    pub fn trees(&self) -> impl Iterator<Item = &Text> {
+    pub fn trees(&self) -> impl Iterator<Item = &SharedText> {
         self.elements.values().filter(|element| element.validity > Validity::Unchecked).filter_map(|element| {
             match &element.allowed {
-                Allowed::Tree(branch) => Some(&branch.file),
-                Allowed::Anything | Allowed::List(..) | Allowed::Date(..) => None,
+                AllowedValues::Tree(branch) => Some(&branch.file),
+                AllowedValues::Anything | AllowedValues::List(..) | AllowedValues::Date(..) => None,
             }
         })
     }
 
     /// Returns the violations in an attribute text, at most [`MOST_FINDINGS`] of each severity. A
     /// text that is no document within the limits was refused elsewhere and has no findings.
-    pub fn check(&self, xml: &str, trees: &BTreeMap<Text, TreeValues>, limits: &Limits) -> Vec<Finding> {
+    pub fn check(&self, xml: &str, trees: &BTreeMap<SharedText, TreeValues>, limits: &Limits) -> Vec<AttributeFinding> {
         let mut check = Check { model: self, trees, open: Vec::new(), strict: Vec::new(), warnings: Vec::new() };
         if !self.checks_anything {
             return Vec::new();
         }
         let walked = walk(xml, limits, &mut |piece| {
             match piece {
-                Piece::Start(name) => check.begin(name),
-                Piece::Text(text) => check.text(&text),
-                Piece::End => check.end(),
+                DocumentPiece::Start(name) => check.begin(name),
+                DocumentPiece::Text(text) => check.text(&text),
+                DocumentPiece::End => check.end(),
             }
             if check.strict.len() < MOST_FINDINGS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
@@ -188,27 +188,27 @@ impl ElementModel {
             ("list", _) => {
                 let values: Vec<String> = element.list_values.iter().map(|value| value.trim().to_owned()).collect();
                 let known = values.iter().cloned().collect();
-                Allowed::List(values, known)
+                AllowedValues::List(values, known)
             }
             ("date-time", _) if !element.template.is_empty() => match SimpleDateFormat::parse(&element.template) {
-                Ok(format) => Allowed::Date(format, element.template.clone()),
+                Ok(format) => AllowedValues::Date(format, element.template.clone()),
                 Err(why) => {
                     if validity > Validity::Unchecked {
                         fault(format!("values of `{name}` can't be checked by its `template`: {why}"));
                     }
-                    Allowed::Anything
+                    AllowedValues::Anything
                 }
             },
-            (_, Some(Values::File(file))) => {
+            (_, Some(TreeSource::File(file))) => {
                 let prefix = element.prefix.trim_matches('/');
-                Allowed::Tree(TreeBranch {
+                AllowedValues::Tree(TreeBranch {
                     file,
                     prefix: if prefix.is_empty() { String::new() } else { format!("/{prefix}") },
                     filter: (!element.filter.is_empty()).then(|| Wildcards::new([&*element.filter])),
                     leaf_only: element.result == "LeafOnly",
                 })
             }
-            _ => Allowed::Anything,
+            _ => AllowedValues::Anything,
         };
         let children = element.cardinality.0.clone();
         let known = children.iter().map(|(child, _)| child.clone()).collect();
@@ -223,21 +223,21 @@ impl ElementModel {
     }
 
     /// Returns a message if a value is not allowed.
-    fn fault_of(&self, value: &str, trees: &BTreeMap<Text, TreeValues>) -> Option<String> {
+    fn fault_of(&self, value: &str, trees: &BTreeMap<SharedText, TreeValues>) -> Option<String> {
         match &self.allowed {
-            Allowed::Anything => None,
-            Allowed::List(_, known) if known.contains(value) => None,
-            Allowed::List(values, _) => {
+            AllowedValues::Anything => None,
+            AllowedValues::List(_, known) if known.contains(value) => None,
+            AllowedValues::List(values, _) => {
                 let named: Vec<String> = values.iter().take(NAMED).map(|value| format!("`{}`", shown(value))).collect();
                 let more = if values.len() > NAMED { ", …" } else { "" };
                 Some(format!("`{}` is not one of {}{more}.", shown(value), named.join(", ")))
             }
             // Only the format is checked, so any zone and year will do.
-            Allowed::Date(format, template) => format
+            AllowedValues::Date(format, template) => format
                 .read(value, &TimeZone::UTC, 2000)
                 .err()
                 .map(|why| format!("`{}` is no date written as `{}`: {why}.", shown(value), shown(template))),
-            Allowed::Tree(branch) => {
+            AllowedValues::Tree(branch) => {
                 let known = trees.get(&branch.file);
                 let is_known = known.is_some_and(|tree| match branch.leaf_only {
                     true => tree.has_leaf(value, &branch.prefix),
@@ -264,14 +264,14 @@ fn shown(text: &str) -> String {
 /// The state of a document's check against a model.
 struct Check<'m, 'x> {
     model: &'m AttributeModel,
-    trees: &'m BTreeMap<Text, TreeValues>,
-    open: Vec<Open<'m, 'x>>,
-    strict: Vec<Finding>,
-    warnings: Vec<Finding>,
+    trees: &'m BTreeMap<SharedText, TreeValues>,
+    open: Vec<UnfinishedElement<'m, 'x>>,
+    strict: Vec<AttributeFinding>,
+    warnings: Vec<AttributeFinding>,
 }
 
 /// An element whose end was not reached yet.
-struct Open<'m, 'x> {
+struct UnfinishedElement<'m, 'x> {
     name: &'x str,
     /// Number among its siblings of the same name, from 1.
     place: usize,
@@ -304,7 +304,7 @@ impl<'m, 'x> Check<'m, 'x> {
                 place = *count;
                 let (above, above_name) = (above.model, above.name);
                 let Some(above) = above else {
-                    self.open.push(Open::new(name, place, None));
+                    self.open.push(UnfinishedElement::new(name, place, None));
                     return;
                 };
                 if !above.known.contains(name) {
@@ -313,7 +313,7 @@ impl<'m, 'x> Check<'m, 'x> {
                 }
             }
         }
-        self.open.push(Open::new(name, place, model));
+        self.open.push(UnfinishedElement::new(name, place, model));
     }
 
     fn text(&mut self, piece: &str) {
@@ -391,18 +391,19 @@ impl<'m, 'x> Check<'m, 'x> {
             return;
         }
         let is_strict = validity == Validity::Strict;
-        let finding = Finding { path: self.path(below), message: message(), is_strict };
+        let finding = AttributeFinding { path: self.path(below), message: message(), is_strict };
         if is_strict { self.strict.push(finding) } else { self.warnings.push(finding) }
     }
 }
 
-impl<'m, 'x> Open<'m, 'x> {
-    fn new(name: &'x str, place: usize, model: Option<&'m ElementModel>) -> Open<'m, 'x> {
+impl<'m, 'x> UnfinishedElement<'m, 'x> {
+    fn new(name: &'x str, place: usize, model: Option<&'m ElementModel>) -> UnfinishedElement<'m, 'x> {
         let is_read = model.is_some_and(|model| {
-            model.validity > Validity::Unchecked && (model.is_distinct || !matches!(model.allowed, Allowed::Anything))
+            model.validity > Validity::Unchecked
+                && (model.is_distinct || !matches!(model.allowed, AllowedValues::Anything))
         });
         let text = is_read.then(String::new);
-        Open { name, place, model, children: HashMap::new(), values: HashSet::new(), text }
+        UnfinishedElement { name, place, model, children: HashMap::new(), values: HashSet::new(), text }
     }
 }
 

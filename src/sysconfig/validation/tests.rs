@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::json::InOrder;
+use crate::json::OrderedObject;
 
 fn element(kind: &str, validity: &str) -> MetadataElement {
     let none = String::new;
@@ -30,13 +30,13 @@ fn element(kind: &str, validity: &str) -> MetadataElement {
         data_source_url: none(),
         data_source_result_template: none(),
         is_headline: none(),
-        cardinality: InOrder(Vec::new()),
+        cardinality: OrderedObject(Vec::new()),
     }
 }
 
 fn holding(validity: &str, children: &[(&str, &'static str)]) -> MetadataElement {
-    let children = children.iter().map(|(name, occurs)| (Text::from(*name), *occurs)).collect();
-    MetadataElement { cardinality: InOrder(children), ..element("string", validity) }
+    let children = children.iter().map(|(name, occurs)| (SharedText::from(*name), *occurs)).collect();
+    MetadataElement { cardinality: OrderedObject(children), ..element("string", validity) }
 }
 
 fn of_list(validity: &str, values: &[&str]) -> MetadataElement {
@@ -45,7 +45,7 @@ fn of_list(validity: &str, values: &[&str]) -> MetadataElement {
 
 fn model(elements: Vec<(&str, MetadataElement)>) -> AttributeModel {
     let root = elements[0].0.to_owned();
-    let elements: Vec<_> = elements.into_iter().map(|(name, element)| (Text::from(name), element)).collect();
+    let elements: Vec<_> = elements.into_iter().map(|(name, element)| (SharedText::from(name), element)).collect();
     let mut faults = Vec::new();
     let model = AttributeModel::of(&root, &elements, &mut |fault| faults.push(fault));
     assert_eq!(faults, Vec::<String>::new());
@@ -53,14 +53,14 @@ fn model(elements: Vec<(&str, MetadataElement)>) -> AttributeModel {
 }
 
 fn found(model: &AttributeModel, xml: &str) -> Vec<(String, bool)> {
-    let trees = BTreeMap::from([(Text::from("/SysConfig/TreeLists/t.xml"), tree())]);
+    let trees = BTreeMap::from([(SharedText::from("/SysConfig/TreeLists/t.xml"), tree())]);
     let findings = model.check(xml, &trees, &Limits::default());
     findings.into_iter().map(|finding| (finding.path, finding.is_strict)).collect()
 }
 
 fn tree() -> TreeValues {
     let paths = ["/Arts", "/Arts/Music", "/Arts/Music/Jazz", "/Sports", "/Sports/Music", "/Arts-2", "/Arts-2/Film"];
-    TreeValues::of(&Tree { paths: paths.iter().map(|path| Text::from(*path)).collect(), bytes: 0 })
+    TreeValues::of(&ValueTree { paths: paths.iter().map(|path| SharedText::from(*path)).collect(), bytes: 0 })
 }
 
 #[test]

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 /// A kind of value. Surrounding white space is ignored.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Any text.
     Text,
     /// A text that is not empty.
@@ -29,43 +29,43 @@ pub enum Kind {
     TimeZone,
 }
 
-impl Kind {
+impl ValueKind {
     /// Reports whether a trimmed value is of the kind.
     pub fn takes(self, value: &str) -> bool {
         match self {
-            Kind::Text => true,
-            Kind::Name => !value.is_empty(),
-            Kind::Path => value.starts_with('/'),
-            Kind::Flag => matches!(value, "true" | "false" | "1" | "0"),
-            Kind::Whole(least, most) => {
+            ValueKind::Text => true,
+            ValueKind::Name => !value.is_empty(),
+            ValueKind::Path => value.starts_with('/'),
+            ValueKind::Flag => matches!(value, "true" | "false" | "1" | "0"),
+            ValueKind::Whole(least, most) => {
                 value.parse::<i64>().is_ok_and(|number| (least..=most).contains(&number)) && !value.starts_with('+')
             }
-            Kind::Number(least, most) => {
+            ValueKind::Number(least, most) => {
                 is_decimal(value) && value.parse::<f64>().is_ok_and(|number| (least..=most).contains(&number))
             }
-            Kind::OneOf(names) => names.contains(&value),
-            Kind::Colour => is_colour(value),
-            Kind::Day => day_of(value).is_some(),
-            Kind::MonthAndDay => month_and_day_of(value).is_some(),
-            Kind::TimeZone => jiff::tz::TimeZone::get(value).is_ok(),
+            ValueKind::OneOf(names) => names.contains(&value),
+            ValueKind::Colour => is_colour(value),
+            ValueKind::Day => day_of(value).is_some(),
+            ValueKind::MonthAndDay => month_and_day_of(value).is_some(),
+            ValueKind::TimeZone => jiff::tz::TimeZone::get(value).is_ok(),
         }
     }
 
     /// Returns the kind's description for a message.
     pub fn wanted(self) -> String {
         match self {
-            Kind::Text => "a text".to_owned(),
-            Kind::Name => "a text that is not empty".to_owned(),
-            Kind::Path => "an absolute path, which begins with `/`".to_owned(),
-            Kind::Flag => "`true` or `false`".to_owned(),
-            Kind::Whole(least, i64::MAX) => format!("a whole number from {least} on"),
-            Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
-            Kind::Number(least, most) => format!("a number from {least} to {most}"),
-            Kind::OneOf(names) => format!("one of {}", names.join(", ")),
-            Kind::Colour => "like `rgb(76,145,65)`, with numbers from 0 to 255".to_owned(),
-            Kind::Day => "a day of the calendar, yyyyMMdd".to_owned(),
-            Kind::MonthAndDay => "a day of the year, MMdd".to_owned(),
-            Kind::TimeZone => "the name of a time zone, like `Europe/London`".to_owned(),
+            ValueKind::Text => "a text".to_owned(),
+            ValueKind::Name => "a text that is not empty".to_owned(),
+            ValueKind::Path => "an absolute path, which begins with `/`".to_owned(),
+            ValueKind::Flag => "`true` or `false`".to_owned(),
+            ValueKind::Whole(least, i64::MAX) => format!("a whole number from {least} on"),
+            ValueKind::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            ValueKind::Number(least, most) => format!("a number from {least} to {most}"),
+            ValueKind::OneOf(names) => format!("one of {}", names.join(", ")),
+            ValueKind::Colour => "like `rgb(76,145,65)`, with numbers from 0 to 255".to_owned(),
+            ValueKind::Day => "a day of the calendar, yyyyMMdd".to_owned(),
+            ValueKind::MonthAndDay => "a day of the year, MMdd".to_owned(),
+            ValueKind::TimeZone => "the name of a time zone, like `Europe/London`".to_owned(),
         }
     }
 }

@@ -7,12 +7,12 @@ mod kind;
 mod schema;
 
 pub use self::elements::*;
-pub use self::kind::{Kind, day_of, month_and_day_of};
+pub use self::kind::{ValueKind, day_of, month_and_day_of};
 pub use self::schema::schema;
 
 /// An element of configuration files.
 #[derive(Debug)]
-pub struct Element {
+pub struct VocabularyElement {
     /// Name of the element.
     pub name: &'static str,
     /// Description for the schema and the reference.
@@ -22,7 +22,7 @@ pub struct Element {
     /// Allowed children, in any order.
     pub children: &'static [Child],
     /// Kind of the text; `None` for an element without text.
-    pub text: Option<Kind>,
+    pub text: Option<ValueKind>,
 }
 
 /// An attribute of an element.
@@ -31,7 +31,7 @@ pub struct Attribute {
     /// Name of the attribute.
     pub name: &'static str,
     /// Kind of its values.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Whether the attribute is required.
     pub required: bool,
     /// Description for the schema and the reference.
@@ -42,14 +42,14 @@ pub struct Attribute {
 #[derive(Debug)]
 pub struct Child {
     /// Element that is the child.
-    pub element: &'static Element,
+    pub element: &'static VocabularyElement,
     /// Allowed number of occurrences.
-    pub times: Times,
+    pub times: ChildOccurrence,
 }
 
 /// The number of times that a child may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Times {
+pub enum ChildOccurrence {
     /// At most once.
     AtMostOnce,
     /// Any number of times.

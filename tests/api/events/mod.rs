@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::drawer::Desk;
 use super::liveblog::reporter_below;
-use crate::harness::{FollowedEvent as Told, *};
+use crate::harness::{FollowedEvent, *};
 
 /// A drawer with room for all, nothing in it, and so many stories beside it.
 fn desk(client: Client, stories: usize) -> Desk {
@@ -74,7 +74,7 @@ fn events<'c>(client: &'c Client, container: &str) -> Call<'c> {
 }
 
 /// Follows a container and waits for the greeting.
-fn greeted(client: &Client, container: &str) -> (Follow, Told) {
+fn greeted(client: &Client, container: &str) -> (Follow, FollowedEvent) {
     let mut follow = client.follow(container, None);
     let hello = follow.must();
     assert_eq!(hello.event, "hello");
@@ -87,7 +87,7 @@ fn events_of(container: &str) -> String {
 }
 
 /// What is stored after an event, and no more.
-fn stored(client: &Client, container: &str, after: u64) -> Vec<Told> {
+fn stored(client: &Client, container: &str, after: u64) -> Vec<FollowedEvent> {
     let path = format!("{}?wait=false", events_of(container));
     let mut follow = client.try_follow(&path, Some(after)).expect("it is answered");
     let told = follow.rest();
@@ -96,12 +96,12 @@ fn stored(client: &Client, container: &str, after: u64) -> Vec<Told> {
 }
 
 /// Asserts that a stream comes to its end, and is not cut off; what was told until then.
-fn ended(mut follow: Follow) -> Vec<Told> {
+fn ended(mut follow: Follow) -> Vec<FollowedEvent> {
     let told = follow.rest();
     assert!(follow.whole, "it was cut off");
     told
 }
 
-fn ids(told: &Told) -> Vec<&str> {
+fn ids(told: &FollowedEvent) -> Vec<&str> {
     told.data["ids"].as_array().into_iter().flatten().map(|id| id.as_str().expect("an id is a text")).collect()
 }

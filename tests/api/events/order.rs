@@ -17,7 +17,7 @@ fn a_stream_begins_with_the_present_and_then_tells_each_change_once() {
     desk.put_first(1).ok();
     desk.take_out(0);
     desk.take_all_out();
-    let told: Vec<Told> = (0..4).map(|_| follow.must()).collect();
+    let told: Vec<FollowedEvent> = (0..4).map(|_| follow.must()).collect();
     assert_eq!(told[0].id, revision(&added));
     let kinds: Vec<(u64, &str)> = told.iter().map(|told| (told.id - hello.id, told.event.as_str())).collect();
     let expected =
@@ -105,7 +105,7 @@ fn fifty_followers_hear_all_that_eight_writers_do_in_the_order_of_the_revisions(
     let first = desk.present();
     // Revision → story, as the writers were told.
     let done: Mutex<BTreeMap<u64, String>> = Mutex::default();
-    let heard: Vec<Vec<Told>> = std::thread::scope(|scope| {
+    let heard: Vec<Vec<FollowedEvent>> = std::thread::scope(|scope| {
         let last = (WRITERS * EACH) as u64 + first;
         let followers: Vec<_> = (0..FOLLOWERS)
             .map(|_| {

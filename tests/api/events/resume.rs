@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 
 /// Asserts that these come right after a revision, one by one.
-fn assert_follow_on(mut last: u64, told: &[Told]) {
+fn assert_follow_on(mut last: u64, told: &[FollowedEvent]) {
     for told in told {
         assert_eq!(told.id, last + 1, "after {last}: {told:?}");
         assert!(told.event.starts_with("drawer."), "{told:?}");
@@ -195,7 +195,7 @@ fn a_long_absence_is_told_in_full() {
     // More than are read at a time, and more than the queue holds.
     (0..700).for_each(|turn| desk.shuffle(turn));
     let mut follow = desk.follow(Some(first));
-    let told: Vec<Told> = (0..desk.present() - first).map(|_| follow.must()).collect();
+    let told: Vec<FollowedEvent> = (0..desk.present() - first).map(|_| follow.must()).collect();
     assert_follow_on(first, &told);
     assert!(told.len() > 600);
     desk.take_all_out();

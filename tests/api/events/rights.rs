@@ -71,8 +71,8 @@ fn ids_of_what_may_not_be_read_are_left_out_and_the_numbers_stay_whole() {
     ] {
         admin.call(id, &[&drawer]).json(&json!({ "sources": sources })).ok();
     }
-    let whole: Vec<Told> = (0..3).map(|_| all.must()).collect();
-    let told: Vec<Told> = (0..3).map(|_| follow.must()).collect();
+    let whole: Vec<FollowedEvent> = (0..3).map(|_| all.must()).collect();
+    let told: Vec<FollowedEvent> = (0..3).map(|_| follow.must()).collect();
     let numbers: Vec<u64> = told.iter().map(|told| told.id - hello.id).collect();
     assert_eq!(numbers, [1, 2, 3]);
     // Nothing is left but that there was a change.

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use stet_actors::clock::SystemClock;
-use stet_actors::command::{Command, Who};
-use stet_actors::drawer::{self, Address, Drawer, NewDrawer, Placed};
+use stet_actors::command::{CallerIdentity, Command};
+use stet_actors::drawer::{self, Drawer, DrawerItemAddress, ItemPositions, NewDrawer};
 use stet_actors::error::{Code, Error};
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid, ShortcutId};
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 
 use super::choice::{self, Known};
@@ -27,8 +27,8 @@ struct Real {
     objects: Vec<Loid>,
 }
 
-fn request() -> Request {
-    Request::by(Who::system())
+fn request() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity::system())
 }
 
 impl Real {
@@ -38,7 +38,7 @@ impl Real {
         let repository = Repository::start(store, Arc::new(SystemClock), options).await.expect("it starts");
         repository.make_roots(&[DatabaseId::FIRST]).await.expect("there is room for a root");
         let create = async |object| {
-            let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+            let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             repository.joint(create, request()).await.expect("it can be made").loid
         };
         let mut objects = Vec::new();
@@ -53,12 +53,13 @@ impl Real {
         Real { repository, drawers: [drawers[0], drawers[1]], objects }
     }
 
-    fn address(&self, object: usize) -> Address {
-        Address::Object(self.objects[object])
+    fn address(&self, object: usize) -> DrawerItemAddress {
+        DrawerItemAddress::Object(self.objects[object])
     }
 
-    fn named(&self, item: &Named) -> Address {
-        item.shortcut.map_or_else(|| self.address(item.object), |shortcut| Address::Shortcut(ShortcutId(shortcut)))
+    fn named(&self, item: &Named) -> DrawerItemAddress {
+        item.shortcut
+            .map_or_else(|| self.address(item.object), |shortcut| DrawerItemAddress::Shortcut(ShortcutId(shortcut)))
     }
 
     fn shown(&self, (at, item): (usize, drawer::Item)) -> Shown {
@@ -75,7 +76,7 @@ impl Real {
         &self,
         drawer: usize,
         command: C,
-        placed: impl Fn(C::Reply) -> Placed,
+        placed: impl Fn(C::Reply) -> ItemPositions,
     ) -> Result<Reply, Error> {
         let done = self.repository.execute(self.drawers[drawer], command, request()).await?;
         let items = placed(done.reply).into_iter().map(|placed| self.shown(placed)).collect();
@@ -85,28 +86,29 @@ impl Real {
     async fn ask(&self, op: &Op) -> Reply {
         let outcome = match op {
             Op::Add(drawer, object) => {
-                self.execute(*drawer, drawer::Add { items: vec![self.address(*object)] }, |placed| placed).await
+                self.execute(*drawer, drawer::AddDrawerItems { items: vec![self.address(*object)] }, |placed| placed)
+                    .await
             }
             Op::AddAll(drawer, objects) => {
                 let items = objects.iter().map(|object| self.address(*object)).collect();
-                self.execute(*drawer, drawer::Add { items }, |placed| placed).await
+                self.execute(*drawer, drawer::AddDrawerItems { items }, |placed| placed).await
             }
             Op::Place(drawer, object, position) => {
-                let place = drawer::Position { item: self.address(*object), position: *position };
+                let place = drawer::PlaceDrawerItem { item: self.address(*object), position: *position };
                 self.execute(*drawer, place, |placed| placed).await
             }
             Op::Shift(drawer, named, position) => {
-                let shift = drawer::Shift { item: self.named(named), position: *position };
+                let shift = drawer::ShiftDrawerItem { item: self.named(named), position: *position };
                 self.execute(*drawer, shift, |placed| placed).await
             }
             Op::Delete(drawer, named) => {
-                let remove = drawer::Remove { items: vec![self.named(named)], strict: true };
+                let remove = drawer::RemoveDrawerItems { items: vec![self.named(named)], strict: true };
                 self.execute(*drawer, remove, |removed| removed.items).await
             }
-            Op::Clear(drawer) => self.execute(*drawer, drawer::Clear, |()| Vec::new()).await,
+            Op::Clear(drawer) => self.execute(*drawer, drawer::ClearDrawer, |()| Vec::new()).await,
             Op::Move { from, item } => {
                 let (from, to) = (self.drawers[*from], self.drawers[1 - from]);
-                let command = drawer::Move { item: self.named(item), from, to };
+                let command = drawer::MoveDrawerItem { item: self.named(item), from, to };
                 self.repository.joint(command, request()).await.map(|_| Reply::Moved)
             }
             Op::Read(drawer) => Ok(Reply::List(self.list(*drawer).await)),

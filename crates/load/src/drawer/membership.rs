@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::model::{Change, Model};
-use crate::replay::evidence::Evidence;
+use super::model::{DrawerChange, DrawerModel};
+use crate::replay::evidence::ReplayEvidence;
 
 /// The findings: a sentence for each fault, and the number of items that must be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +16,9 @@ pub struct Membership {
 }
 
 /// Compares the drawers' items with the acknowledged changes, without an order.
-pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
+pub fn membership(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Membership {
     let drawers = evidence.containers.len();
-    let mut facts = vec![vec![Facts::default(); objects as usize]; drawers];
+    let mut facts = vec![vec![MemberFacts::default(); objects as usize]; drawers];
     let mut trims = vec![false; drawers];
     for (drawer, span) in evidence.containers.iter().enumerate() {
         for item in &span.initial.items {
@@ -39,19 +39,19 @@ pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
         let Some(drawer) = drawer.map(usize::from) else { continue };
         let fact = &mut facts[drawer][change.object() as usize];
         match change {
-            Change::Add(_) | Change::Arrive(_) => fact.come(sure),
-            Change::Position(..) => {
+            DrawerChange::Add(_) | DrawerChange::Arrive(_) => fact.come(sure),
+            DrawerChange::Position(..) => {
                 fact.come(sure);
                 // In a full drawer it pushes the last item out.
                 trims[drawer] = true;
             }
             // An item that could be shifted was there.
-            Change::Shift(..) => fact.come(sure),
-            Change::Delete(_) => {
+            DrawerChange::Shift(..) => fact.come(sure),
+            DrawerChange::Delete(_) => {
                 fact.may_have_gone = true;
                 fact.deleted = true;
             }
-            Change::Leave(_) => fact.may_have_gone = true,
+            DrawerChange::Leave(_) => fact.may_have_gone = true,
         }
     }
     let mut found = Membership { problems: Vec::new(), certain: 0 };
@@ -86,7 +86,7 @@ pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
     // Moves keep the sum: an object that arrived anywhere and was never deleted is in one of the
     // drawers, unless it may have been pushed out.
     for object in 0..objects {
-        let of = |test: fn(&Facts) -> bool| facts.iter().any(|facts| test(&facts[object as usize]));
+        let of = |test: fn(&MemberFacts) -> bool| facts.iter().any(|facts| test(&facts[object as usize]));
         let moved = of(|fact| fact.may_have_gone) && !of(|fact| fact.deleted);
         let may_be_pushed = facts.iter().zip(&trims).any(|(facts, trims)| *trims && facts[object as usize].is_known());
         if of(|fact| fact.came) && moved && !may_be_pushed {
@@ -101,7 +101,7 @@ pub fn membership(evidence: &Evidence<Model>, objects: u32) -> Membership {
 
 /// The known facts of an object in a drawer.
 #[derive(Debug, Clone, Copy, Default)]
-struct Facts {
+struct MemberFacts {
     /// Whether the object certainly was there once.
     came: bool,
     may_have_come: bool,
@@ -110,7 +110,7 @@ struct Facts {
     deleted: bool,
 }
 
-impl Facts {
+impl MemberFacts {
     fn come(&mut self, sure: bool) {
         if sure {
             self.came = true;
@@ -127,29 +127,33 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::evidence::{Ack, Doubt, Span, UNREPORTED};
+    use crate::replay::evidence::{AcknowledgedChange, ContainerSpan, DoubtfulCall, UNREPORTED};
 
-    fn acked(drawer: u16, change: Change) -> Ack<Change> {
-        Ack { change, container: drawer, revision: None, after: 0, place: UNREPORTED, count: UNREPORTED }
+    fn acked(drawer: u16, change: DrawerChange) -> AcknowledgedChange<DrawerChange> {
+        AcknowledgedChange { change, container: drawer, revision: None, after: 0, place: UNREPORTED, count: UNREPORTED }
     }
 
-    fn evidence(held: [&[u32]; 2], acked: Vec<Ack<Change>>) -> Evidence<Model> {
-        let span = |initial: &[u32], held: &[u32]| Span {
-            initial: Model::new(initial.to_vec(), 4),
+    fn evidence(held: [&[u32]; 2], acked: Vec<AcknowledgedChange<DrawerChange>>) -> ReplayEvidence<DrawerModel> {
+        let span = |initial: &[u32], held: &[u32]| ContainerSpan {
+            initial: DrawerModel::new(initial.to_vec(), 4),
             held: held.to_vec(),
             revisions: None,
         };
-        Evidence { containers: vec![span(&[0, 1], held[0]), span(&[], held[1])], acked, ..Evidence::default() }
+        ReplayEvidence {
+            containers: vec![span(&[0, 1], held[0]), span(&[], held[1])],
+            acked,
+            ..ReplayEvidence::default()
+        }
     }
 
-    fn problems(held: [&[u32]; 2], changes: &[(u16, Change)]) -> Vec<String> {
+    fn problems(held: [&[u32]; 2], changes: &[(u16, DrawerChange)]) -> Vec<String> {
         let acked = changes.iter().map(|(drawer, change)| acked(*drawer, *change)).collect();
         membership(&evidence(held, acked), 6).problems
     }
 
     #[test]
     fn what_was_added_and_never_taken_away_must_be_there() {
-        use Change::*;
+        use DrawerChange::*;
         assert!(problems([&[0, 1, 2], &[]], &[(0, Add(2))]).is_empty());
         assert!(problems([&[0, 1], &[]], &[(0, Add(2))])[0].contains("object 2"), "a planted loss");
         assert!(problems([&[0, 1], &[]], &[(0, Add(2)), (0, Delete(2))]).is_empty());
@@ -161,12 +165,12 @@ mod tests {
 
     #[test]
     fn nothing_is_there_twice_or_from_nowhere() {
-        use Change::*;
+        use DrawerChange::*;
         assert!(problems([&[0, 1, 0], &[]], &[])[0].contains("twice"), "a planted duplicate");
         assert!(problems([&[0, 1], &[5]], &[])[0].contains("nobody put it there"));
         assert!(problems([&[0, 1], &[9]], &[])[0].contains("none of the load's"));
         let mut odd = evidence([&[0, 1], &[]], vec![]);
-        odd.containers[1].initial = Model::new(vec![u32::MAX], 4);
+        odd.containers[1].initial = DrawerModel::new(vec![u32::MAX], 4);
         odd.containers[1].held = vec![u32::MAX];
         assert!(membership(&odd, 6).problems[0].contains("none of the load's"));
         assert!(problems([&[0, 1, 2, 3, 4], &[]], &[(0, Add(2)), (0, Add(3)), (0, Add(4))])[0].contains("capacity"));
@@ -174,7 +178,7 @@ mod tests {
 
     #[test]
     fn moves_keep_the_sum_and_what_is_in_doubt_is_allowed_either_way() {
-        use Change::*;
+        use DrawerChange::*;
         let there = [(0, Leave(0)), (1, Arrive(0))];
         assert!(problems([&[1], &[0]], &there).is_empty());
         let lost = problems([&[1], &[]], &there);
@@ -185,7 +189,7 @@ mod tests {
         assert!(problems([&[1], &[]], &back)[0].contains("in no drawer"));
 
         let mut doubted = evidence([&[1], &[0]], vec![]);
-        doubted.doubts = vec![Doubt { there: Some((1, Arrive(0))), ..Doubt::of(0, Leave(0)) }];
+        doubted.doubts = vec![DoubtfulCall { there: Some((1, Arrive(0))), ..DoubtfulCall::of(0, Leave(0)) }];
         assert!(membership(&doubted, 6).problems.is_empty());
         doubted.containers[0].held = vec![0, 1];
         doubted.containers[1].held = vec![];

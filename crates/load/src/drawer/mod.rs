@@ -8,14 +8,16 @@ use hyper::Method;
 use parking_lot::RwLock;
 use serde_json::json;
 
-use super::client::{Answer, Call, Connection, Trouble};
-use super::desk::{Desk, encoded};
-use super::figures::counted;
-use super::options::{Settings, mix_in_words};
-use super::replay::evidence::{Ack, Doubt, Evidence, Seen, Span, UNREPORTED};
-use super::replay::ledger::{Counts, Ledger};
+use super::client::{Call, CallAnswer, CallTrouble, Connection};
+use super::desk::{Desk, encode_segment};
+use super::figures::format_count;
+use super::options::{LoadSettings, mix_in_words};
+use super::replay::evidence::{
+    AcknowledgedChange, ContainerRead, ContainerSpan, DoubtfulCall, ReplayEvidence, UNREPORTED,
+};
+use super::replay::ledger::{EvidenceCounts, Ledger};
 use super::replay::print;
-use super::scenario::{Outcome, Scenario, Verdict};
+use super::scenario::{LoadVerdict, OperationOutcome, Scenario};
 
 mod membership;
 pub(super) mod model;
@@ -26,10 +28,10 @@ mod tests;
 mod verify;
 pub(super) mod wire;
 
-use self::model::{Change, Model};
+use self::model::{DrawerChange, DrawerModel};
 use self::options::DrawerSettings;
-use self::plan::{DEFAULT_MIX, KINDS, Kind, Operation, Plan, Recipe};
-use self::wire::{Paths, Reply};
+use self::plan::{DEFAULT_MIX, DrawerOperation, DrawerOperationKind, DrawerPlan, DrawerRecipe, KINDS};
+use self::wire::{DrawerLoadReply, Paths};
 
 /// The codes of a drawer's own refusals (docs/api/drawers.md): full, missing, no such position.
 const RULES: &[&str] = &["DrawerFull", "ObjectNotFound", "InvalidParameter"];
@@ -40,12 +42,12 @@ const FOREIGN: u32 = u32::MAX;
 pub struct DrawerLoad {
     settings: DrawerSettings,
     weights: Vec<u32>,
-    recipe: Recipe,
+    recipe: DrawerRecipe,
     paths: Paths,
     /// The number of each object, by loid.
     objects: HashMap<String, u32>,
     /// The ledger of each drawer, with its acknowledged changes and reads.
-    ledgers: Vec<Ledger<Model>>,
+    ledgers: Vec<Ledger<DrawerModel>>,
     /// The longest time between the sending of a call and its end.
     longest: Duration,
     /// The last reported shortcut, by drawer and object.
@@ -55,39 +57,39 @@ pub struct DrawerLoad {
 }
 
 /// The items and revision of a drawer at one time.
-struct Look {
+struct DrawerSnapshot {
     items: Vec<u32>,
     revision: Option<u64>,
 }
 
 /// The doubtful calls of a client; acknowledged ones are in the ledgers.
 #[derive(Default)]
-pub struct Notes {
-    doubts: Vec<Doubt<Change>>,
+pub struct DrawerNotes {
+    doubts: Vec<DoubtfulCall<DrawerChange>>,
 }
 
 /// A change of a drawer, and for a move also the change of the other drawer.
-type Halves = ((u16, Change), Option<(u16, Change)>);
+type MoveHalves = ((u16, DrawerChange), Option<(u16, DrawerChange)>);
 
 impl DrawerLoad {
     /// Creates the scenario from checked settings.
     ///
     /// # Errors
     /// A sentence that names the impossible setting.
-    pub fn new(settings: &Settings) -> Result<DrawerLoad, String> {
+    pub fn new(settings: &LoadSettings) -> Result<DrawerLoad, String> {
         let own = &settings.drawer;
         let mut weights = match &settings.mix {
             Some(mix) => mix.weights(KINDS)?,
             None => DEFAULT_MIX.to_vec(),
         };
-        let moves = &mut weights[Kind::Move as usize];
+        let moves = &mut weights[DrawerOperationKind::Move as usize];
         if own.drawers == 1 && *moves > 0 {
             if settings.mix.is_some() {
                 return Err("`mix` has moves, which want two `drawers` or more".to_owned());
             }
             *moves = 0;
         }
-        let recipe = Recipe::new(settings.seed, &weights, own.drawers, own.skew, own.objects(), own.capacity)?;
+        let recipe = DrawerRecipe::new(settings.seed, &weights, own.drawers, own.skew, own.objects(), own.capacity)?;
         let (paths, objects, ledgers) = (Paths::default(), HashMap::new(), Vec::new());
         // A connection is opened, then the call is sent: each within its timeout. The rest is for a
         // busy machine.
@@ -98,12 +100,12 @@ impl DrawerLoad {
     }
 
     /// Notes a call of unknown outcome. Its drawers keep everything from now on.
-    fn doubt(&self, notes: &mut Notes, halves: Option<Halves>) {
+    fn doubt(&self, notes: &mut DrawerNotes, halves: Option<MoveHalves>) {
         let Some((here, there)) = halves else { return };
         for (drawer, _) in [Some(here), there].into_iter().flatten() {
             self.ledgers[usize::from(drawer)].keep();
         }
-        notes.doubts.push(Doubt { there, ..Doubt::of(here.0, here.1) });
+        notes.doubts.push(DoubtfulCall { there, ..DoubtfulCall::of(here.0, here.1) });
     }
 
     /// Returns the number of an object by its loid.
@@ -112,7 +114,7 @@ impl DrawerLoad {
     }
 
     /// Stores the shortcuts of a reply.
-    fn learn(&self, drawer: u16, reply: &Reply<'_>) {
+    fn learn(&self, drawer: u16, reply: &DrawerLoadReply<'_>) {
         for item in &reply.items {
             let Some(shortcut) = self.shortcuts[usize::from(drawer)].get(self.number(&item.source) as usize) else {
                 continue;
@@ -124,33 +126,37 @@ impl DrawerLoad {
     }
 
     /// Reads a drawer with its items.
-    async fn look(&self, desk: &mut Desk, drawer: usize) -> Result<Look, String> {
+    async fn look(&self, desk: &mut Desk, drawer: usize) -> Result<DrawerSnapshot, String> {
         let path = format!("/v3/container/drawer/{}?showItems=true", self.paths.drawers[drawer]);
         let (_, answer) = desk.call(&Call::new(Method::GET, path)).await?;
         let reply = wire::reply(&answer).ok_or("the drawer's reply has another shape than the interface says")?;
         let items = reply.items.iter().map(|item| self.number(&item.source)).collect();
-        Ok(Look { items, revision: wire::revision(&answer, Some(&reply)) })
+        Ok(DrawerSnapshot { items, revision: wire::revision(&answer, Some(&reply)) })
     }
 
     /// Tries with one object whether each change raises a drawer's revision by one and reports it.
     /// Returns the reason if not.
     async fn try_revisions(&self, desk: &mut Desk) -> Result<Option<String>, String> {
-        let one = |kind| Operation { kind, drawer: 0, target: 1, object: self.settings.objects() - 1, position: 0 };
+        let one =
+            |kind| DrawerOperation { kind, drawer: 0, target: 1, object: self.settings.objects() - 1, position: 0 };
         let Some(mut last) = self.look(desk, 0).await?.revision else {
             return Ok(Some("its replies carry no revision".to_owned()));
         };
-        for (kind, step) in [(Kind::Add, 1), (Kind::Add, 0), (Kind::Delete, 1)] {
+        for (kind, step) in
+            [(DrawerOperationKind::Add, 1), (DrawerOperationKind::Add, 0), (DrawerOperationKind::Delete, 1)]
+        {
             let (_, answer) = desk.call(&self.paths.call(&one(kind), None)).await?;
             if wire::revision(&answer, wire::reply(&answer).as_ref()) != Some(last + step) {
                 return Ok(Some("its revisions do not count changes one by one".to_owned()));
             }
             last += step;
         }
-        if self.weights[Kind::Move as usize] > 0 {
-            desk.call(&self.paths.call(&one(Kind::Add), None)).await?;
-            let (_, answer) = desk.call(&self.paths.call(&one(Kind::Move), None)).await?;
+        if self.weights[DrawerOperationKind::Move as usize] > 0 {
+            desk.call(&self.paths.call(&one(DrawerOperationKind::Add), None)).await?;
+            let (_, answer) = desk.call(&self.paths.call(&one(DrawerOperationKind::Move), None)).await?;
             let acked = wire::reply(&answer).and_then(|reply| reply.revisions);
-            desk.call(&self.paths.call(&Operation { drawer: 1, ..one(Kind::Delete) }, None)).await?;
+            desk.call(&self.paths.call(&DrawerOperation { drawer: 1, ..one(DrawerOperationKind::Delete) }, None))
+                .await?;
             if acked.is_none_or(|acked| acked.source != last + 2) {
                 return Ok(Some("the reply to a move does not tell both drawers' revisions".to_owned()));
             }
@@ -160,8 +166,8 @@ impl DrawerLoad {
 }
 
 impl Scenario for DrawerLoad {
-    type Operation = Operation;
-    type Notes = Notes;
+    type Operation = DrawerOperation;
+    type Notes = DrawerNotes;
     const NAME: &'static str = "drawer";
     const KINDS: &'static [&'static str] = KINDS;
     const RULES: &'static str = "the drawers";
@@ -187,12 +193,12 @@ impl Scenario for DrawerLoad {
                 let from = number * self.settings.fill() as usize;
                 let pool = objects.iter().cycle().skip(from % objects.len());
                 let sources: Vec<_> = pool.take(self.settings.fill() as usize).collect();
-                let path = format!("/v3/container/drawer/{}/item", encoded(drawer));
+                let path = format!("/v3/container/drawer/{}/item", encode_segment(drawer));
                 let filled = desk.call(&Call::json(Method::POST, &path, &json!({ "sources": sources }))).await;
                 filled.map_err(|why| format!("a drawer can't be filled: {why}"))?;
             }
             let before = self.look(desk, number).await.map_err(|why| format!("a drawer can't be read: {why}"))?;
-            let model = Model::new(before.items, self.settings.capacity as usize);
+            let model = DrawerModel::new(before.items, self.settings.capacity as usize);
             let ledger = Ledger::new(model, before.revision.unwrap_or(0), self.longest);
             if before.revision.is_none() {
                 self.unreliable.get_or_insert_with(|| "its replies carry no revision".to_owned());
@@ -205,17 +211,21 @@ impl Scenario for DrawerLoad {
         Ok(())
     }
 
-    fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
-        let plan: Plan = self.recipe.plan(client);
+    fn plan(&self, client: usize) -> impl Iterator<Item = DrawerOperation> + Send + 'static {
+        let plan: DrawerPlan = self.recipe.plan(client);
         plan
     }
 
-    fn kind(operation: &Operation) -> usize {
+    fn kind(operation: &DrawerOperation) -> usize {
         operation.kind as usize
     }
 
-    async fn carry_out(&self, connection: &mut Connection, operation: &Operation) -> Result<Answer, Trouble> {
-        let call = if operation.kind == Kind::Shift {
+    async fn carry_out(
+        &self,
+        connection: &mut Connection,
+        operation: &DrawerOperation,
+    ) -> Result<CallAnswer, CallTrouble> {
+        let call = if operation.kind == DrawerOperationKind::Shift {
             let shortcut = &self.shortcuts[usize::from(operation.drawer)][operation.object as usize];
             self.paths.call(operation, shortcut.read().as_deref())
         } else {
@@ -224,13 +234,18 @@ impl Scenario for DrawerLoad {
         connection.send(&call).await
     }
 
-    fn note(&self, notes: &mut Notes, operation: &Operation, answered: &Result<Answer, Trouble>) -> Outcome {
-        let outcome = Outcome::of(answered, RULES);
-        let Operation { kind, drawer, target, object, position } = *operation;
-        let halves = match Change::of(kind, object, position) {
+    fn note(
+        &self,
+        notes: &mut DrawerNotes,
+        operation: &DrawerOperation,
+        answered: &Result<CallAnswer, CallTrouble>,
+    ) -> OperationOutcome {
+        let outcome = OperationOutcome::of(answered, RULES);
+        let DrawerOperation { kind, drawer, target, object, position } = *operation;
+        let halves = match DrawerChange::of(kind, object, position) {
             Some(change) => Some(((drawer, change), None)),
-            None if kind == Kind::Move => {
-                Some(((drawer, Change::Leave(object)), Some((target, Change::Arrive(object)))))
+            None if kind == DrawerOperationKind::Move => {
+                Some(((drawer, DrawerChange::Leave(object)), Some((target, DrawerChange::Arrive(object)))))
             }
             None => None,
         };
@@ -238,7 +253,7 @@ impl Scenario for DrawerLoad {
             Ok(answer) if answer.is_success() => answer,
             // Refused before it had any effect, so its outcome is certain.
             Ok(answer) if answer.is_refusal() => return outcome,
-            Err(Trouble::Unreachable(_)) => return outcome,
+            Err(CallTrouble::Unreachable(_)) => return outcome,
             // The outcome is unknown.
             _ => {
                 self.doubt(notes, halves);
@@ -247,7 +262,7 @@ impl Scenario for DrawerLoad {
         };
         let Some(reply) = wire::reply(answer) else {
             self.doubt(notes, halves);
-            return Outcome::Failed("no such reply".to_owned());
+            return OperationOutcome::Failed("no such reply".to_owned());
         };
         let revision = wire::revision(answer, Some(&reply));
         match halves {
@@ -255,16 +270,16 @@ impl Scenario for DrawerLoad {
                 self.learn(drawer, &reply);
                 if let Some(revision) = revision {
                     let print = print(reply.items.iter().map(|item| u64::from(self.number(&item.source))));
-                    self.ledgers[usize::from(drawer)].seen(Seen { container: drawer, revision, print });
+                    self.ledgers[usize::from(drawer)].seen(ContainerRead { container: drawer, revision, print });
                 }
             }
             Some(((drawer, change), None)) => {
-                if kind != Kind::Delete {
+                if kind != DrawerOperationKind::Delete {
                     self.learn(drawer, &reply);
                 }
                 let place = reply.items.first().and_then(|item| item.position).unwrap_or(UNREPORTED);
                 let count = reply.info.count.unwrap_or(UNREPORTED);
-                let ack = Ack { change, container: drawer, revision, after: 0, place, count };
+                let ack = AcknowledgedChange { change, container: drawer, revision, after: 0, place, count };
                 self.ledgers[usize::from(drawer)].acked(ack);
             }
             Some((here, Some(there))) => {
@@ -276,7 +291,7 @@ impl Scenario for DrawerLoad {
                     (there, reply.revisions.map(|revisions| revisions.target)),
                 ] {
                     let (place, count) = (UNREPORTED, UNREPORTED);
-                    let ack = Ack { change, container: drawer, revision, after: 0, place, count };
+                    let ack = AcknowledgedChange { change, container: drawer, revision, after: 0, place, count };
                     self.ledgers[usize::from(drawer)].acked(ack);
                 }
             }
@@ -289,18 +304,18 @@ impl Scenario for DrawerLoad {
         self.ledgers.iter().for_each(|ledger| ledger.fold(now));
     }
 
-    async fn verify(&self, desk: &mut Desk, notes: Vec<Notes>) -> Verdict {
-        let mut evidence = Evidence::<Model>::default();
+    async fn verify(&self, desk: &mut Desk, notes: Vec<DrawerNotes>) -> LoadVerdict {
+        let mut evidence = ReplayEvidence::<DrawerModel>::default();
         notes.into_iter().for_each(|notes| evidence.doubts.extend(notes.doubts));
-        let after = match verify::settled(self, desk, !evidence.doubts.is_empty()).await {
+        let after = match verify::read_settled(self, desk, !evidence.doubts.is_empty()).await {
             Ok(after) => after,
-            Err(why) => return Verdict::unread("The drawers", &why),
+            Err(why) => return LoadVerdict::unread("The drawers", &why),
         };
-        let mut told = Counts::default();
+        let mut told = EvidenceCounts::default();
         for (ledger, after) in self.ledgers.iter().zip(after) {
             let rest = ledger.take();
             let revisions = after.revision.map(|last| (rest.revision, last));
-            evidence.containers.push(Span { initial: rest.paper, held: after.items, revisions });
+            evidence.containers.push(ContainerSpan { initial: rest.paper, held: after.items, revisions });
             evidence.acked.extend(rest.acked);
             evidence.seen.extend(rest.seen);
             told.add(rest.counts);
@@ -313,8 +328,8 @@ impl Scenario for DrawerLoad {
         let pairs = [
             ("drawers", own.drawers.to_string()),
             ("skew (Zipf exponent)", own.skew.to_string()),
-            ("capacity", counted(own.capacity.into(), "item", "items")),
-            ("filled with", counted(own.fill().into(), "item each", "items each")),
+            ("capacity", format_count(own.capacity.into(), "item", "items")),
+            ("filled with", format_count(own.fill().into(), "item each", "items each")),
             ("objects", own.objects().to_string()),
             ("mix", mix_in_words(KINDS, &self.weights)),
         ];

@@ -1,13 +1,13 @@
 //! The model of a drawer: a bounded list (docs/api/drawers.md) and its changes.
 
-use super::plan::Kind;
-use crate::replay::evidence::{Ack, UNREPORTED};
-use crate::replay::{Paper, print};
+use super::plan::DrawerOperationKind;
+use crate::replay::evidence::{AcknowledgedChange, UNREPORTED};
+use crate::replay::{ContainerModel, print};
 
 /// A change as one drawer sees it. A move is a removal from one drawer and an insertion into
 /// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub enum DrawerChange {
     /// An addition at the tail; an object that is present stays in place.
     Add(u32),
     /// A placement at a position; -1 and positions behind the last are the tail.
@@ -23,44 +23,44 @@ pub enum Change {
     Arrive(u32),
 }
 
-impl Change {
+impl DrawerChange {
     /// Returns the change that an operation makes; `None` for moves and reads.
-    pub fn of(kind: Kind, object: u32, position: i32) -> Option<Change> {
+    pub fn of(kind: DrawerOperationKind, object: u32, position: i32) -> Option<DrawerChange> {
         match kind {
-            Kind::Add => Some(Change::Add(object)),
-            Kind::Position => Some(Change::Position(object, position)),
-            Kind::Shift => Some(Change::Shift(object, position)),
-            Kind::Delete => Some(Change::Delete(object)),
-            Kind::Read | Kind::Move => None,
+            DrawerOperationKind::Add => Some(DrawerChange::Add(object)),
+            DrawerOperationKind::Position => Some(DrawerChange::Position(object, position)),
+            DrawerOperationKind::Shift => Some(DrawerChange::Shift(object, position)),
+            DrawerOperationKind::Delete => Some(DrawerChange::Delete(object)),
+            DrawerOperationKind::Read | DrawerOperationKind::Move => None,
         }
     }
 
     /// Returns the changed object.
     pub fn object(self) -> u32 {
         match self {
-            Change::Add(object)
-            | Change::Position(object, _)
-            | Change::Shift(object, _)
-            | Change::Delete(object)
-            | Change::Leave(object)
-            | Change::Arrive(object) => object,
+            DrawerChange::Add(object)
+            | DrawerChange::Position(object, _)
+            | DrawerChange::Shift(object, _)
+            | DrawerChange::Delete(object)
+            | DrawerChange::Leave(object)
+            | DrawerChange::Arrive(object) => object,
         }
     }
 }
 
 /// A drawer as a bounded list of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Model {
+pub struct DrawerModel {
     /// The objects, first to last.
     pub items: Vec<u32>,
     /// The greatest number of items.
     pub capacity: usize,
 }
 
-impl Model {
+impl DrawerModel {
     /// Creates a drawer with these objects.
-    pub fn new(items: Vec<u32>, capacity: usize) -> Model {
-        Model { items, capacity }
+    pub fn new(items: Vec<u32>, capacity: usize) -> DrawerModel {
+        DrawerModel { items, capacity }
     }
 
     /// Returns the index of an object.
@@ -69,8 +69,8 @@ impl Model {
     }
 }
 
-impl Paper for Model {
-    type Change = Change;
+impl ContainerModel for DrawerModel {
+    type Change = DrawerChange;
     const CONTAINER: &'static str = "drawer";
     const MEMBER: &'static str = "object";
 
@@ -78,19 +78,19 @@ impl Paper for Model {
         &self.items
     }
 
-    fn apply(&mut self, change: Change) -> Option<bool> {
+    fn apply(&mut self, change: DrawerChange) -> Option<bool> {
         let (count, place) = (self.items.len(), self.place(change.object()));
         let full = count >= self.capacity;
         match (change, place) {
-            (Change::Add(_) | Change::Arrive(_), Some(_)) => Some(false),
-            (Change::Add(object) | Change::Arrive(object), None) => {
+            (DrawerChange::Add(_) | DrawerChange::Arrive(_), Some(_)) => Some(false),
+            (DrawerChange::Add(object) | DrawerChange::Arrive(object), None) => {
                 if full {
                     return None;
                 }
                 self.items.push(object);
                 Some(true)
             }
-            (Change::Position(object, position), None) => {
+            (DrawerChange::Position(object, position), None) => {
                 let at = usize::try_from(position).unwrap_or(count).min(count);
                 if full && at == count {
                     return None;
@@ -99,8 +99,8 @@ impl Paper for Model {
                 self.items.truncate(self.capacity);
                 Some(true)
             }
-            (Change::Shift(_, position), Some(_)) if position >= 0 && position as usize >= count => None,
-            (Change::Position(object, position) | Change::Shift(object, position), Some(from)) => {
+            (DrawerChange::Shift(_, position), Some(_)) if position >= 0 && position as usize >= count => None,
+            (DrawerChange::Position(object, position) | DrawerChange::Shift(object, position), Some(from)) => {
                 let to = usize::try_from(position).unwrap_or(count).min(count - 1);
                 if to == from {
                     return Some(false);
@@ -109,16 +109,16 @@ impl Paper for Model {
                 self.items.insert(to, object);
                 Some(true)
             }
-            (Change::Delete(_) | Change::Leave(_), Some(from)) => {
+            (DrawerChange::Delete(_) | DrawerChange::Leave(_), Some(from)) => {
                 self.items.remove(from);
                 Some(true)
             }
-            (Change::Shift(..) | Change::Delete(_) | Change::Leave(_), None) => None,
+            (DrawerChange::Shift(..) | DrawerChange::Delete(_) | DrawerChange::Leave(_), None) => None,
         }
     }
 
-    fn fits(before: &Model, after: &Model, acked: &Ack<Change>) -> bool {
-        let shows = if matches!(acked.change, Change::Delete(_)) { before } else { after };
+    fn fits(before: &DrawerModel, after: &DrawerModel, acked: &AcknowledgedChange<DrawerChange>) -> bool {
+        let shows = if matches!(acked.change, DrawerChange::Delete(_)) { before } else { after };
         let place = || shows.place(acked.change.object()).and_then(|place| u32::try_from(place).ok());
         (acked.count == UNREPORTED || acked.count as usize == after.items.len())
             && (acked.place == UNREPORTED || Some(acked.place) == place())
@@ -128,18 +128,18 @@ impl Paper for Model {
         print(self.items.iter().copied().map(u64::from))
     }
 
-    fn member(change: Change) -> u32 {
+    fn member(change: DrawerChange) -> u32 {
         change.object()
     }
 
-    fn name(change: Change) -> String {
+    fn name(change: DrawerChange) -> String {
         match change {
-            Change::Add(object) => format!("the addition of object {object}"),
-            Change::Position(object, position) => format!("object {object} at position {position}"),
-            Change::Shift(object, position) => format!("the shift of object {object} to position {position}"),
-            Change::Delete(object) => format!("the deletion of object {object}"),
-            Change::Leave(object) => format!("the move of object {object} to another drawer"),
-            Change::Arrive(object) => format!("the move of object {object} from another drawer"),
+            DrawerChange::Add(object) => format!("the addition of object {object}"),
+            DrawerChange::Position(object, position) => format!("object {object} at position {position}"),
+            DrawerChange::Shift(object, position) => format!("the shift of object {object} to position {position}"),
+            DrawerChange::Delete(object) => format!("the deletion of object {object}"),
+            DrawerChange::Leave(object) => format!("the move of object {object} to another drawer"),
+            DrawerChange::Arrive(object) => format!("the move of object {object} from another drawer"),
         }
     }
 
@@ -154,8 +154,8 @@ impl Paper for Model {
 mod tests {
     use super::*;
 
-    fn after(items: &[u32], capacity: usize, change: Change) -> Option<Vec<u32>> {
-        let mut model = Model::new(items.to_vec(), capacity);
+    fn after(items: &[u32], capacity: usize, change: DrawerChange) -> Option<Vec<u32>> {
+        let mut model = DrawerModel::new(items.to_vec(), capacity);
         let before = model.clone();
         let outcome = model.apply(change);
         assert_eq!(outcome == Some(true), model != before, "it tells whether it changed something");
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_rules_for_capacity_are_the_interfaces() {
-        use Change::*;
+        use DrawerChange::*;
         assert_eq!(after(&[1, 2], 3, Position(9, 0)), Some(vec![9, 1, 2]));
         assert_eq!(after(&[1, 2, 3], 3, Position(9, 1)), Some(vec![1, 9, 2]), "the last goes");
         assert_eq!(after(&[1, 2], 3, Position(9, 7)), Some(vec![1, 2, 9]));

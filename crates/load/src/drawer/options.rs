@@ -15,7 +15,7 @@ pub struct DrawerFlags {
     drawers: Option<u16>,
     /// One hot drawer, like --drawers 1
     #[arg(long, conflicts_with = "drawers")]
-    #[serde(rename = "drawers", skip_serializing_if = "std::ops::Not::not", serialize_with = "one")]
+    #[serde(rename = "drawers", skip_serializing_if = "std::ops::Not::not", serialize_with = "serialize_one")]
     hot: bool,
     /// Zipf exponent: the n-th drawer gets 1/n^S of the first one's load; 0 treats all alike
     /// [default: 1]
@@ -37,7 +37,7 @@ pub struct DrawerFlags {
 }
 
 /// Serializes the flag `hot` as the number of drawers.
-fn one<S: serde::Serializer>(_: &bool, to: S) -> Result<S::Ok, S::Error> {
+fn serialize_one<S: serde::Serializer>(_: &bool, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u16(1)
 }
 

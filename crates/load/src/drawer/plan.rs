@@ -11,7 +11,7 @@ use crate::dice::dice;
 /// The kinds of operations; [`KINDS`] has their names in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Kind {
+pub enum DrawerOperationKind {
     /// Reads a drawer with its items.
     Read,
     /// Adds an object at the tail.
@@ -30,13 +30,20 @@ pub enum Kind {
 pub const KINDS: &[&str] = &["read", "add", "position", "shift", "delete", "move"];
 /// The weights without a mix: desks read more often than they change something.
 pub const DEFAULT_MIX: [u32; 6] = [40, 15, 15, 15, 5, 10];
-const ALL: [Kind; 6] = [Kind::Read, Kind::Add, Kind::Position, Kind::Shift, Kind::Delete, Kind::Move];
+const ALL: [DrawerOperationKind; 6] = [
+    DrawerOperationKind::Read,
+    DrawerOperationKind::Add,
+    DrawerOperationKind::Position,
+    DrawerOperationKind::Shift,
+    DrawerOperationKind::Delete,
+    DrawerOperationKind::Move,
+];
 
 /// One operation of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operation {
+pub struct DrawerOperation {
     /// The kind of operation.
-    pub kind: Kind,
+    pub kind: DrawerOperationKind,
     /// The drawer, counted from 0.
     pub drawer: u16,
     /// The target drawer of a move.
@@ -49,7 +56,7 @@ pub struct Operation {
 
 /// The distributions that plans are drawn from.
 #[derive(Debug, Clone)]
-pub struct Recipe {
+pub struct DrawerRecipe {
     seed: u64,
     kinds: WeightedIndex<u32>,
     drawers: WeightedIndex<f64>,
@@ -58,7 +65,7 @@ pub struct Recipe {
     positions: i32,
 }
 
-impl Recipe {
+impl DrawerRecipe {
     /// Creates a recipe from weights for the kinds, not all zero, and at least one drawer and
     /// object.
     ///
@@ -71,33 +78,33 @@ impl Recipe {
         skew: f64,
         objects: u32,
         capacity: u32,
-    ) -> Result<Recipe, String> {
+    ) -> Result<DrawerRecipe, String> {
         let kinds = WeightedIndex::new(weights).map_err(|error| format!("`mix`: {error}"))?;
         // Zipf: the n-th drawer gets 1/n^s.
         let shares = (1..=drawers).map(|n| f64::from(n).powf(-skew));
         let shares = WeightedIndex::new(shares).map_err(|error| format!("`drawer.skew`: {error}"))?;
         // A capacity is at most 10,000.
         let positions = i32::try_from(capacity).unwrap_or(i32::MAX);
-        Ok(Recipe { seed, kinds, drawers: shares, count: drawers, objects, positions })
+        Ok(DrawerRecipe { seed, kinds, drawers: shares, count: drawers, objects, positions })
     }
 
     /// Returns the plan of one client.
-    pub fn plan(&self, client: usize) -> Plan {
-        Plan { recipe: self.clone(), dice: dice(self.seed, client) }
+    pub fn plan(&self, client: usize) -> DrawerPlan {
+        DrawerPlan { recipe: self.clone(), dice: dice(self.seed, client) }
     }
 }
 
 /// The endless plan of a client.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    recipe: Recipe,
+pub struct DrawerPlan {
+    recipe: DrawerRecipe,
     dice: ChaCha8Rng,
 }
 
-impl Iterator for Plan {
-    type Item = Operation;
+impl Iterator for DrawerPlan {
+    type Item = DrawerOperation;
 
-    fn next(&mut self) -> Option<Operation> {
+    fn next(&mut self) -> Option<DrawerOperation> {
         let (recipe, dice) = (&self.recipe, &mut self.dice);
         let kind = ALL[recipe.kinds.sample(dice)];
         // Both are below a count of type u16.
@@ -123,7 +130,7 @@ impl Iterator for Plan {
             4 => -1,
             _ => dice.random_range(0..recipe.positions),
         };
-        Some(Operation { kind, drawer, target, object, position })
+        Some(DrawerOperation { kind, drawer, target, object, position })
     }
 }
 
@@ -131,11 +138,11 @@ impl Iterator for Plan {
 mod tests {
     use super::*;
 
-    fn recipe(seed: u64) -> Recipe {
-        Recipe::new(seed, &DEFAULT_MIX, 4, 1.0, 100, 50).unwrap()
+    fn recipe(seed: u64) -> DrawerRecipe {
+        DrawerRecipe::new(seed, &DEFAULT_MIX, 4, 1.0, 100, 50).unwrap()
     }
 
-    fn first(seed: u64, client: usize) -> Vec<Operation> {
+    fn first(seed: u64, client: usize) -> Vec<DrawerOperation> {
         recipe(seed).plan(client).take(500).collect()
     }
 
@@ -149,17 +156,21 @@ mod tests {
         assert_eq!(known, KNOWN);
     }
 
-    const KNOWN: [(Kind, u16, u32, i32); 3] =
-        [(Kind::Add, 3, 59, 0), (Kind::Read, 0, 49, -1), (Kind::Shift, 0, 48, 28)];
+    const KNOWN: [(DrawerOperationKind, u16, u32, i32); 3] = [
+        (DrawerOperationKind::Add, 3, 59, 0),
+        (DrawerOperationKind::Read, 0, 49, -1),
+        (DrawerOperationKind::Shift, 0, 48, 28),
+    ];
 
     #[test]
     fn skew_and_weights_are_kept_to() {
         const MANY: usize = 20_000;
         let operations: Vec<_> = recipe(1).plan(0).take(MANY).collect();
-        let share =
-            |test: &dyn Fn(&Operation) -> bool| operations.iter().filter(|op| test(op)).count() as f64 / MANY as f64;
-        assert!((share(&|op| op.kind == Kind::Read) - 0.40).abs() < 0.02);
-        assert!((share(&|op| op.kind == Kind::Delete) - 0.05).abs() < 0.01);
+        let share = |test: &dyn Fn(&DrawerOperation) -> bool| {
+            operations.iter().filter(|op| test(op)).count() as f64 / MANY as f64
+        };
+        assert!((share(&|op| op.kind == DrawerOperationKind::Read) - 0.40).abs() < 0.02);
+        assert!((share(&|op| op.kind == DrawerOperationKind::Delete) - 0.05).abs() < 0.01);
         // 1 + 1/2 + 1/3 + 1/4 = 25/12.
         assert!((share(&|op| op.drawer == 0) - 12.0 / 25.0).abs() < 0.02);
         assert!((share(&|op| op.drawer == 3) - 3.0 / 25.0).abs() < 0.02);
@@ -169,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_steepest_skew_still_finds_another_drawer_to_move_to() {
-        let steep = Recipe::new(1, &DEFAULT_MIX, 2, 10.0, 5, 1).unwrap();
+        let steep = DrawerRecipe::new(1, &DEFAULT_MIX, 2, 10.0, 5, 1).unwrap();
         assert!(steep.plan(0).take(1000).all(|op| op.target != op.drawer));
     }
 }

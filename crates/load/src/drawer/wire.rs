@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use hyper::Method;
 use serde::Deserialize;
 
-use super::plan::{Kind, Operation};
-use crate::client::{Answer, Call};
-use crate::desk::encoded;
+use super::plan::{DrawerOperation, DrawerOperationKind};
+use crate::client::{Call, CallAnswer};
+use crate::desk::encode_segment;
 
 /// Encoded path segments of the load's objects.
 #[derive(Debug, Default)]
@@ -21,27 +21,27 @@ pub struct Paths {
 impl Paths {
     /// Encodes the loids of drawers and objects.
     pub fn of(drawers: &[String], objects: &[String]) -> Paths {
-        let all = |loids: &[String]| loids.iter().map(|loid| encoded(loid)).collect();
+        let all = |loids: &[String]| loids.iter().map(|loid| encode_segment(loid)).collect();
         Paths { drawers: all(drawers), objects: all(objects) }
     }
 
     /// Returns the call of an operation. `shortcut` is the item's known shortcut; without it the
     /// object is used instead.
-    pub fn call(&self, operation: &Operation, shortcut: Option<&str>) -> Call {
+    pub fn call(&self, operation: &DrawerOperation, shortcut: Option<&str>) -> Call {
         let drawer = &self.drawers[usize::from(operation.drawer)];
         let object = &self.objects[operation.object as usize];
         let position = operation.position;
         let below = |method, rest: String| Call::new(method, format!("/v3/container/drawer/{drawer}{rest}"));
         match operation.kind {
-            Kind::Read => below(Method::GET, "?showItems=true".to_owned()),
-            Kind::Add => below(Method::POST, format!("/item/{object}")),
-            Kind::Position => below(Method::PUT, format!("/item/{object}/position/{position}")),
-            Kind::Shift => {
-                let shortcut = shortcut.map_or_else(|| Cow::Borrowed(object.as_str()), |id| encoded(id).into());
+            DrawerOperationKind::Read => below(Method::GET, "?showItems=true".to_owned()),
+            DrawerOperationKind::Add => below(Method::POST, format!("/item/{object}")),
+            DrawerOperationKind::Position => below(Method::PUT, format!("/item/{object}/position/{position}")),
+            DrawerOperationKind::Shift => {
+                let shortcut = shortcut.map_or_else(|| Cow::Borrowed(object.as_str()), |id| encode_segment(id).into());
                 below(Method::PUT, format!("/shortcut/{shortcut}/position/{position}"))
             }
-            Kind::Delete => below(Method::DELETE, format!("/item/{object}")),
-            Kind::Move => {
+            DrawerOperationKind::Delete => below(Method::DELETE, format!("/item/{object}")),
+            DrawerOperationKind::Move => {
                 let target = &self.drawers[usize::from(operation.target)];
                 below(Method::PUT, format!("/item/{object}/move/{target}"))
             }
@@ -50,27 +50,27 @@ impl Paths {
 }
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct DrawerEnvelope<'a> {
     #[serde(borrow)]
-    result: Reply<'a>,
+    result: DrawerLoadReply<'a>,
 }
 
 /// A container reply.
 #[derive(Debug, Deserialize)]
-pub struct Reply<'a> {
+pub struct DrawerLoadReply<'a> {
     /// The drawer.
     #[serde(default)]
-    pub info: Info,
+    pub info: DrawerReplyInfo,
     /// The items concerned.
     #[serde(borrow, default)]
-    pub items: Vec<Item<'a>>,
+    pub items: Vec<DrawerReplyItem<'a>>,
     /// The revisions after a move, if the server reports them.
     pub revisions: Option<Revisions>,
 }
 
 /// The drawer in a reply.
 #[derive(Debug, Default, Deserialize)]
-pub struct Info {
+pub struct DrawerReplyInfo {
     /// The number of items.
     pub count: Option<u32>,
     /// The revision, which some servers report here.
@@ -79,7 +79,7 @@ pub struct Info {
 
 /// An item in a reply.
 #[derive(Debug, Deserialize)]
-pub struct Item<'a> {
+pub struct DrawerReplyItem<'a> {
     /// The shortcut.
     #[serde(borrow, default)]
     pub id: Cow<'a, str>,
@@ -100,12 +100,12 @@ pub struct Revisions {
 }
 
 /// Parses a reply.
-pub fn reply(answer: &Answer) -> Option<Reply<'_>> {
-    serde_json::from_slice::<Envelope<'_>>(&answer.body).ok().map(|envelope| envelope.result)
+pub fn reply(answer: &CallAnswer) -> Option<DrawerLoadReply<'_>> {
+    serde_json::from_slice::<DrawerEnvelope<'_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
 /// Returns the revision of an answer: from its ETag, else from its `info`.
-pub fn revision(answer: &Answer, reply: Option<&Reply<'_>>) -> Option<u64> {
+pub fn revision(answer: &CallAnswer, reply: Option<&DrawerLoadReply<'_>>) -> Option<u64> {
     answer.revision().or_else(|| reply?.info.revision)
 }
 
@@ -113,8 +113,8 @@ pub fn revision(answer: &Answer, reply: Option<&Reply<'_>>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn answer(etag: Option<&str>, body: &'static str) -> Answer {
-        Answer { status: 200, etag: etag.map(str::to_owned), body: body.into() }
+    fn answer(etag: Option<&str>, body: &'static str) -> CallAnswer {
+        CallAnswer { status: 200, etag: etag.map(str::to_owned), body: body.into() }
     }
 
     #[test]
@@ -149,15 +149,15 @@ mod tests {
         let loids = |n: u32| vec![format!("1$1.0.{n}"), format!("1$1.0.{}", n + 1)];
         let paths = Paths::of(&loids(1), &loids(3));
         let path = |kind, shortcut| {
-            let call = paths.call(&Operation { kind, drawer: 0, target: 1, object: 1, position: -1 }, shortcut);
+            let call = paths.call(&DrawerOperation { kind, drawer: 0, target: 1, object: 1, position: -1 }, shortcut);
             format!("{} {}", call.method, call.path.replace("/v3/container/drawer/1%241.0.1", "…"))
         };
-        assert_eq!(path(Kind::Read, None), "GET …?showItems=true");
-        assert_eq!(path(Kind::Add, None), "POST …/item/1%241.0.4");
-        assert_eq!(path(Kind::Position, None), "PUT …/item/1%241.0.4/position/-1");
-        assert_eq!(path(Kind::Shift, Some("s/7")), "PUT …/shortcut/s%2F7/position/-1");
-        assert_eq!(path(Kind::Shift, None), "PUT …/shortcut/1%241.0.4/position/-1");
-        assert_eq!(path(Kind::Delete, None), "DELETE …/item/1%241.0.4");
-        assert_eq!(path(Kind::Move, None), "PUT …/item/1%241.0.4/move/1%241.0.2");
+        assert_eq!(path(DrawerOperationKind::Read, None), "GET …?showItems=true");
+        assert_eq!(path(DrawerOperationKind::Add, None), "POST …/item/1%241.0.4");
+        assert_eq!(path(DrawerOperationKind::Position, None), "PUT …/item/1%241.0.4/position/-1");
+        assert_eq!(path(DrawerOperationKind::Shift, Some("s/7")), "PUT …/shortcut/s%2F7/position/-1");
+        assert_eq!(path(DrawerOperationKind::Shift, None), "PUT …/shortcut/1%241.0.4/position/-1");
+        assert_eq!(path(DrawerOperationKind::Delete, None), "DELETE …/item/1%241.0.4");
+        assert_eq!(path(DrawerOperationKind::Move, None), "PUT …/item/1%241.0.4/move/1%241.0.2");
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::board::{Board, BoardSummary, Times};
-use super::{Followed, Followers, Following};
+use super::board::{Board, BoardSummary, CallTimes};
+use super::{FollowerOutcome, FollowerSettings, Followers};
 use crate::delivery::Delivery;
 use crate::desk::Desk;
 use crate::figures::number;
@@ -39,7 +39,7 @@ impl Audience {
         if count > 0 {
             let (target, token) = desk.pass();
             let board = audience.board.clone();
-            let following = Following { target, token, path, count: count as usize, threads, board };
+            let following = FollowerSettings { target, token, path, count: count as usize, threads, board };
             audience.followers = Mutex::new(Some(Followers::start(following).await?));
         }
         Ok(audience)
@@ -51,7 +51,7 @@ impl Audience {
     }
 
     /// Notes that the call that made a revision was answered.
-    pub fn made(&self, revision: u64, times: Times) {
+    pub fn made(&self, revision: u64, times: CallTimes) {
         if self.count > 0 {
             self.board.made(revision, times);
         }
@@ -72,7 +72,11 @@ impl Audience {
     ///
     /// # Errors
     /// A sentence if a thread failed.
-    pub async fn end(&self, revision: u64, patience: Duration) -> Result<Option<(BoardSummary, Followed)>, String> {
+    pub async fn end(
+        &self,
+        revision: u64,
+        patience: Duration,
+    ) -> Result<Option<(BoardSummary, FollowerOutcome)>, String> {
         // Only this call takes it, and the lock is not held while it waits.
         let followers = self.followers.lock().take();
         let Some(followers) = followers else { return Ok(None) };

@@ -25,7 +25,7 @@ pub struct Board {
 
 /// The times of a call that made a revision, since the board's begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
+pub struct CallTimes {
     /// The time at which its request was sent.
     pub sent: Duration,
     /// The time at which it was answered.
@@ -33,8 +33,8 @@ pub struct Times {
 }
 
 #[derive(Default)]
-struct Entry {
-    times: Option<Times>,
+struct BoardEntry {
+    times: Option<CallTimes>,
     /// The event: its name and ids.
     what: Box<str>,
     /// A hash of the whole event.
@@ -47,7 +47,7 @@ struct Entry {
 }
 
 struct Inner {
-    entries: Vec<Entry>,
+    entries: Vec<BoardEntry>,
     deliveries: u64,
     before_answer: u64,
     since_sent: Histogram<u64>,
@@ -63,7 +63,7 @@ pub struct BoardSummary {
     pub what: Vec<Box<str>>,
     /// The times of the call and of the last delivery, for each revision whose call is known, in
     /// their order.
-    pub last: Vec<(Times, Duration)>,
+    pub last: Vec<(CallTimes, Duration)>,
     /// The number of deliveries.
     pub deliveries: u64,
     /// The number of deliveries before the answer to the call that made the revision.
@@ -77,7 +77,7 @@ pub struct BoardSummary {
 }
 
 #[derive(Deserialize)]
-struct Data {
+struct EventData {
     #[serde(default)]
     ids: Vec<String>,
 }
@@ -121,8 +121,8 @@ impl Board {
         let entry = entry(&mut inner.entries, place);
         if entry.heard == 0 {
             entry.print = print;
-            let ids = serde_json::from_str::<Data>(data).map(|data| data.ids).unwrap_or_default();
-            entry.what = what(name, &ids.join(" ")).into();
+            let ids = serde_json::from_str::<EventData>(data).map(|data| data.ids).unwrap_or_default();
+            entry.what = event_text(name, &ids.join(" ")).into();
         }
         let same = entry.print == print;
         entry.heard += 1;
@@ -140,7 +140,7 @@ impl Board {
 
     /// Notes that the call that made a revision was answered. Only the first note of a revision
     /// counts.
-    pub fn made(&self, revision: u64, times: Times) {
+    pub fn made(&self, revision: u64, times: CallTimes) {
         let mut inner = self.inner.lock();
         let inner = &mut *inner;
         let place = revision.checked_sub(self.base + 1).filter(|place| *place < inner.entries.len() as u64 + TOO_FAR);
@@ -175,19 +175,19 @@ impl Board {
 }
 
 /// Returns the compared part of an event: its name and ids.
-pub fn what(name: &str, id: &str) -> String {
+pub fn event_text(name: &str, id: &str) -> String {
     format!("{name} {id}")
 }
 
-fn entry(entries: &mut Vec<Entry>, place: usize) -> &mut Entry {
+fn entry(entries: &mut Vec<BoardEntry>, place: usize) -> &mut BoardEntry {
     if place >= entries.len() {
-        entries.resize_with(place + 1, Entry::default);
+        entries.resize_with(place + 1, BoardEntry::default);
     }
     &mut entries[place]
 }
 
 impl Inner {
-    fn delivered(&mut self, times: Times, at: Duration) {
+    fn delivered(&mut self, times: CallTimes, at: Duration) {
         self.since_sent.saturating_record(micros(at.saturating_sub(times.sent)));
         self.since_answered.saturating_record(micros(at.saturating_sub(times.answered)));
         self.before_answer += u64::from(at < times.answered);
@@ -210,9 +210,9 @@ mod tests {
     fn arrivals_before_and_after_the_answer_are_counted_from_the_request() {
         let board = Board::new(7);
         board.heard(8, "a", DATA, 1);
-        board.made(8, Times { sent: Duration::ZERO, answered: AGES });
+        board.made(8, CallTimes { sent: Duration::ZERO, answered: AGES });
         // A call that only finds the revision does not count.
-        board.made(8, Times { sent: AGES, answered: AGES });
+        board.made(8, CallTimes { sent: AGES, answered: AGES });
         board.heard(8, "a", DATA, 1);
         board.heard(10, "b", "{}", 2);
         assert_eq!(board.deliveries(), 3);
@@ -228,7 +228,7 @@ mod tests {
     fn an_arrival_after_the_answer_takes_from_both() {
         let board = Board::new(0);
         let now = board.now();
-        board.made(1, Times { sent: now, answered: now });
+        board.made(1, CallTimes { sent: now, answered: now });
         board.heard(1, "a", DATA, 1);
         let summary = board.summary();
         assert_eq!(summary.before_answer, 0);
@@ -242,7 +242,7 @@ mod tests {
         board.heard(8, "a", "{}", 2);
         board.heard(7, "a", DATA, 1);
         board.heard(u64::MAX, "a", DATA, 1);
-        board.made(u64::MAX, Times { sent: AGES, answered: AGES });
+        board.made(u64::MAX, CallTimes { sent: AGES, answered: AGES });
         let (count, first) = board.summary().odd;
         assert_eq!(count, 3);
         assert!(first.is_some_and(|first| first.contains("revision 8")));

@@ -13,8 +13,8 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::sse::{Event, Parser};
-use super::{Following, Ledger, Phase};
-use crate::client::{Answer, Stream, Trouble};
+use super::{FollowerLedger, FollowerPhase, FollowerSettings};
+use crate::client::{AnswerStream, CallAnswer, CallTrouble};
 
 /// The wait before a reconnection: the first and the longest one.
 const WAIT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -22,9 +22,9 @@ const WAIT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_s
 /// One follower of events.
 pub(super) struct Follower {
     number: usize,
-    following: Arc<Following>,
-    ledger: Arc<Ledger>,
-    phase: watch::Receiver<Phase>,
+    following: Arc<FollowerSettings>,
+    ledger: Arc<FollowerLedger>,
+    phase: watch::Receiver<FollowerPhase>,
     /// The last received revision.
     last: Option<u64>,
 }
@@ -32,9 +32,9 @@ pub(super) struct Follower {
 impl Follower {
     pub(super) fn new(
         number: usize,
-        following: Arc<Following>,
-        ledger: Arc<Ledger>,
-        phase: watch::Receiver<Phase>,
+        following: Arc<FollowerSettings>,
+        ledger: Arc<FollowerLedger>,
+        phase: watch::Receiver<FollowerPhase>,
     ) -> Follower {
         Follower { number, following, ledger, phase, last: None }
     }
@@ -44,7 +44,7 @@ impl Follower {
         let mut phase = self.phase.clone();
         let ended = pin!(async move {
             // A dropped sender is an end as well.
-            let _ = phase.wait_for(|phase| *phase == Phase::End).await;
+            let _ = phase.wait_for(|phase| *phase == FollowerPhase::End).await;
         });
         // Whichever is first; the other is dropped with its connection.
         select(pin!(self.follow(&connecting, &ready)), ended).await;
@@ -94,16 +94,16 @@ impl Follower {
         self.ledger.progress[self.number].away.store(away, Ordering::Relaxed);
     }
 
-    async fn open(&self) -> Result<Stream, Refusal> {
-        let Following { target, token, path, .. } = &*self.following;
-        target.stream(token, path, self.last).await.map_err(Refusal)
+    async fn open(&self) -> Result<AnswerStream, StreamRefusal> {
+        let FollowerSettings { target, token, path, .. } = &*self.following;
+        target.stream(token, path, self.last).await.map_err(StreamRefusal)
     }
 
     /// Receives events until the stream ends, and returns the reason. The first event of the first
     /// stream must arrive in time: all followers wait for it.
     async fn hear(
         &mut self,
-        mut stream: Stream,
+        mut stream: AnswerStream,
         first: &mut Option<&mpsc::UnboundedSender<Result<(), String>>>,
     ) -> String {
         let mut parser = Parser::default();
@@ -176,9 +176,9 @@ impl Follower {
 }
 
 /// The reason why no stream began: the server's refusal, or no answer.
-struct Refusal(Result<Answer, Trouble>);
+struct StreamRefusal(Result<CallAnswer, CallTrouble>);
 
-impl Refusal {
+impl StreamRefusal {
     fn message(&self) -> String {
         match &self.0 {
             Ok(answer) => answer.message(),
@@ -196,7 +196,7 @@ impl Refusal {
 }
 
 /// Returns the next bytes; `None` at the end.
-async fn frame(body: &mut Incoming) -> Result<Option<hyper::body::Bytes>, Trouble> {
+async fn frame(body: &mut Incoming) -> Result<Option<hyper::body::Bytes>, CallTrouble> {
     loop {
         match body.frame().await {
             Some(Ok(frame)) => {
@@ -205,7 +205,7 @@ async fn frame(body: &mut Incoming) -> Result<Option<hyper::body::Bytes>, Troubl
                     return Ok(Some(bytes));
                 }
             }
-            Some(Err(error)) => return Err(Trouble::Lost(error.to_string())),
+            Some(Err(error)) => return Err(CallTrouble::Lost(error.to_string())),
             None => return Ok(None),
         }
     }

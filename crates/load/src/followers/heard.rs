@@ -1,24 +1,24 @@
 //! The checks of received events that do not depend on the kind of container.
 
-use super::Followed;
+use super::FollowerOutcome;
 use super::board::BoardSummary;
-use crate::figures::{counted, number};
+use crate::figures::{format_count, number};
 
 /// The received events by revision, from the first of the load on, and the outcome for the
 /// followers.
-pub struct Heard<'h> {
+pub struct ReceivedEvents<'h> {
     /// The received event of each revision.
     pub what: &'h [Box<str>],
     /// The number of impossible events, and the first of them.
     pub odd: &'h (u64, Option<String>),
     /// The outcome for the followers.
-    pub followed: &'h Followed,
+    pub followed: &'h FollowerOutcome,
 }
 
-impl<'h> Heard<'h> {
+impl<'h> ReceivedEvents<'h> {
     /// Combines a summary with the outcome for the followers.
-    pub fn of(summary: &'h BoardSummary, followed: &'h Followed) -> Heard<'h> {
-        Heard { what: &summary.what, odd: &summary.odd, followed }
+    pub fn of(summary: &'h BoardSummary, followed: &'h FollowerOutcome) -> ReceivedEvents<'h> {
+        ReceivedEvents { what: &summary.what, odd: &summary.odd, followed }
     }
 
     /// Checks the events. `compare` compares them with the acknowledged changes. Adds a sentence
@@ -27,12 +27,12 @@ impl<'h> Heard<'h> {
         &self,
         details: &mut Vec<String>,
         problems: &mut Vec<String>,
-        compare: impl FnOnce(&Heard<'_>, &mut Vec<String>),
+        compare: impl FnOnce(&ReceivedEvents<'_>, &mut Vec<String>),
     ) {
         let before = problems.len();
         compare(self, problems);
         if let (count, Some(first)) = self.odd {
-            problems.push(format!("{} can't be: {first}", counted(*count, "event", "events")));
+            problems.push(format!("{} can't be: {first}", format_count(*count, "event", "events")));
         }
         self.followed(problems);
         if problems.len() == before {
@@ -42,21 +42,21 @@ impl<'h> Heard<'h> {
         if drops > 0 {
             details.push(format!(
                 "Streams ended {} and went on {}, {} of these with the word to read anew; {} not back in the end.",
-                counted(drops, "time", "times"),
-                counted(self.followed.faults.resumed, "time", "times"),
+                format_count(drops, "time", "times"),
+                format_count(self.followed.faults.resumed, "time", "times"),
                 number(self.followed.faults.resets),
-                counted(self.followed.away, "follower was", "followers were")
+                format_count(self.followed.away, "follower was", "followers were")
             ));
         }
     }
 
     fn all_heard(&self) -> String {
-        let Followed { whole, followers, .. } = *self.followed;
+        let FollowerOutcome { whole, followers, .. } = *self.followed;
         let of = if whole == followers { "All".to_owned() } else { number(whole) + " of" };
         format!(
             "{of} {} heard of all {}, each once and in order.",
-            counted(followers, "follower", "followers"),
-            counted(self.what.len() as u64, "revision", "revisions")
+            format_count(followers, "follower", "followers"),
+            format_count(self.what.len() as u64, "revision", "revisions")
         )
     }
 
@@ -68,7 +68,7 @@ impl<'h> Heard<'h> {
             (faults.repeats, "told to followers again, or out of order"),
         ] {
             if count > 0 {
-                problems.push(format!("{} {words}", counted(count, "revision was", "revisions were")));
+                problems.push(format!("{} {words}", format_count(count, "revision was", "revisions were")));
             }
         }
         if faults.gaps + faults.repeats > 0 {
@@ -77,7 +77,7 @@ impl<'h> Heard<'h> {
         if let Some((number_of_one, last)) = self.followed.behind.first() {
             problems.push(format!(
                 "{} there never heard of the last revision: follower {number_of_one} for one only of {last}",
-                counted(self.followed.behind.len() as u64, "follower that was", "followers that were")
+                format_count(self.followed.behind.len() as u64, "follower that was", "followers that were")
             ));
         }
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
-use super::client::Target;
+use super::client::ServerTarget;
 use super::saturation::ThreadLoad;
 
 pub mod audience;
@@ -31,9 +31,9 @@ const LOOK: Duration = Duration::from_millis(20);
 const NAMED: usize = 8;
 
 /// The specification of the followers.
-pub struct Following {
+pub struct FollowerSettings {
     /// The server.
-    pub target: Arc<Target>,
+    pub target: Arc<ServerTarget>,
     /// The encoded token of the session.
     pub token: Arc<str>,
     /// The path of the events.
@@ -48,9 +48,9 @@ pub struct Following {
 
 /// The running followers.
 pub struct Followers {
-    ledger: Arc<Ledger>,
+    ledger: Arc<FollowerLedger>,
     board: Arc<Board>,
-    phase: watch::Sender<Phase>,
+    phase: watch::Sender<FollowerPhase>,
     ended: mpsc::UnboundedReceiver<Result<ThreadLoad, String>>,
     threads: usize,
     /// The time at which all followed.
@@ -59,7 +59,7 @@ pub struct Followers {
 
 /// The phase of all followers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum FollowerPhase {
     /// The followers connect.
     Begin,
     /// The followers receive events and are measured.
@@ -70,14 +70,14 @@ enum Phase {
 
 /// The state that followers share.
 #[derive(Default)]
-struct Ledger {
-    progress: Vec<Progress>,
-    faults: Mutex<Faults>,
+struct FollowerLedger {
+    progress: Vec<FollowerProgress>,
+    faults: Mutex<FollowerFaults>,
 }
 
 /// The progress of one follower.
 #[derive(Default)]
-struct Progress {
+struct FollowerProgress {
     /// The last received revision.
     last: AtomicU64,
     /// Whether its stream ended and it has not reconnected.
@@ -88,7 +88,7 @@ struct Progress {
 
 /// The faults and interruptions of followers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Faults {
+pub struct FollowerFaults {
     /// The number of ended streams, by reason.
     pub dropped: BTreeMap<String, u64>,
     /// The number of refused reconnections, by code.
@@ -108,13 +108,13 @@ pub struct Faults {
 
 /// The outcome for the followers.
 #[derive(Debug, Clone, Default)]
-pub struct Followed {
+pub struct FollowerOutcome {
     /// The number of followers.
     pub followers: u64,
     /// The number of followers that were connected in the end and never received a `reset`.
     pub whole: u64,
     /// The faults and interruptions.
-    pub faults: Faults,
+    pub faults: FollowerFaults,
     /// Followers that stayed connected and never received the last revision: the number and last
     /// revision of each.
     pub behind: Vec<(usize, u64)>,
@@ -126,7 +126,7 @@ pub struct Followed {
     pub measured: Duration,
 }
 
-impl Faults {
+impl FollowerFaults {
     fn say(&mut self, words: impl FnOnce() -> String) {
         if self.words.len() < NAMED {
             self.words.push(words());
@@ -144,12 +144,12 @@ impl Followers {
     ///
     /// # Errors
     /// A sentence if one is refused, or if no thread can be started.
-    pub async fn start(following: Following) -> Result<Followers, String> {
-        let Following { count, threads, board, .. } = &following;
+    pub async fn start(following: FollowerSettings) -> Result<Followers, String> {
+        let FollowerSettings { count, threads, board, .. } = &following;
         let (count, threads, board) = (*count, *threads, board.clone());
-        let progress = (0..count).map(|_| Progress::default()).collect();
-        let ledger = Arc::new(Ledger { progress, faults: Mutex::default() });
-        let (phase, seen) = watch::channel(Phase::Begin);
+        let progress = (0..count).map(|_| FollowerProgress::default()).collect();
+        let ledger = Arc::new(FollowerLedger { progress, faults: Mutex::default() });
+        let (phase, seen) = watch::channel(FollowerPhase::Begin);
         let (ready, mut heard) = mpsc::unbounded_channel();
         let (report, ended) = mpsc::unbounded_channel();
         let following = Arc::new(following);
@@ -174,7 +174,7 @@ impl Followers {
             }
         }
         // The threads are alive: they wait for this.
-        let _ = phase.send(Phase::Follow);
+        let _ = phase.send(FollowerPhase::Follow);
         Ok(Followers { ledger, board, phase, ended, threads, since: Instant::now() })
     }
 
@@ -188,7 +188,7 @@ impl Followers {
     ///
     /// # Errors
     /// A sentence if a thread failed.
-    pub async fn end(mut self, revision: u64, patience: Duration) -> Result<Followed, String> {
+    pub async fn end(mut self, revision: u64, patience: Duration) -> Result<FollowerOutcome, String> {
         let behind = || {
             let progress = self.ledger.progress.iter().enumerate();
             let progress = progress.map(|(number, place)| (number, place.last.load(Ordering::Relaxed)));
@@ -203,7 +203,7 @@ impl Followers {
             }
         }
         let is_away = |number: usize| self.ledger.progress[number].away.load(Ordering::Relaxed);
-        let heard_all = |place: &&Progress| {
+        let heard_all = |place: &&FollowerProgress| {
             let is_behind = place.last.load(Ordering::Relaxed) < revision;
             let is_gone = is_behind && place.away.load(Ordering::Relaxed);
             !is_gone && !place.was_sent_on.load(Ordering::Relaxed)
@@ -211,7 +211,7 @@ impl Followers {
         let whole = self.ledger.progress.iter().filter(heard_all).count() as u64;
         let (away, behind): (Vec<_>, Vec<_>) = behind().partition(|(number, _)| is_away(*number));
         // The threads may have ended already.
-        let _ = self.phase.send(Phase::End);
+        let _ = self.phase.send(FollowerPhase::End);
         let measured = self.since.elapsed();
         let mut threads = Vec::new();
         for _ in 0..self.threads {
@@ -220,6 +220,6 @@ impl Followers {
         }
         let faults = self.ledger.faults.lock().clone();
         let followers = self.ledger.progress.len() as u64;
-        Ok(Followed { followers, whole, faults, behind, away: away.len() as u64, threads, measured })
+        Ok(FollowerOutcome { followers, whole, faults, behind, away: away.len() as u64, threads, measured })
     }
 }

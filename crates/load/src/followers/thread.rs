@@ -9,16 +9,16 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::LocalSet;
 
 use super::follower::Follower;
-use super::{Following, Ledger, Phase};
+use super::{FollowerLedger, FollowerPhase, FollowerSettings};
 use crate::client::CONNECTING;
 use crate::saturation::{Meter, ThreadLoad};
 
 /// Runs the thread from begin to end. Each follower reports once that it follows, or why it cannot.
 pub(super) fn run(
-    following: &Arc<Following>,
-    ledger: &Arc<Ledger>,
+    following: &Arc<FollowerSettings>,
+    ledger: &Arc<FollowerLedger>,
     numbers: impl Iterator<Item = usize>,
-    phase: &watch::Receiver<Phase>,
+    phase: &watch::Receiver<FollowerPhase>,
     ready: &mpsc::UnboundedSender<Result<(), String>>,
 ) -> std::io::Result<ThreadLoad> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -33,7 +33,7 @@ pub(super) fn run(
             .collect();
         let mut phase = phase.clone();
         // The sender is gone only at the end of the whole command; then the followers end as well.
-        let _ = phase.wait_for(|phase| *phase != Phase::Begin).await;
+        let _ = phase.wait_for(|phase| *phase != FollowerPhase::Begin).await;
         let mut meter = Meter::start();
         let mut work = pin!(join_all(work));
         loop {

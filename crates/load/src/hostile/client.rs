@@ -8,15 +8,15 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::kinds::Kind;
+use super::kinds::HostileKind;
 use super::people::People;
-use super::{Server, Tally};
-use crate::client::{Answer, Call, Connection, Socket};
-use crate::desk::encoded;
+use super::{SharedTarget, Tally};
+use crate::client::{Call, CallAnswer, Connection, Socket};
+use crate::desk::encode_segment;
 
 /// A hostile client.
 pub struct HostileClient {
-    target: Server,
+    target: SharedTarget,
     token: Option<Arc<str>>,
     connection: Connection,
     tally: Arc<Mutex<Tally>>,
@@ -32,7 +32,13 @@ pub struct HostileClient {
 
 impl HostileClient {
     /// Creates a client of a kind. It connects with its first call.
-    pub fn new(target: Server, people: &People, kind: Kind, number: usize, tally: Arc<Mutex<Tally>>) -> HostileClient {
+    pub fn new(
+        target: SharedTarget,
+        people: &People,
+        kind: HostileKind,
+        number: usize,
+        tally: Arc<Mutex<Tally>>,
+    ) -> HostileClient {
         let token = people.token(kind, number);
         HostileClient {
             connection: Connection::new(target.clone(), token.clone()),
@@ -57,12 +63,12 @@ impl HostileClient {
     }
 
     /// Sends a call, counts its answer and returns it; `None` if no answer came.
-    pub async fn send(&mut self, call: &Call) -> Option<Answer> {
+    pub async fn send(&mut self, call: &Call) -> Option<CallAnswer> {
         self.tally.lock().calls += 1;
         let answered = self.connection.send(call).await;
         let status = match &answered {
             Ok(answer) if answer.is_success() => answer.status.to_string(),
-            Ok(answer) => format!("{} {}", answer.status, bare(&answer.code())),
+            Ok(answer) => format!("{} {}", answer.status, strip_code_prefix(&answer.code())),
             Err(trouble) => trouble.kind().to_owned(),
         };
         self.count(status);
@@ -71,7 +77,7 @@ impl HostileClient {
 
     /// Sends a call and returns the `result` of a success.
     pub async fn result(&mut self, call: &Call) -> Option<Value> {
-        let answer = self.send(call).await.filter(Answer::is_success)?;
+        let answer = self.send(call).await.filter(CallAnswer::is_success)?;
         let mut reply: Value = serde_json::from_slice(&answer.body).ok()?;
         Some(reply["result"].take())
     }
@@ -82,19 +88,19 @@ impl HostileClient {
     }
 
     /// Sends a call without a body.
-    pub async fn get(&mut self, path: &str) -> Option<Answer> {
+    pub async fn get(&mut self, path: &str) -> Option<CallAnswer> {
         self.send(&Call::new(Method::GET, path.to_owned())).await
     }
 
     /// Reads a large reply, compressed.
-    pub async fn get_compressed(&mut self, path: &str, coding: &'static str) -> Option<Answer> {
+    pub async fn get_compressed(&mut self, path: &str, coding: &'static str) -> Option<CallAnswer> {
         let call = Call { accept_encoding: Some(coding), ..Call::new(Method::GET, path.to_owned()) };
         self.send(&call).await
     }
 
     /// Destroys an object permanently.
     pub async fn destroy(&mut self, object: &str) {
-        let path = format!("/v3/object/{}/destroy", encoded(object));
+        let path = format!("/v3/object/{}/destroy", encode_segment(object));
         self.send(&Call::new(Method::DELETE, path)).await;
     }
 
@@ -163,7 +169,7 @@ impl HostileClient {
 
 /// Returns a code without the prefix of the server's codes. For an answer without a code it is
 /// empty: the status is in front already.
-fn bare(code: &str) -> &str {
+fn strip_code_prefix(code: &str) -> &str {
     let code = code.rsplit_once('.').map_or(code, |(_, bare)| bare);
     if code.starts_with("status ") { "" } else { code }
 }

@@ -21,10 +21,10 @@ mod people;
 mod picture;
 
 use self::client::HostileClient;
-use self::kinds::Kind;
+use self::kinds::HostileKind;
 use self::people::People;
 pub use self::picture::black_picture;
-use super::client::Target;
+use super::client::ServerTarget;
 use super::desk::Desk;
 
 /// The greatest number of hostile clients of one kind.
@@ -39,7 +39,7 @@ const BREATH: Duration = Duration::from_millis(50);
 const NICE: i32 = 5;
 
 /// Counts of answers, by status and code, or by the reason why there was none.
-pub type Statuses = BTreeMap<String, u64>;
+pub type StatusCounts = BTreeMap<String, u64>;
 
 /// The counted answers of one kind of client.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -50,7 +50,7 @@ pub struct Tally {
     /// The number of calls.
     pub calls: u64,
     /// The answers by status.
-    pub statuses: Statuses,
+    pub statuses: StatusCounts,
 }
 
 impl Tally {
@@ -69,25 +69,25 @@ impl Tally {
 pub type Tallies = Vec<(&'static str, Tally)>;
 
 /// The running hostile clients.
-pub struct Hostile {
+pub struct HostileClients {
     people: People,
     stop: watch::Sender<bool>,
     thread: Option<std::thread::JoinHandle<()>>,
     tallies: Vec<Arc<Mutex<Tally>>>,
 }
 
-impl Hostile {
+impl HostileClients {
     /// Creates the users and starts this many clients of each kind, beside `clients` of the load
     /// itself.
     ///
     /// # Errors
     /// A sentence if the user may not create users, or if no thread can be started.
-    pub async fn begin(desk: &mut Desk, each: u32, connection: &str, clients: u32) -> Result<Hostile, String> {
+    pub async fn begin(desk: &mut Desk, each: u32, connection: &str, clients: u32) -> Result<HostileClients, String> {
         let people = People::create(desk, connection, each as usize, clients as usize).await?;
         let (target, _) = desk.pass();
         let (stop, stopped) = watch::channel(false);
-        let tallies: Vec<Arc<Mutex<Tally>>> = Kind::ALL.iter().map(|_| Arc::default()).collect();
-        let clients = tallies.iter().zip(Kind::ALL).flat_map(|(tally, kind)| {
+        let tallies: Vec<Arc<Mutex<Tally>>> = HostileKind::ALL.iter().map(|_| Arc::default()).collect();
+        let clients = tallies.iter().zip(HostileKind::ALL).flat_map(|(tally, kind)| {
             let people = &people;
             let target = target.clone();
             (0..each as usize).map(move |number| {
@@ -95,11 +95,11 @@ impl Hostile {
                 (*kind, client)
             })
         });
-        let clients: Vec<(Kind, HostileClient)> = clients.collect();
+        let clients: Vec<(HostileKind, HostileClient)> = clients.collect();
         let work = move || run(clients, stopped);
         let thread = std::thread::Builder::new().name("hostile".to_owned()).spawn(work);
         let thread = thread.map_err(|error| format!("no thread can be started for hostile clients: {error}"))?;
-        Ok(Hostile { people, stop, thread: Some(thread), tallies })
+        Ok(HostileClients { people, stop, thread: Some(thread), tallies })
     }
 
     /// Returns the token of a client of the load itself, which is a separate user beside hostile
@@ -118,20 +118,21 @@ impl Hostile {
             // Joining blocks, so another thread does it.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
-        let tallies = self.tallies.iter().zip(Kind::ALL).map(|(tally, kind)| (kind.name(), tally.lock().clone()));
+        let tallies =
+            self.tallies.iter().zip(HostileKind::ALL).map(|(tally, kind)| (kind.name(), tally.lock().clone()));
         let tallies = tallies.collect();
         (tallies, self.people.dismiss(desk).await)
     }
 }
 
-impl Drop for Hostile {
+impl Drop for HostileClients {
     fn drop(&mut self) {
         self.stop.send_replace(true);
     }
 }
 
 /// Runs all clients until they are stopped.
-fn run(clients: Vec<(Kind, HostileClient)>, stopped: watch::Receiver<bool>) {
+fn run(clients: Vec<(HostileKind, HostileClient)>, stopped: watch::Receiver<bool>) {
     // On the server's machine they use processor time that would otherwise be that of other
     // machines. A lower priority takes less of it from the newsroom. On Linux the priority is the
     // thread's own, and lowering it is never refused.
@@ -153,7 +154,7 @@ fn run(clients: Vec<(Kind, HostileClient)>, stopped: watch::Receiver<bool>) {
 }
 
 /// Repeats the rounds of a kind.
-async fn work(kind: Kind, mut client: HostileClient) {
+async fn work(kind: HostileKind, mut client: HostileClient) {
     let mut round = 0;
     loop {
         let before = client.answered();
@@ -167,7 +168,7 @@ async fn work(kind: Kind, mut client: HostileClient) {
 }
 
 /// The target of a client, for the parts of this module.
-type Server = Arc<Target>;
+type SharedTarget = Arc<ServerTarget>;
 
 #[cfg(test)]
 mod tests {
@@ -183,8 +184,8 @@ mod tests {
 
     #[test]
     fn kinds_have_names_of_their_own() {
-        let names: std::collections::BTreeSet<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-        assert_eq!(names.len(), Kind::ALL.len());
+        let names: std::collections::BTreeSet<_> = HostileKind::ALL.iter().map(|kind| kind.name()).collect();
+        assert_eq!(names.len(), HostileKind::ALL.len());
         assert!(names.len() > 13, "{names:?}");
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::kinds::Kind;
+use super::kinds::HostileKind;
 use crate::client::{Call, Connection};
-use crate::desk::{Desk, encoded, id};
+use crate::desk::{Desk, created_id, encode_segment};
 
 /// The group that gives hostile clients their rights.
 const GROUP: &str = "load-hostile";
@@ -47,7 +47,7 @@ impl People {
         let failed = |why: String| format!("hostile clients can't be created (the user needs `manageGroups`): {why}");
         let made =
             desk.call(&Call::json(Method::POST, "/v3/folder", &json!({ "path": folder }))).await.map_err(failed)?;
-        let folder_id = id(&made.0, "folder").map_err(failed)?;
+        let folder_id = created_id(&made.0, "folder").map_err(failed)?;
         let whoami = Call::new(Method::GET, "/v3/auth/connection".to_owned());
         let (session, _) = desk.call(&whoami).await.map_err(failed)?;
         let victim = session["username"].as_str().unwrap_or_default().to_owned();
@@ -56,7 +56,7 @@ impl People {
         let mut people = People { tokens, names, colleagues, folder, folder_id, victim, subject };
         // A random password, known to this process only.
         let password = format!("hostile {:032x}", rand::random::<u128>());
-        for kind in Kind::ALL {
+        for kind in HostileKind::ALL {
             let mut tokens = Vec::new();
             for number in 0..each {
                 if kind.is_stranger() {
@@ -82,7 +82,7 @@ impl People {
     }
 
     /// Returns the token of a client.
-    pub fn token(&self, kind: Kind, number: usize) -> Option<Arc<str>> {
+    pub fn token(&self, kind: HostileKind, number: usize) -> Option<Arc<str>> {
         self.tokens.get(kind as usize)?.get(number)?.clone()
     }
 
@@ -104,7 +104,7 @@ impl People {
             return Ok(());
         }
         body.as_object_mut().expect("it is an object").remove("name");
-        desk.call(&Call::json(Method::PUT, &format!("/v3/user/{}", encoded(name)), &body)).await.map(drop)
+        desk.call(&Call::json(Method::PUT, &format!("/v3/user/{}", encode_segment(name)), &body)).await.map(drop)
     }
 
     /// Grants them to read and create everywhere, as reporters may, and all rights in their own
@@ -136,7 +136,7 @@ impl People {
     pub async fn dismiss(&self, desk: &mut Desk) -> Result<(), String> {
         let mut left = Vec::new();
         for name in self.names.iter().chain(self.colleagues.iter().map(|(name, _)| name)) {
-            let path = format!("/v3/user/{}", encoded(name));
+            let path = format!("/v3/user/{}", encode_segment(name));
             if let Err(why) = desk.call(&Call::json(Method::PUT, &path, &json!({ "disabled": true }))).await {
                 left.push(format!("the user {name}: {why}"));
             }
@@ -148,7 +148,7 @@ impl People {
             }
         }
         for what in ["discard", "destroy"] {
-            let path = format!("/v3/object/{}/{what}", encoded(&self.folder_id));
+            let path = format!("/v3/object/{}/{what}", encode_segment(&self.folder_id));
             if let Err(why) = desk.raw(&Call::new(Method::DELETE, path)).await {
                 left.push(format!("the folder {}: {why}", self.folder));
                 break;
@@ -162,7 +162,7 @@ impl People {
             Ok(messages) => {
                 for message in messages {
                     // A message that no longer exists needs no removal.
-                    let removal = Call::new(Method::DELETE, format!("/v3/message/{}", encoded(&message)));
+                    let removal = Call::new(Method::DELETE, format!("/v3/message/{}", encode_segment(&message)));
                     let _ = desk.raw(&removal).await;
                 }
             }
@@ -191,5 +191,5 @@ async fn log_in(desk: &Desk, name: &str, password: &str, connection: &str) -> Re
     let answer = answer.map_err(|trouble| trouble.to_string())?;
     let reply: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let token = reply["result"]["token"]["value"].as_str().ok_or_else(|| answer.message())?;
-    Ok(encoded(token).into())
+    Ok(encode_segment(token).into())
 }

@@ -6,7 +6,7 @@ use crate::figures::number;
 
 /// The comparison of a value with its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparison {
+enum ComparisonSign {
     Above,
     AtLeast,
     Below,
@@ -14,26 +14,30 @@ enum Comparison {
 }
 
 /// The longer ones come first, since the others are their prefixes.
-const COMPARISONS: [(&str, Comparison); 4] =
-    [(">=", Comparison::AtLeast), ("<=", Comparison::AtMost), (">", Comparison::Above), ("<", Comparison::Below)];
+const COMPARISONS: [(&str, ComparisonSign); 4] = [
+    (">=", ComparisonSign::AtLeast),
+    ("<=", ComparisonSign::AtMost),
+    (">", ComparisonSign::Above),
+    ("<", ComparisonSign::Below),
+];
 
-impl Comparison {
+impl ComparisonSign {
     fn holds(self, value: f64, bound: f64) -> bool {
         match self {
-            Comparison::Above => value > bound,
-            Comparison::AtLeast => value >= bound,
-            Comparison::Below => value < bound,
-            Comparison::AtMost => value <= bound,
+            ComparisonSign::Above => value > bound,
+            ComparisonSign::AtLeast => value >= bound,
+            ComparisonSign::Below => value < bound,
+            ComparisonSign::AtMost => value <= bound,
         }
     }
 
     /// Returns the sign of the opposite comparison.
     fn opposite(self) -> &'static str {
         match self {
-            Comparison::Above => "≤",
-            Comparison::AtLeast => "<",
-            Comparison::Below => "≥",
-            Comparison::AtMost => ">",
+            ComparisonSign::Above => "≤",
+            ComparisonSign::AtLeast => "<",
+            ComparisonSign::Below => "≥",
+            ComparisonSign::AtMost => ">",
         }
     }
 }
@@ -57,13 +61,13 @@ pub struct Condition {
     /// The kind of operation; `None` for all.
     kind: Option<&'static str>,
     figure: Figure,
-    comparison: Comparison,
+    comparison: ComparisonSign,
     bound: Bound,
 }
 
 /// The result of a condition.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Judged {
+pub struct ConditionResult {
     /// The condition as it was written, without spaces.
     pub condition: String,
     /// The criterion that a load must meet: `failed = 0` for `failed>0`.
@@ -118,7 +122,7 @@ impl Condition {
         let bound = bound.trim_start_matches('=');
         // A count is never negative.
         let is_none = self.figure.unit() == Unit::Count && self.bound == Bound::Value(0.0);
-        let sign = if is_none && self.comparison == Comparison::Above { "=" } else { self.comparison.opposite() };
+        let sign = if is_none && self.comparison == ComparisonSign::Above { "=" } else { self.comparison.opposite() };
         format!("{name} {sign} {bound}")
     }
 
@@ -140,7 +144,7 @@ impl Condition {
     /// Judges a load. `of` returns the figures of a kind of operation, or of all, and those of the
     /// earlier report. The condition holds for a figure without a value, such as a latency without
     /// successes: it is not known to be good.
-    pub fn judge<'f>(&self, of: impl Fn(Option<&str>) -> (Figures, Option<&'f Figures>)) -> Judged {
+    pub fn judge<'f>(&self, of: impl Fn(Option<&str>) -> (Figures, Option<&'f Figures>)) -> ConditionResult {
         let (now, before) = of(self.kind);
         let comparable = self.figure.comparable(&now);
         let (value, bound, mut words) = match self.bound {
@@ -163,7 +167,7 @@ impl Condition {
             words = if now.counts.all() == 0 { "nothing was tried".to_owned() } else { words };
         }
         let holds = value.is_none_or(|value| self.comparison.holds(value, bound));
-        Judged { condition: self.text.clone(), criterion: self.criterion(), value: words, holds }
+        ConditionResult { condition: self.text.clone(), criterion: self.criterion(), value: words, holds }
     }
 }
 

@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 16 << 20;
 /// The compared parts of an earlier report.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Earlier {
+pub struct EarlierReport {
     /// The time of the begin, RFC 3339.
     pub begun: String,
     /// The parameters of the load, by name.
@@ -28,18 +28,18 @@ pub struct Earlier {
 
 /// The fields that decide whether reports can be compared.
 #[derive(Deserialize)]
-struct Head {
+struct ReportHead {
     format: u32,
     scenario: String,
 }
 
-impl Earlier {
+impl EarlierReport {
     /// Reads `report.json`, or the one in a directory. The report must be of this scenario and in
     /// this format.
     ///
     /// # Errors
     /// A sentence that names the file and its fault.
-    pub fn read(path: &Path, scenario: &str, format: u32) -> Result<Earlier, String> {
+    pub fn read(path: &Path, scenario: &str, format: u32) -> Result<EarlierReport, String> {
         let path = if path.is_dir() { path.join("report.json") } else { path.to_owned() };
         let wrong = |why: String| format!("`compare` is {}, which {why}", path.display());
         let mut text = Vec::new();
@@ -52,7 +52,7 @@ impl Earlier {
         // Editors put a byte order mark in front of files.
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         let no_report = |error: serde_json::Error| wrong(format!("is no report of a load: {error}"));
-        let head: Head = serde_json::from_slice(text).map_err(no_report)?;
+        let head: ReportHead = serde_json::from_slice(text).map_err(no_report)?;
         if head.format != format {
             return Err(wrong(format!("has format {}, and only format {format} can be compared with", head.format)));
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figures::{duration_us, number, percent};
-use crate::measure::{Counts, Quantiles};
+use crate::measure::{OutcomeCounts, Quantiles};
 
 /// The figures of some operations.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -11,7 +11,7 @@ use crate::measure::{Counts, Quantiles};
 pub struct Figures {
     /// The number of operations by outcome.
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: OutcomeCounts,
     /// The number of successes per second.
     pub per_second: f64,
     /// The latencies of successful operations.

@@ -12,8 +12,8 @@ pub mod figure;
 mod tests;
 
 use self::condition::Condition;
-pub use self::condition::Judged;
-pub use self::earlier::Earlier;
+pub use self::condition::ConditionResult;
+pub use self::earlier::EarlierReport;
 use self::figure::{Figure, Figures, ratio};
 
 /// The default condition, if none limits the failures of all operations.
@@ -23,7 +23,7 @@ const NONE_FAILS: &str = "failed>0";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judge {
     conditions: Vec<Condition>,
-    earlier: Option<Earlier>,
+    earlier: Option<EarlierReport>,
 }
 
 impl Judge {
@@ -52,12 +52,12 @@ impl Judge {
         if !conditions.iter().any(Condition::is_of_all_failures) {
             conditions.push(Condition::parse(NONE_FAILS, kinds)?);
         }
-        let earlier = compare.map(|path| Earlier::read(path, scenario, format)).transpose()?;
+        let earlier = compare.map(|path| EarlierReport::read(path, scenario, format)).transpose()?;
         Ok(Judge { conditions, earlier })
     }
 
     /// Judges a load by all conditions, in their order.
-    pub fn judge(&self, now: &Measured<'_>) -> Vec<Judged> {
+    pub fn judge(&self, now: &LoadFigures<'_>) -> Vec<ConditionResult> {
         let earlier = self.earlier.as_ref();
         let of = |kind: Option<&str>| match kind {
             None => (now.all, earlier.map(|earlier| &earlier.all)),
@@ -67,15 +67,15 @@ impl Judge {
     }
 
     /// Compares a load with the earlier one, if there is one.
-    pub fn compare(&self, now: &Measured<'_>) -> Option<Comparison> {
+    pub fn compare(&self, now: &LoadFigures<'_>) -> Option<LoadComparison> {
         let earlier = self.earlier.as_ref()?;
         let beside = |name: &str, now: &Figures, before: Option<&Figures>| {
             let figures = Figure::ALL.into_iter().map(|figure| {
                 let before = before.and_then(|before| figure.comparable(before));
                 let now = figure.comparable(now);
-                Beside { figure, now, before, ratio: ratio(now, before).filter(|ratio| ratio.is_finite()) }
+                FigureComparison { figure, now, before, ratio: ratio(now, before).filter(|ratio| ratio.is_finite()) }
             });
-            Compared { operation: name.to_owned(), figures: figures.collect() }
+            OperationComparison { operation: name.to_owned(), figures: figures.collect() }
         };
         let kinds = now.kinds.iter().map(|(name, figures)| beside(name, figures, earlier.kinds.get(*name)));
         let operations = kinds.chain([beside("all", &now.all, Some(&earlier.all))]).collect();
@@ -94,7 +94,7 @@ impl Judge {
             now: None,
             before: Some(printable(value)),
         }));
-        Some(Comparison { begun: printable(&earlier.begun), operations, different })
+        Some(LoadComparison { begun: printable(&earlier.begun), operations, different })
     }
 }
 
@@ -105,7 +105,7 @@ fn printable(text: &str) -> String {
 
 /// The measured figures of a load.
 #[derive(Debug, Clone)]
-pub struct Measured<'r> {
+pub struct LoadFigures<'r> {
     /// The figures of all operations.
     pub all: Figures,
     /// The figures of each kind that was tried.
@@ -114,7 +114,7 @@ pub struct Measured<'r> {
     pub parameters: &'r [(String, String)],
 }
 
-impl Measured<'_> {
+impl LoadFigures<'_> {
     /// Returns the figures of a kind; zeros if none of it was tried.
     fn kind(&self, name: &str) -> Figures {
         self.kinds.iter().find(|(known, _)| *known == name).map(|(_, figures)| *figures).unwrap_or_default()
@@ -123,27 +123,27 @@ impl Measured<'_> {
 
 /// The comparison of a load with an earlier one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct LoadComparison {
     /// The begin of the earlier load, RFC 3339.
     pub begun: String,
     /// The figures by kind, then those of all operations.
-    pub operations: Vec<Compared>,
+    pub operations: Vec<OperationComparison>,
     /// The parameters that differ.
     pub different: Vec<Difference>,
 }
 
 /// The compared figures of one kind of operation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Compared {
+pub struct OperationComparison {
     /// The name of the kind, or `all`.
     pub operation: String,
     /// All figures.
-    pub figures: Vec<Beside>,
+    pub figures: Vec<FigureComparison>,
 }
 
 /// A figure of both loads: times in microseconds, counts as shares of all operations from 0 to 1.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Beside {
+pub struct FigureComparison {
     /// The figure.
     pub figure: Figure,
     /// The value; `None` for a latency without successes, and for a share of nothing.
@@ -155,7 +155,7 @@ pub struct Beside {
     pub ratio: Option<f64>,
 }
 
-impl Beside {
+impl FigureComparison {
     /// Formats the value, the earlier value and the ratio, with units.
     pub fn in_words(&self) -> [String; 3] {
         [self.figure.in_words(self.now), self.figure.in_words(self.before), times(self.ratio)]

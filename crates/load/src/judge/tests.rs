@@ -3,14 +3,14 @@ use std::io::Write;
 use serde_json::json;
 
 use super::*;
-use crate::measure::{Counts, Quantiles};
+use crate::measure::{OutcomeCounts, Quantiles};
 
 const KINDS: &[&str] = &["read", "add"];
 const FORMAT: u32 = 2;
 
 /// 1000 operations, of which 20 failed and 190 were refused, at 40 successes a second.
 fn figures() -> Figures {
-    let counts = Counts { succeeded: 780, refused: 190, overloaded: 10, failed: 20 };
+    let counts = OutcomeCounts { succeeded: 780, refused: 190, overloaded: 10, failed: 20 };
     let quantiles =
         Quantiles { p50_us: 2000, p90_us: 8000, p95_us: 9000, p99_us: 50_000, p999_us: 70_000, max_us: 90_000 };
     Figures { counts, per_second: 40.0, quantiles }
@@ -19,7 +19,7 @@ fn figures() -> Figures {
 fn judged(fail_if: &[&str], now: Figures) -> Vec<(String, bool)> {
     let texts: Vec<String> = fail_if.iter().map(|text| (*text).to_owned()).collect();
     let judge = Judge::new(&texts, None, "drawer", KINDS, FORMAT).unwrap_or_else(|error| panic!("{error}"));
-    let measured = Measured { all: now, kinds: vec![("add", now)], parameters: &[] };
+    let measured = LoadFigures { all: now, kinds: vec![("add", now)], parameters: &[] };
     judge.judge(&measured).into_iter().map(|judged| (judged.condition, judged.holds)).collect()
 }
 
@@ -84,7 +84,7 @@ fn what_has_no_value_is_never_good_enough() {
     assert_eq!(judged(&["p99<1ms", "p99>1s", "failed>0"], none).map_holds(), [true, true, false]);
     // Of a kind that was not tried, too.
     assert_eq!(judged(&["read.p99>1s", "read.failed>0%"], figures()).map_holds(), [true, true, true]);
-    let refused = Figures { counts: Counts { refused: 5, ..Counts::default() }, ..none };
+    let refused = Figures { counts: OutcomeCounts { refused: 5, ..OutcomeCounts::default() }, ..none };
     assert_eq!(judged(&["max>1s"], refused).map_holds(), [true, false]);
 }
 
@@ -149,14 +149,14 @@ fn earlier() -> serde_json::Value {
         "parameters": { "clients": "16", "gone": "1" }, "what a later one says": [] })
 }
 
-fn beside(fail_if: &[&str]) -> (Vec<Judged>, Comparison) {
+fn beside(fail_if: &[&str]) -> (Vec<ConditionResult>, LoadComparison) {
     let file = file(earlier().to_string().as_bytes());
     let texts: Vec<String> = fail_if.iter().map(|text| (*text).to_owned()).collect();
     let judge =
         Judge::new(&texts, Some(file.path()), "drawer", KINDS, FORMAT).unwrap_or_else(|error| panic!("{error}"));
     let parameters = [("clients".to_owned(), "32".to_owned()), ("seed".to_owned(), "1".to_owned())];
     let kinds = vec![("read", figures()), ("add", figures())];
-    let measured = Measured { all: figures(), kinds, parameters: &parameters };
+    let measured = LoadFigures { all: figures(), kinds, parameters: &parameters };
     (judge.judge(&measured), judge.compare(&measured).expect("there is an earlier one"))
 }
 

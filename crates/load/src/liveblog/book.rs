@@ -5,27 +5,27 @@ use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::evidence::Known;
+use super::evidence::KnownPost;
 use super::model::PostId;
-use super::plan::{Operation, Target};
+use super::plan::{LiveblogOperation, PostTarget};
 
 /// The shared knowledge of all clients.
 #[derive(Default)]
-pub struct Book {
-    pages: Vec<Page>,
+pub struct PostBook {
+    pages: Vec<ClientPosts>,
 }
 
 /// The knowledge of one client.
 #[derive(Default)]
-struct Page {
+struct ClientPosts {
     /// The client's posts by number; `None` if the creation was not acknowledged.
-    posts: RwLock<Vec<Option<Known>>>,
-    asked: Mutex<Asked>,
+    posts: RwLock<Vec<Option<KnownPost>>>,
+    asked: Mutex<LastRequest>,
 }
 
 /// The last request of a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct LastRequest {
     /// The post concerned.
     pub post: Option<PostId>,
     /// Whether the post's loid was known.
@@ -38,18 +38,21 @@ pub struct Asked {
     pub answered: Duration,
 }
 
-impl Book {
+impl PostBook {
     /// Creates a book for this number of clients, of a liveblog at that revision.
-    pub fn new(clients: u32, revision: u64) -> Book {
-        let page = || Page { asked: Mutex::new(Asked { since: revision, ..Asked::default() }), ..Page::default() };
-        Book { pages: (0..clients).map(|_| page()).collect() }
+    pub fn new(clients: u32, revision: u64) -> PostBook {
+        let page = || ClientPosts {
+            asked: Mutex::new(LastRequest { since: revision, ..LastRequest::default() }),
+            ..ClientPosts::default()
+        };
+        PostBook { pages: (0..clients).map(|_| page()).collect() }
     }
 
     /// Returns the post that an operation is about, and its loid if known.
-    pub fn find(&self, operation: &Operation, target: Target) -> (PostId, Option<Box<str>>) {
+    pub fn find(&self, operation: &LiveblogOperation, target: PostTarget) -> (PostId, Option<Box<str>>) {
         let post = match target {
-            Target::The(post) => post,
-            Target::Recent { client, back } => {
+            PostTarget::The(post) => post,
+            PostTarget::Recent { client, back } => {
                 let known = self.pages[client as usize].posts.read();
                 // A page has fewer posts than a u32 can count, and so have their numbers.
                 let count = known.len() as u32;
@@ -71,7 +74,7 @@ impl Book {
     }
 
     /// Notes the creation of a post.
-    pub fn learn(&self, post: PostId, known: Known) {
+    pub fn learn(&self, post: PostId, known: KnownPost) {
         let mut posts = self.pages[post.client as usize].posts.write();
         let place = post.number as usize;
         if place >= posts.len() {
@@ -81,17 +84,17 @@ impl Book {
     }
 
     /// Returns the last request of a client.
-    pub fn asked(&self, client: u32) -> Asked {
+    pub fn asked(&self, client: u32) -> LastRequest {
         *self.pages[client as usize].asked.lock()
     }
 
     /// Changes the last request of a client.
-    pub fn ask(&self, client: u32, change: impl FnOnce(&mut Asked)) {
+    pub fn ask(&self, client: u32, change: impl FnOnce(&mut LastRequest)) {
         change(&mut self.pages[client as usize].asked.lock());
     }
 
     /// Returns all posts whose creation was acknowledged.
-    pub fn known(&self) -> impl Iterator<Item = (PostId, Known)> + '_ {
+    pub fn known(&self) -> impl Iterator<Item = (PostId, KnownPost)> + '_ {
         self.pages.iter().zip(0..).flat_map(|(page, client)| {
             let posts = page.posts.read().clone();
             let known = posts.into_iter().zip(0..);

@@ -4,15 +4,15 @@
 use hyper::Method;
 use serde_json::json;
 
-use super::client::{Answer, Call, Connection, Trouble};
+use super::client::{Call, CallAnswer, CallTrouble, Connection};
 use super::delivery::Delivery;
 use super::desk::Desk;
 use super::followers::audience::Audience;
-use super::followers::board::Times;
+use super::followers::board::CallTimes;
 use super::followers::files;
-use super::followers::heard::Heard;
-use super::options::{Settings, mix_in_words};
-use super::scenario::{Outcome, Scenario, Verdict};
+use super::followers::heard::ReceivedEvents;
+use super::options::{LoadSettings, mix_in_words};
+use super::scenario::{LoadVerdict, OperationOutcome, Scenario};
 
 mod book;
 mod evidence;
@@ -29,12 +29,12 @@ mod story;
 mod verify;
 pub(super) mod wire;
 
-use self::book::Book;
-use self::evidence::Evidence;
-use self::notes::Notes;
+use self::book::PostBook;
+use self::evidence::LiveblogEvidence;
+use self::notes::LiveblogNotes;
 use self::options::LiveblogSettings;
-use self::plan::{DEFAULT_MIX, Deed, KINDS, Operation, Plan, Recipe, Target};
-use self::wire::{Forms, NEWEST};
+use self::plan::{DEFAULT_MIX, KINDS, LiveblogAction, LiveblogOperation, LiveblogPlan, LiveblogRecipe, PostTarget};
+use self::wire::{NEWEST, PostCalls};
 
 /// The codes of a liveblog's own refusals: the post does not exist.
 const RULES: &[&str] = &["ObjectNotFound"];
@@ -45,11 +45,11 @@ const NOWHERE: &str = "never-made";
 pub struct LiveblogLoad {
     settings: LiveblogSettings,
     weights: Vec<u32>,
-    recipe: Recipe,
+    recipe: LiveblogRecipe,
     clients: u32,
     patience: std::time::Duration,
-    forms: Forms,
-    book: Book,
+    forms: PostCalls,
+    book: PostBook,
     /// The liveblog's revision before the load.
     before: u64,
     /// The reason why revisions are unreliable; `None` if they are reliable.
@@ -62,7 +62,7 @@ impl LiveblogLoad {
     ///
     /// # Errors
     /// A sentence that names the impossible setting.
-    pub fn new(settings: &Settings) -> Result<LiveblogLoad, String> {
+    pub fn new(settings: &LoadSettings) -> Result<LiveblogLoad, String> {
         let own = settings.liveblog.clone();
         let weights = match &settings.mix {
             Some(mix) => mix.weights(KINDS)?,
@@ -70,7 +70,7 @@ impl LiveblogLoad {
         };
         // At most 20,000, as checked.
         let clients = u32::try_from(settings.clients()).unwrap_or(u32::MAX);
-        let recipe = Recipe::new(settings.seed, &weights, clients, own.attachment_bytes > 0)?;
+        let recipe = LiveblogRecipe::new(settings.seed, &weights, clients, own.attachment_bytes > 0)?;
         files::make_room(u64::from(clients) + u64::from(own.followers))?;
         Ok(LiveblogLoad {
             settings: own,
@@ -78,8 +78,8 @@ impl LiveblogLoad {
             recipe,
             clients,
             patience: settings.patience(),
-            forms: Forms::default(),
-            book: Book::default(),
+            forms: PostCalls::default(),
+            book: PostBook::default(),
             before: 0,
             uncounted: None,
             audience: Audience::none(),
@@ -87,11 +87,11 @@ impl LiveblogLoad {
     }
 
     /// Returns the post of an operation, and its loid if known.
-    fn target(&self, operation: &Operation, target: Target) -> (model::PostId, Option<Box<str>>) {
+    fn target(&self, operation: &LiveblogOperation, target: PostTarget) -> (model::PostId, Option<Box<str>>) {
         let target = match operation.own {
             // Without an order of changes, the state of a post that two clients have moderated
             // would be unknown.
-            Some(own) if self.uncounted.is_some() => Target::The(own),
+            Some(own) if self.uncounted.is_some() => PostTarget::The(own),
             _ => target,
         };
         self.book.find(operation, target)
@@ -99,8 +99,8 @@ impl LiveblogLoad {
 }
 
 impl Scenario for LiveblogLoad {
-    type Operation = Operation;
-    type Notes = Notes;
+    type Operation = LiveblogOperation;
+    type Notes = LiveblogNotes;
     const NAME: &'static str = "liveblog";
     const KINDS: &'static [&'static str] = KINDS;
     const RULES: &'static str = "the liveblog";
@@ -111,9 +111,9 @@ impl Scenario for LiveblogLoad {
         let made = desk.call(&Call::json(Method::POST, "/v3/container/liveblog/from/template", &body)).await;
         let (reply, _) = made.map_err(|why| format!("a liveblog can't be made in {}: {why}", desk.folder))?;
         let id = reply["info"]["id"].as_str().ok_or("a new liveblog has no `id` in the reply")?;
-        self.forms = Forms::of(id, self.settings.text_bytes, self.settings.attachment_bytes);
+        self.forms = PostCalls::of(id, self.settings.text_bytes, self.settings.attachment_bytes);
         self.try_out(desk).await?;
-        self.book = Book::new(self.clients, self.before);
+        self.book = PostBook::new(self.clients, self.before);
         let count = self.settings.followers;
         if count > 0
             && let Some(why) = &self.uncounted
@@ -125,22 +125,26 @@ impl Scenario for LiveblogLoad {
         Ok(())
     }
 
-    fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
+    fn plan(&self, client: usize) -> impl Iterator<Item = LiveblogOperation> + Send + 'static {
         // A u32 can count all clients.
-        let plan: Plan = self.recipe.plan(u32::try_from(client).unwrap_or(u32::MAX));
+        let plan: LiveblogPlan = self.recipe.plan(u32::try_from(client).unwrap_or(u32::MAX));
         plan
     }
 
-    fn kind(operation: &Operation) -> usize {
+    fn kind(operation: &LiveblogOperation) -> usize {
         operation.kind() as usize
     }
 
-    async fn carry_out(&self, connection: &mut Connection, operation: &Operation) -> Result<Answer, Trouble> {
+    async fn carry_out(
+        &self,
+        connection: &mut Connection,
+        operation: &LiveblogOperation,
+    ) -> Result<CallAnswer, CallTrouble> {
         let client = operation.client;
         let call = match operation.deed {
-            Deed::Poll => self.forms.poll(self.book.asked(client).since),
-            Deed::List => self.forms.list(0, NEWEST),
-            Deed::Change(target, change) => {
+            LiveblogAction::Poll => self.forms.poll(self.book.asked(client).since),
+            LiveblogAction::List => self.forms.list(0, NEWEST),
+            LiveblogAction::Change(target, change) => {
                 let (post, id) = self.target(operation, target);
                 let known = id.is_some();
                 self.book.ask(client, |asked| (asked.post, asked.known) = (Some(post), known));
@@ -154,45 +158,50 @@ impl Scenario for LiveblogLoad {
         answered
     }
 
-    fn note(&self, notes: &mut Notes, operation: &Operation, answered: &Result<Answer, Trouble>) -> Outcome {
-        let outcome = Outcome::of(answered, RULES);
+    fn note(
+        &self,
+        notes: &mut LiveblogNotes,
+        operation: &LiveblogOperation,
+        answered: &Result<CallAnswer, CallTrouble>,
+    ) -> OperationOutcome {
+        let outcome = OperationOutcome::of(answered, RULES);
         let asked = self.book.asked(operation.client);
         let understood = match (operation.deed, answered) {
-            (Deed::Poll, Ok(answer)) if answer.is_success() => notes.polled(self, operation.client, answer),
-            (Deed::List, Ok(answer)) if answer.is_success() => notes.listed(self, answer),
-            (Deed::Poll | Deed::List, _) => true,
-            (Deed::Change(_, change), answered) => {
+            (LiveblogAction::Poll, Ok(answer)) if answer.is_success() => notes.polled(self, operation.client, answer),
+            (LiveblogAction::List, Ok(answer)) if answer.is_success() => notes.listed(self, answer),
+            (LiveblogAction::Poll | LiveblogAction::List, _) => true,
+            (LiveblogAction::Change(_, change), answered) => {
                 // `carry_out` has just set it.
                 let Some(post) = asked.post else { return outcome };
                 let noted = notes.changed(self, post, change, &asked, answered, &outcome);
                 if let Some(revision) = noted.revision {
-                    self.audience.made(revision, Times { sent: asked.sent, answered: asked.answered });
+                    self.audience.made(revision, CallTimes { sent: asked.sent, answered: asked.answered });
                 }
                 noted.understood
             }
         };
-        if understood { outcome } else { Outcome::Failed("no such reply".to_owned()) }
+        if understood { outcome } else { OperationOutcome::Failed("no such reply".to_owned()) }
     }
 
-    async fn verify(&self, desk: &mut Desk, notes: Vec<Notes>) -> Verdict {
-        let mut evidence = Evidence {
+    async fn verify(&self, desk: &mut Desk, notes: Vec<LiveblogNotes>) -> LoadVerdict {
+        let mut evidence = LiveblogEvidence {
             before: self.before,
             counted: self.uncounted.is_none(),
             known: self.book.known().collect(),
-            ..Evidence::default()
+            ..LiveblogEvidence::default()
         };
         for notes in notes {
             notes.join(&mut evidence);
         }
         match prepare::end(self, desk, !evidence.doubts.is_empty()).await {
             Ok(end) => evidence.end = end,
-            Err(why) => return Verdict::unread("The liveblog", &why),
+            Err(why) => return LoadVerdict::unread("The liveblog", &why),
         }
         match self.audience.end(evidence.end.revision, self.patience).await {
-            Err(why) => Verdict::unread("What followers heard", &why),
+            Err(why) => LoadVerdict::unread("What followers heard", &why),
             Ok(None) => verify::verdict(&evidence, None, self.uncounted.as_deref()),
             Ok(Some((summary, followed))) => {
-                let verdict = verify::verdict(&evidence, Some(&Heard::of(&summary, &followed)), None);
+                let verdict = verify::verdict(&evidence, Some(&ReceivedEvents::of(&summary, &followed)), None);
                 self.audience.keep(Delivery::of(summary, followed));
                 verdict
             }

@@ -18,7 +18,7 @@ impl std::fmt::Display for PostId {
 /// The states of a post (docs/api/posts.md, "States"), in the order of `postCounts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Status {
+pub enum PostState {
     /// Waiting for approval.
     Pending,
     /// Visible to all.
@@ -29,41 +29,42 @@ pub enum Status {
     Deleted,
 }
 
-impl Status {
+impl PostState {
     /// All states.
-    pub const ALL: [Status; 4] = [Status::Pending, Status::Approved, Status::Rejected, Status::Deleted];
+    pub const ALL: [PostState; 4] = [PostState::Pending, PostState::Approved, PostState::Rejected, PostState::Deleted];
     /// The order in which a moderator sets states.
-    pub const IN_TURN: [Status; 4] = [Status::Approved, Status::Rejected, Status::Pending, Status::Deleted];
+    pub const IN_TURN: [PostState; 4] =
+        [PostState::Approved, PostState::Rejected, PostState::Pending, PostState::Deleted];
 
     /// Returns the name in a post.
     pub fn name(self) -> &'static str {
         match self {
-            Status::Pending => "pending",
-            Status::Approved => "approved",
-            Status::Rejected => "rejected",
-            Status::Deleted => "deleted",
+            PostState::Pending => "pending",
+            PostState::Approved => "approved",
+            PostState::Rejected => "rejected",
+            PostState::Deleted => "deleted",
         }
     }
 
     /// Returns the last part of the path that sets the state.
     pub fn verb(self) -> &'static str {
         match self {
-            Status::Pending => "pending",
-            Status::Approved => "approve",
-            Status::Rejected => "reject",
-            Status::Deleted => "delete",
+            PostState::Pending => "pending",
+            PostState::Approved => "approve",
+            PostState::Rejected => "reject",
+            PostState::Deleted => "delete",
         }
     }
 
     /// Returns the state with this name.
-    pub fn named(name: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.name() == name)
+    pub fn named(name: &str) -> Option<PostState> {
+        PostState::ALL.into_iter().find(|status| status.name() == name)
     }
 }
 
 /// A change of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Change {
+pub enum PostChange {
     /// The creation of the post. `step` is the client's own count of operations, which
     /// distinguishes texts.
     Post {
@@ -78,45 +79,45 @@ pub enum Change {
         step: u32,
     },
     /// A new state.
-    Set(Status),
+    Set(PostState),
     /// The removal of the post.
     Remove,
 }
 
-impl Change {
+impl PostChange {
     /// Returns the kind of the change's event (`docs/api/events.md`, Events).
     pub fn event(self) -> &'static str {
         match self {
-            Change::Post { .. } => "liveblog.post.add",
-            Change::Edit { .. } => "liveblog.post.update",
-            Change::Set(_) => "liveblog.post.status",
-            Change::Remove => "liveblog.post.remove",
+            PostChange::Post { .. } => "liveblog.post.add",
+            PostChange::Edit { .. } => "liveblog.post.update",
+            PostChange::Set(_) => "liveblog.post.status",
+            PostChange::Remove => "liveblog.post.remove",
         }
     }
 
     /// Returns a description of the change.
     pub fn of(self, post: PostId) -> String {
         match self {
-            Change::Post { .. } => format!("the creation of {post}"),
-            Change::Edit { step } => format!("the edit {step} of {post}"),
-            Change::Set(status) => format!("{post} as {}", status.name()),
-            Change::Remove => format!("the removal of {post}"),
+            PostChange::Post { .. } => format!("the creation of {post}"),
+            PostChange::Edit { step } => format!("the edit {step} of {post}"),
+            PostChange::Set(status) => format!("{post} as {}", status.name()),
+            PostChange::Remove => format!("the removal of {post}"),
         }
     }
 }
 
 /// The visible state of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Look {
+pub struct PostAppearance {
     /// The step of its text; `None` for a text that no client wrote.
     pub step: Option<u32>,
     /// The state.
-    pub status: Status,
+    pub status: PostState,
     /// Whether it has exactly the expected attachment.
     pub attached: bool,
 }
 
-impl std::fmt::Display for Look {
+impl std::fmt::Display for PostAppearance {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let attached = if self.attached { "with" } else { "without" };
         match self.step {
@@ -128,36 +129,40 @@ impl std::fmt::Display for Look {
 
 /// The expected state of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Paper {
+pub struct PostModel {
     /// The visible state.
-    pub look: Look,
+    pub look: PostAppearance,
     /// The revision of the last change.
     pub changed: u64,
     /// Whether the post has been removed.
     pub removed: bool,
 }
 
-impl Paper {
+impl PostModel {
     /// Returns a post before its creation.
-    pub fn blank() -> Paper {
-        Paper { look: Look { step: None, status: Status::Approved, attached: false }, changed: 0, removed: false }
+    pub fn blank() -> PostModel {
+        PostModel {
+            look: PostAppearance { step: None, status: PostState::Approved, attached: false },
+            changed: 0,
+            removed: false,
+        }
     }
 
     /// Applies a change.
-    pub fn apply(&mut self, change: Change, revision: u64) {
+    pub fn apply(&mut self, change: PostChange, revision: u64) {
         match change {
-            Change::Post { step, attached } => {
+            PostChange::Post { step, attached } => {
                 // The user may approve, which was checked before the load, so a new post is
                 // approved (docs/api/posts.md, "States").
-                *self = Paper {
-                    look: Look { step: Some(step), status: Status::Approved, attached },
+                *self = PostModel {
+                    look: PostAppearance { step: Some(step), status: PostState::Approved, attached },
                     changed: revision,
                     removed: false,
                 };
             }
-            Change::Edit { step } => self.look.step = Some(step),
-            Change::Set(status) => self.look.status = status,
-            Change::Remove => self.removed = true,
+            PostChange::Edit { step } => self.look.step = Some(step),
+            PostChange::Set(status) => self.look.status = status,
+            PostChange::Remove => self.removed = true,
         }
         self.changed = revision;
     }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::evidence::{Evidence, PostAck};
-use super::model::{Change, PostId};
-use crate::figures::counted;
+use super::evidence::{LiveblogEvidence, PostAck};
+use super::model::{PostChange, PostId};
+use crate::figures::format_count;
 
 /// The acknowledged changes in their order.
 #[derive(Debug, Default)]
-pub struct Order {
+pub struct ChangeOrder {
     /// The effective changes, each with the revision that it made.
     pub made: Vec<(u64, PostAck)>,
     /// The changes that found the post in the requested state, with the revision of their reply.
@@ -19,10 +19,10 @@ pub struct Order {
     pub problems: Vec<String>,
 }
 
-impl Order {
+impl ChangeOrder {
     /// Orders the changes by revision, or without revisions as in the evidence.
-    pub fn of(evidence: &Evidence) -> Order {
-        if evidence.counted { by_revision(evidence) } else { as_acknowledged(evidence) }
+    pub fn of(evidence: &LiveblogEvidence) -> ChangeOrder {
+        if evidence.counted { by_revision(evidence) } else { order_as_acknowledged(evidence) }
     }
 
     /// Returns the first revision from which on some changes are unknown.
@@ -31,21 +31,21 @@ impl Order {
     }
 
     /// Returns the change that made each revision.
-    pub fn makers(&self) -> HashMap<u64, (PostId, Change)> {
+    pub fn makers(&self) -> HashMap<u64, (PostId, PostChange)> {
         self.made.iter().map(|(revision, acked)| (*revision, (acked.post, acked.change))).collect()
     }
 }
 
-fn as_acknowledged(evidence: &Evidence) -> Order {
+fn order_as_acknowledged(evidence: &LiveblogEvidence) -> ChangeOrder {
     let made = evidence.acked.iter().zip(1..).map(|(acked, number)| (number, *acked)).collect();
-    Order { made, ..Order::default() }
+    ChangeOrder { made, ..ChangeOrder::default() }
 }
 
-fn by_revision(evidence: &Evidence) -> Order {
-    let mut order = Order::default();
+fn by_revision(evidence: &LiveblogEvidence) -> ChangeOrder {
+    let mut order = ChangeOrder::default();
     let mut acked: Vec<&PostAck> = evidence.acked.iter().collect();
     // Of several changes with one revision, those that must have had an effect come first.
-    acked.sort_by_key(|acked| (acked.revision, matches!(acked.change, Change::Set(_)), acked.post));
+    acked.sort_by_key(|acked| (acked.revision, matches!(acked.change, PostChange::Set(_)), acked.post));
     let (before, after) = (evidence.before, evidence.end.revision);
     let mut last = before;
     for acked in acked {
@@ -59,7 +59,7 @@ fn by_revision(evidence: &Evidence) -> Order {
             ));
             continue;
         }
-        if matches!(change, Change::Set(_)) && changed < revision {
+        if matches!(change, PostChange::Set(_)) && changed < revision {
             order.found.push(*acked);
             continue;
         }
@@ -72,7 +72,7 @@ fn by_revision(evidence: &Evidence) -> Order {
         }
         if let Some((_, maker)) = order.made.last().filter(|(made, _)| *made == revision) {
             // Another call made the post's last change just before, with the same result.
-            if maker.post == post && matches!(change, Change::Set(_)) {
+            if maker.post == post && matches!(change, PostChange::Set(_)) {
                 order.found.push(*acked);
             } else {
                 order.problems.push(format!(
@@ -91,9 +91,9 @@ fn by_revision(evidence: &Evidence) -> Order {
     if order.gaps.len() > evidence.doubts.len() {
         order.problems.push(format!(
             "{} made by nobody who was told of it, {} for one, and only {} no certain outcome",
-            counted(order.gaps.len() as u64, "revision was", "revisions were"),
+            format_count(order.gaps.len() as u64, "revision was", "revisions were"),
             order.gaps[0],
-            counted(evidence.doubts.len() as u64, "call has", "calls have")
+            format_count(evidence.doubts.len() as u64, "call has", "calls have")
         ));
     }
     order

@@ -9,13 +9,13 @@ use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
 use rand_chacha::ChaCha8Rng;
 
-use super::model::{Change, PostId, Status};
+use super::model::{PostChange, PostId, PostState};
 use crate::dice::dice;
 
 /// The kinds of operations; [`KINDS`] has their names in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Kind {
+pub enum LiveblogOperationKind {
     /// Writes a post.
     Post,
     /// Writes another text for a post.
@@ -34,7 +34,14 @@ pub enum Kind {
 pub const KINDS: &[&str] = &["post", "edit", "moderate", "remove", "poll", "list"];
 /// The weights without a mix: reads are far more frequent than writes, and removals are rare.
 pub const DEFAULT_MIX: [u32; 6] = [20, 10, 12, 3, 40, 15];
-const ALL: [Kind; 6] = [Kind::Post, Kind::Edit, Kind::Moderate, Kind::Remove, Kind::Poll, Kind::List];
+const ALL: [LiveblogOperationKind; 6] = [
+    LiveblogOperationKind::Post,
+    LiveblogOperationKind::Edit,
+    LiveblogOperationKind::Moderate,
+    LiveblogOperationKind::Remove,
+    LiveblogOperationKind::Poll,
+    LiveblogOperationKind::List,
+];
 /// The number of newest posts that moderators look at.
 const RECENT: u32 = 20;
 /// One post in this number has an attachment.
@@ -42,7 +49,7 @@ const ATTACHED: u32 = 10;
 
 /// The post that an operation is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum PostTarget {
     /// A given post.
     The(PostId),
     /// A recent post of any client, counted back from the newest at that time.
@@ -56,70 +63,70 @@ pub enum Target {
 
 /// The action of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deed {
+pub enum LiveblogAction {
     /// A change of a post.
-    Change(Target, Change),
-    /// The action of [`Kind::Poll`].
+    Change(PostTarget, PostChange),
+    /// The action of [`LiveblogOperationKind::Poll`].
     Poll,
-    /// The action of [`Kind::List`].
+    /// The action of [`LiveblogOperationKind::List`].
     List,
 }
 
 /// One operation of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operation {
+pub struct LiveblogOperation {
     /// The client that carries it out.
     pub client: u32,
     /// The action.
-    pub deed: Deed,
+    pub deed: LiveblogAction,
     /// A post of the client's own, to be used instead if no other client may change the post.
     pub own: Option<PostId>,
 }
 
-impl Operation {
+impl LiveblogOperation {
     /// Returns the kind.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> LiveblogOperationKind {
         match self.deed {
-            Deed::Change(_, Change::Post { .. }) => Kind::Post,
-            Deed::Change(_, Change::Edit { .. }) => Kind::Edit,
-            Deed::Change(_, Change::Set(_)) => Kind::Moderate,
-            Deed::Change(_, Change::Remove) => Kind::Remove,
-            Deed::Poll => Kind::Poll,
-            Deed::List => Kind::List,
+            LiveblogAction::Change(_, PostChange::Post { .. }) => LiveblogOperationKind::Post,
+            LiveblogAction::Change(_, PostChange::Edit { .. }) => LiveblogOperationKind::Edit,
+            LiveblogAction::Change(_, PostChange::Set(_)) => LiveblogOperationKind::Moderate,
+            LiveblogAction::Change(_, PostChange::Remove) => LiveblogOperationKind::Remove,
+            LiveblogAction::Poll => LiveblogOperationKind::Poll,
+            LiveblogAction::List => LiveblogOperationKind::List,
         }
     }
 }
 
 /// The distributions that plans are drawn from.
 #[derive(Debug, Clone)]
-pub struct Recipe {
+pub struct LiveblogRecipe {
     seed: u64,
     kinds: WeightedIndex<u32>,
     clients: u32,
     attaches: bool,
 }
 
-impl Recipe {
+impl LiveblogRecipe {
     /// Creates a recipe from weights for the kinds, not all zero, and at least one client.
     ///
     /// # Errors
     /// A sentence if the weights are too large for a sum.
-    pub fn new(seed: u64, weights: &[u32], clients: u32, attaches: bool) -> Result<Recipe, String> {
+    pub fn new(seed: u64, weights: &[u32], clients: u32, attaches: bool) -> Result<LiveblogRecipe, String> {
         let kinds = WeightedIndex::new(weights).map_err(|error| format!("`mix`: {error}"))?;
-        Ok(Recipe { seed, kinds, clients, attaches })
+        Ok(LiveblogRecipe { seed, kinds, clients, attaches })
     }
 
     /// Returns the plan of one client.
-    pub fn plan(&self, client: u32) -> Plan {
+    pub fn plan(&self, client: u32) -> LiveblogPlan {
         let dice = dice(self.seed, client as usize);
-        Plan { recipe: self.clone(), dice, client, step: 0, posts: 0, own: Vec::new(), turn: 0 }
+        LiveblogPlan { recipe: self.clone(), dice, client, step: 0, posts: 0, own: Vec::new(), turn: 0 }
     }
 }
 
 /// The endless plan of a client.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    recipe: Recipe,
+pub struct LiveblogPlan {
+    recipe: LiveblogRecipe,
     dice: ChaCha8Rng,
     client: u32,
     /// The number of operations so far, which distinguishes texts.
@@ -132,17 +139,22 @@ pub struct Plan {
     turn: usize,
 }
 
-impl Iterator for Plan {
-    type Item = Operation;
+impl Iterator for LiveblogPlan {
+    type Item = LiveblogOperation;
 
-    fn next(&mut self) -> Option<Operation> {
-        let Plan { recipe, dice, client, .. } = self;
+    fn next(&mut self) -> Option<LiveblogOperation> {
+        let LiveblogPlan { recipe, dice, client, .. } = self;
         let client = *client;
         let mut kind = ALL[recipe.kinds.sample(dice)];
         let (pick, of) = (dice.random::<u32>(), dice.random_range(0..recipe.clients));
         let (back, attached) = (dice.random_range(0..RECENT), dice.random_range(0..ATTACHED) == 0 && recipe.attaches);
-        if self.own.is_empty() && matches!(kind, Kind::Edit | Kind::Moderate | Kind::Remove) {
-            kind = Kind::Post;
+        if self.own.is_empty()
+            && matches!(
+                kind,
+                LiveblogOperationKind::Edit | LiveblogOperationKind::Moderate | LiveblogOperationKind::Remove
+            )
+        {
+            kind = LiveblogOperationKind::Post;
         }
         self.step += 1;
         // An existing post: below the number of own posts.
@@ -150,28 +162,30 @@ impl Iterator for Plan {
         let own = self.own.get(place).map(|number| PostId { client, number: *number });
         let (step, mut instead) = (self.step, None);
         let deed = match (kind, own) {
-            (Kind::Poll, _) => Deed::Poll,
-            (Kind::List, _) => Deed::List,
-            (Kind::Edit, Some(post)) => Deed::Change(Target::The(post), Change::Edit { step }),
-            (Kind::Remove, Some(post)) => {
-                self.own.swap_remove(place);
-                Deed::Change(Target::The(post), Change::Remove)
+            (LiveblogOperationKind::Poll, _) => LiveblogAction::Poll,
+            (LiveblogOperationKind::List, _) => LiveblogAction::List,
+            (LiveblogOperationKind::Edit, Some(post)) => {
+                LiveblogAction::Change(PostTarget::The(post), PostChange::Edit { step })
             }
-            (Kind::Moderate, Some(post)) => {
-                let to = Status::IN_TURN[self.turn % Status::IN_TURN.len()];
+            (LiveblogOperationKind::Remove, Some(post)) => {
+                self.own.swap_remove(place);
+                LiveblogAction::Change(PostTarget::The(post), PostChange::Remove)
+            }
+            (LiveblogOperationKind::Moderate, Some(post)) => {
+                let to = PostState::IN_TURN[self.turn % PostState::IN_TURN.len()];
                 self.turn += 1;
                 instead = Some(post);
-                Deed::Change(Target::Recent { client: of, back }, Change::Set(to))
+                LiveblogAction::Change(PostTarget::Recent { client: of, back }, PostChange::Set(to))
             }
             // A post, also for a kind that has no post to work on yet.
             _ => {
                 let post = PostId { client, number: self.posts };
                 self.own.push(self.posts);
                 self.posts += 1;
-                Deed::Change(Target::The(post), Change::Post { step, attached })
+                LiveblogAction::Change(PostTarget::The(post), PostChange::Post { step, attached })
             }
         };
-        Some(Operation { client, deed, own: instead })
+        Some(LiveblogOperation { client, deed, own: instead })
     }
 }
 
@@ -181,11 +195,11 @@ mod tests {
 
     use super::*;
 
-    fn recipe(seed: u64) -> Recipe {
-        Recipe::new(seed, &DEFAULT_MIX, 4, true).unwrap()
+    fn recipe(seed: u64) -> LiveblogRecipe {
+        LiveblogRecipe::new(seed, &DEFAULT_MIX, 4, true).unwrap()
     }
 
-    fn first(seed: u64, client: u32) -> Vec<Operation> {
+    fn first(seed: u64, client: u32) -> Vec<LiveblogOperation> {
         recipe(seed).plan(client).take(500).collect()
     }
 
@@ -199,8 +213,16 @@ mod tests {
         assert_eq!(known, KNOWN);
     }
 
-    const KNOWN: [Kind; 8] =
-        [Kind::Poll, Kind::Poll, Kind::List, Kind::Post, Kind::Post, Kind::Post, Kind::Poll, Kind::List];
+    const KNOWN: [LiveblogOperationKind; 8] = [
+        LiveblogOperationKind::Poll,
+        LiveblogOperationKind::Poll,
+        LiveblogOperationKind::List,
+        LiveblogOperationKind::Post,
+        LiveblogOperationKind::Post,
+        LiveblogOperationKind::Post,
+        LiveblogOperationKind::Poll,
+        LiveblogOperationKind::List,
+    ];
 
     #[test]
     fn weights_are_kept_to_and_states_are_set_in_turn() {
@@ -213,11 +235,11 @@ mod tests {
         let set: Vec<_> = operations
             .iter()
             .filter_map(|operation| match operation.deed {
-                Deed::Change(Target::Recent { client, .. }, Change::Set(to)) => Some((client, to)),
+                LiveblogAction::Change(PostTarget::Recent { client, .. }, PostChange::Set(to)) => Some((client, to)),
                 _ => None,
             })
             .collect();
-        assert!(set.iter().zip(Status::IN_TURN.iter().cycle()).all(|((_, set), turn)| set == turn));
+        assert!(set.iter().zip(PostState::IN_TURN.iter().cycle()).all(|((_, set), turn)| set == turn));
         assert_eq!(set.iter().map(|(client, _)| *client).collect::<HashSet<_>>().len(), 4, "everybody's posts");
     }
 
@@ -225,14 +247,18 @@ mod tests {
     fn only_posts_of_its_own_that_are_there_are_edited_and_removed() {
         let mut there = HashSet::new();
         let mut texts = HashSet::new();
-        let busy = Recipe::new(3, &[2, 3, 1, 3, 0, 0], 2, true).unwrap();
+        let busy = LiveblogRecipe::new(3, &[2, 3, 1, 3, 0, 0], 2, true).unwrap();
         for operation in busy.plan(1).take(5000) {
-            let Deed::Change(target, change) = operation.deed else { panic!("nothing is only read") };
+            let LiveblogAction::Change(target, change) = operation.deed else { panic!("nothing is only read") };
             match (target, change) {
-                (Target::The(post), Change::Post { step, .. }) => assert!(there.insert(post) && texts.insert(step)),
-                (Target::The(post), Change::Edit { step }) => assert!(there.contains(&post) && texts.insert(step)),
-                (Target::The(post), Change::Remove) => assert!(there.remove(&post)),
-                (_, Change::Set(_)) => assert!(there.contains(&operation.own.unwrap())),
+                (PostTarget::The(post), PostChange::Post { step, .. }) => {
+                    assert!(there.insert(post) && texts.insert(step))
+                }
+                (PostTarget::The(post), PostChange::Edit { step }) => {
+                    assert!(there.contains(&post) && texts.insert(step))
+                }
+                (PostTarget::The(post), PostChange::Remove) => assert!(there.remove(&post)),
+                (_, PostChange::Set(_)) => assert!(there.contains(&operation.own.unwrap())),
                 odd => panic!("{odd:?}"),
             }
         }

@@ -2,12 +2,12 @@
 //! posts.
 
 use super::LiveblogLoad;
-use super::evidence::{End, Held};
-use super::model::{Change, PostId, Status};
-use super::plan::Kind;
+use super::evidence::{FinalLiveblog, HeldPost};
+use super::model::{PostChange, PostId, PostState};
+use super::plan::LiveblogOperationKind;
 use super::wire;
 use crate::desk::Desk;
-use crate::settle::settled;
+use crate::settle::read_until_settled;
 
 /// The number of posts per page.
 const PAGE: usize = 500;
@@ -25,13 +25,13 @@ impl LiveblogLoad {
         if last.is_none() {
             self.uncounted = Some("its replies carry no revision".to_owned());
         }
-        let is_in_mix = |kind: Kind| self.weights[kind as usize] > 0;
+        let is_in_mix = |kind: LiveblogOperationKind| self.weights[kind as usize] > 0;
         let steps = [
-            (Change::Post { step: 0, attached: false }, 1, true),
-            (Change::Edit { step: 1 }, 1, is_in_mix(Kind::Edit)),
-            (Change::Set(Status::Pending), 1, is_in_mix(Kind::Moderate)),
-            (Change::Set(Status::Pending), 0, is_in_mix(Kind::Moderate)),
-            (Change::Remove, 1, true),
+            (PostChange::Post { step: 0, attached: false }, 1, true),
+            (PostChange::Edit { step: 1 }, 1, is_in_mix(LiveblogOperationKind::Edit)),
+            (PostChange::Set(PostState::Pending), 1, is_in_mix(LiveblogOperationKind::Moderate)),
+            (PostChange::Set(PostState::Pending), 0, is_in_mix(LiveblogOperationKind::Moderate)),
+            (PostChange::Remove, 1, true),
         ];
         let mut id = String::new();
         for (change, step, _) in steps.into_iter().filter(|(_, _, wanted)| *wanted) {
@@ -40,18 +40,18 @@ impl LiveblogLoad {
                 .call(&call)
                 .await
                 .map_err(|why| format!("a liveblog can't be used: {} {}: {why}", call.method, call.path))?;
-            let (revision, changed) = if change == Change::Remove {
-                let acked = wire::removed(&answer).and_then(|reply| reply.revision.or_else(|| answer.revision()));
+            let (revision, changed) = if change == PostChange::Remove {
+                let acked = wire::parse_removal(&answer).and_then(|reply| reply.revision.or_else(|| answer.revision()));
                 (acked, acked)
             } else {
-                let shown =
-                    wire::shown(&answer).ok_or("the reply to a post has another shape than the interface says")?;
+                let shown = wire::parse_shown_post(&answer)
+                    .ok_or("the reply to a post has another shape than the interface says")?;
                 id = shown.id().to_owned();
-                if matches!(change, Change::Post { .. })
+                if matches!(change, PostChange::Post { .. })
                     && self
                         .forms
                         .look(TRIAL, &shown)
-                        .is_none_or(|look| look.status != Status::Approved || look.step.is_none())
+                        .is_none_or(|look| look.status != PostState::Approved || look.step.is_none())
                 {
                     return Err("a liveblog can't be used: a new post is not approved (the user may not moderate?), or not as it \
                                 was sent"
@@ -71,14 +71,14 @@ impl LiveblogLoad {
 }
 
 /// Reads all posts once no call is under way any more.
-pub(super) async fn end(load: &LiveblogLoad, desk: &mut Desk, doubts: bool) -> Result<End, String> {
-    let look = async |desk: &mut Desk| whole(load, desk).await;
-    settled(desk, doubts, "the posts", look, |last: &End, now: &End| last == now).await
+pub(super) async fn end(load: &LiveblogLoad, desk: &mut Desk, doubts: bool) -> Result<FinalLiveblog, String> {
+    let look = async |desk: &mut Desk| read_all_pages(load, desk).await;
+    read_until_settled(desk, doubts, "the posts", look, |last: &FinalLiveblog, now: &FinalLiveblog| last == now).await
 }
 
 /// Reads all pages at one revision.
-async fn whole(load: &LiveblogLoad, desk: &mut Desk) -> Result<End, String> {
-    let mut end = End::default();
+async fn read_all_pages(load: &LiveblogLoad, desk: &mut Desk) -> Result<FinalLiveblog, String> {
+    let mut end = FinalLiveblog::default();
     loop {
         let (_, answer) = desk.call(&load.forms.list(end.held.len(), PAGE)).await?;
         let posts = wire::posts(&answer).ok_or("the listing has another shape than the interface says")?;
@@ -94,7 +94,7 @@ async fn whole(load: &LiveblogLoad, desk: &mut Desk) -> Result<End, String> {
         for shown in &posts.items {
             let post = shown.post();
             let look = post.and_then(|post| load.forms.look(post, shown));
-            end.held.push(Held { id: shown.id().to_owned(), post, look });
+            end.held.push(HeldPost { id: shown.id().to_owned(), post, look });
         }
     }
 }

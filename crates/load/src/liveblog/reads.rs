@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::evidence::{Evidence, Known, Listed, Polled};
-use super::model::{Paper, PostId};
+use super::evidence::{KnownPost, ListingEvidence, LiveblogEvidence, PollEvidence};
+use super::model::{PostId, PostModel};
 use super::wire::{NEWEST, print};
 
 /// Prints by revision, which can be joined over any range: a Fenwick tree whose sum is exclusive
 /// or.
-struct Prints(Vec<u64>);
+struct PrintTree(Vec<u64>);
 
-impl Prints {
+impl PrintTree {
     /// Adds a print at a place, or removes it if it is there.
     fn toggle(&mut self, place: u64, print: u64) {
         let mut place = place + 1;
@@ -25,7 +25,7 @@ impl Prints {
     fn below(&self, mut place: u64) -> u64 {
         let mut joined = 0;
         while place > 0 {
-            // A place that is too large is never requested: see `Reads::of`.
+            // A place that is too large is never requested: see `ReadComparison::of`.
             joined ^= usize::try_from(place).ok().and_then(|place| self.0.get(place)).copied().unwrap_or(0);
             place &= place - 1;
         }
@@ -35,21 +35,21 @@ impl Prints {
 
 /// The reads to be compared, with the model at the present revision. Changes must be added in their
 /// order.
-pub struct Reads {
+pub struct ReadComparison {
     before: u64,
     /// The prints by revision of the last change, counted from the first of the load.
-    changes: Prints,
+    changes: PrintTree,
     /// The existing posts, newest first, with their prints.
     newest: BTreeMap<(Reverse<u64>, PostId), u64>,
     counts: [u64; 4],
-    polled: Vec<Polled>,
-    listed: Vec<Listed>,
+    polled: Vec<PollEvidence>,
+    listed: Vec<ListingEvidence>,
     looked_at: u64,
 }
 
-impl Reads {
+impl ReadComparison {
     /// Selects the reads before the revision `known_until`.
-    pub fn of(evidence: &Evidence, known_until: u64) -> Reads {
+    pub fn of(evidence: &LiveblogEvidence, known_until: u64) -> ReadComparison {
         let (before, after) = (evidence.before, evidence.end.revision);
         let known = |revision: u64| revision < known_until;
         let mut polled: Vec<_> = evidence.polled.iter().filter(|read| known(read.revision)).copied().collect();
@@ -58,8 +58,8 @@ impl Reads {
         polled.sort_by_key(|read| Reverse(read.revision));
         listed.sort_by_key(|read| Reverse(read.revision));
         let revisions = usize::try_from(after.saturating_sub(before)).unwrap_or(0);
-        let changes = Prints(vec![0; revisions + 2]);
-        Reads { before, changes, newest: BTreeMap::new(), counts: [0; 4], polled, listed, looked_at: 0 }
+        let changes = PrintTree(vec![0; revisions + 2]);
+        ReadComparison { before, changes, newest: BTreeMap::new(), counts: [0; 4], polled, listed, looked_at: 0 }
     }
 
     /// Returns the number of compared reads.
@@ -68,9 +68,9 @@ impl Reads {
     }
 
     /// Notes the change of a post.
-    pub fn change(&mut self, known: &Known, post: PostId, before: Option<Paper>, now: Paper) {
-        let print_of = |paper: &Paper| print(&known.id, paper.changed, (!paper.removed).then_some(paper.look));
-        let place = |paper: &Paper| paper.changed - self.before - 1;
+    pub fn change(&mut self, known: &KnownPost, post: PostId, before: Option<PostModel>, now: PostModel) {
+        let print_of = |paper: &PostModel| print(&known.id, paper.changed, (!paper.removed).then_some(paper.look));
+        let place = |paper: &PostModel| paper.changed - self.before - 1;
         let key = (Reverse(known.timestamp), post);
         if let Some(before) = before {
             self.changes.toggle(place(&before), print_of(&before));
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn stretches_of_prints_are_joined_as_one_by_one() {
-        let mut prints = Prints(vec![0; 102]);
+        let mut prints = PrintTree(vec![0; 102]);
         let mut plain = [0u64; 100];
         for step in 0..1000u64 {
             let (place, print) = (step * 37 % 100, step.wrapping_mul(0x9e37_79b9_7f4a_7c15));

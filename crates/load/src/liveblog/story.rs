@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::evidence::{Doubt, Evidence, Held, Known, Listed, Polled, PostAck};
-use super::model::{Change, Paper, PostId, Status};
+use super::evidence::{HeldPost, KnownPost, ListingEvidence, LiveblogEvidence, PollEvidence, PostAck, PostDoubt};
+use super::model::{PostChange, PostId, PostModel, PostState};
 use super::wire::{NEWEST, print};
 
 /// Returns a post of client 0.
@@ -18,45 +18,45 @@ pub fn id(post: PostId) -> String {
 
 /// A sequence of changes on a correct server.
 pub struct Story {
-    pub evidence: Evidence,
-    pub papers: BTreeMap<PostId, Paper>,
+    pub evidence: LiveblogEvidence,
+    pub papers: BTreeMap<PostId, PostModel>,
     pub revision: u64,
 }
 
 impl Story {
     /// Begins at revision 10.
     pub fn new() -> Story {
-        let evidence = Evidence { before: 10, counted: true, ..Evidence::default() };
+        let evidence = LiveblogEvidence { before: 10, counted: true, ..LiveblogEvidence::default() };
         Story { evidence, papers: BTreeMap::new(), revision: 10 }
     }
 
-    fn apply(&mut self, post: PostId, change: Change) -> Paper {
+    fn apply(&mut self, post: PostId, change: PostChange) -> PostModel {
         self.revision += 1;
-        let paper = self.papers.entry(post).or_insert_with(Paper::blank);
+        let paper = self.papers.entry(post).or_insert_with(PostModel::blank);
         paper.apply(change, self.revision);
         *paper
     }
 
     /// Applies an acknowledged change.
-    pub fn does(&mut self, post: PostId, change: Change) -> &mut Story {
+    pub fn does(&mut self, post: PostId, change: PostChange) -> &mut Story {
         let paper = self.apply(post, change);
-        let look = (change != Change::Remove).then_some(paper.look);
-        if let Change::Post { .. } = change {
+        let look = (change != PostChange::Remove).then_some(paper.look);
+        if let PostChange::Post { .. } = change {
             // Two posts share a timestamp.
             let timestamp = u64::from(post.number / 2);
-            self.evidence.known.insert(post, Known { id: id(post).into(), timestamp });
+            self.evidence.known.insert(post, KnownPost { id: id(post).into(), timestamp });
         }
         self.evidence.acked.push(PostAck { post, change, revision: self.revision, changed: self.revision, look });
         self
     }
 
     /// Acknowledges a state that the post has already.
-    pub fn finds(&mut self, post: PostId, status: Status) -> &mut Story {
+    pub fn finds(&mut self, post: PostId, status: PostState) -> &mut Story {
         let paper = self.papers[&post];
         let (revision, changed) = (self.revision, paper.changed);
         self.evidence.acked.push(PostAck {
             post,
-            change: Change::Set(status),
+            change: PostChange::Set(status),
             revision,
             changed,
             look: Some(paper.look),
@@ -65,11 +65,11 @@ impl Story {
     }
 
     /// Notes a change of unknown outcome, applied if `done`.
-    pub fn loses(&mut self, post: PostId, change: Change, done: bool) -> &mut Story {
+    pub fn loses(&mut self, post: PostId, change: PostChange, done: bool) -> &mut Story {
         if done {
             self.apply(post, change);
         }
-        self.evidence.doubts.push(Doubt { post, change });
+        self.evidence.doubts.push(PostDoubt { post, change });
         self
     }
 
@@ -83,25 +83,26 @@ impl Story {
         let changed = all().filter(|(_, paper)| paper.changed > since);
         let changed = changed
             .map(|(post, paper)| print(&self.id_of(post), paper.changed, (!paper.removed).then_some(paper.look)));
-        let polled = Polled { since, revision: self.revision, print: changed.fold(0, |joined, print| joined ^ print) };
+        let polled =
+            PollEvidence { since, revision: self.revision, print: changed.fold(0, |joined, print| joined ^ print) };
         let mut there: Vec<_> = all().filter(|(_, paper)| !paper.removed).collect();
         let counts =
-            Status::ALL.map(|status| there.iter().filter(|(_, paper)| paper.look.status == status).count() as u64);
+            PostState::ALL.map(|status| there.iter().filter(|(_, paper)| paper.look.status == status).count() as u64);
         there.sort_by_key(|(post, _)| std::cmp::Reverse(post.number));
         let newest = there.iter().take(NEWEST);
         let newest =
             newest.fold(0, |joined, (post, paper)| joined ^ print(&self.id_of(*post), paper.changed, Some(paper.look)));
         self.evidence.polled.push(polled);
-        self.evidence.listed.push(Listed { revision: self.revision, counts, whole: true, print: newest });
+        self.evidence.listed.push(ListingEvidence { revision: self.revision, counts, whole: true, print: newest });
         self
     }
 
     /// Returns the evidence in the end.
-    pub fn ends(&self) -> Evidence {
+    pub fn ends(&self) -> LiveblogEvidence {
         let mut evidence = self.evidence.clone();
         evidence.end.revision = self.revision;
         for (post, paper) in self.papers.iter().filter(|(_, paper)| !paper.removed) {
-            evidence.end.held.push(Held { id: self.id_of(*post), post: Some(*post), look: Some(paper.look) });
+            evidence.end.held.push(HeldPost { id: self.id_of(*post), post: Some(*post), look: Some(paper.look) });
             evidence.end.counts[paper.look.status as usize] += 1;
         }
         evidence.end.total = evidence.end.held.len() as u64;

@@ -9,9 +9,9 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::model::{Change, Look, PostId, Status};
-use crate::client::{Answer, Call, File};
-use crate::desk::encoded;
+use super::model::{PostAppearance, PostChange, PostId, PostState};
+use crate::client::{Call, CallAnswer, FormFile};
+use crate::desk::encode_segment;
 
 /// The words of the load's texts.
 pub const WORDS: &str = "The ferry is late and the harbour waits for news of it. ";
@@ -20,7 +20,7 @@ pub const NEWEST: usize = 50;
 
 /// The paths of the calls, and the sizes of posts.
 #[derive(Debug, Clone, Default)]
-pub struct Forms {
+pub struct PostCalls {
     /// The path of the liveblog's calls.
     liveblog: String,
     /// The size of a text in bytes.
@@ -29,11 +29,11 @@ pub struct Forms {
     attachment: usize,
 }
 
-impl Forms {
+impl PostCalls {
     /// Creates the calls for the liveblog with this loid.
-    pub fn of(liveblog: &str, text_bytes: u32, attachment_bytes: u32) -> Forms {
-        let liveblog = format!("/v3/container/liveblog/{}", encoded(liveblog));
-        Forms { liveblog, text: text_bytes as usize, attachment: attachment_bytes as usize }
+    pub fn of(liveblog: &str, text_bytes: u32, attachment_bytes: u32) -> PostCalls {
+        let liveblog = format!("/v3/container/liveblog/{}", encode_segment(liveblog));
+        PostCalls { liveblog, text: text_bytes as usize, attachment: attachment_bytes as usize }
     }
 
     /// Returns the path of its events.
@@ -42,25 +42,25 @@ impl Forms {
     }
 
     /// Returns the call of a change. `id` is the post's loid; a creation has none yet.
-    pub fn change(&self, post: PostId, change: Change, id: &str) -> Call {
+    pub fn change(&self, post: PostId, change: PostChange, id: &str) -> Call {
         let posts = format!("{}/post", self.liveblog);
-        let one = |rest: &str| format!("{posts}/{}{rest}", encoded(id));
-        let content = |text| File { part: "content", name: "post.xml", media_type: "text/xml", text };
+        let one = |rest: &str| format!("{posts}/{}{rest}", encode_segment(id));
+        let content = |text| FormFile { part: "content", name: "post.xml", media_type: "text/xml", text };
         match change {
-            Change::Post { step, attached } => {
+            PostChange::Post { step, attached } => {
                 let options = json!({ "title": title(post), "summary": summary(step) });
                 let (text, attachment) = (self.text(post, step), "x".repeat(self.attachment));
                 let attachment =
-                    File { part: "attachments", name: "notes.txt", media_type: "text/plain", text: &attachment };
+                    FormFile { part: "attachments", name: "notes.txt", media_type: "text/plain", text: &attachment };
                 let files = [content(&text), attachment];
                 Call::form(Method::POST, posts, &options, &files[..if attached { 2 } else { 1 }])
             }
-            Change::Edit { step } => {
+            PostChange::Edit { step } => {
                 let text = self.text(post, step);
                 Call::form(Method::PUT, one(""), &json!({ "summary": summary(step) }), &[content(&text)])
             }
-            Change::Set(status) => Call::new(Method::POST, one(&format!("/{}", status.verb()))),
-            Change::Remove => Call::new(Method::DELETE, one("")),
+            PostChange::Set(status) => Call::new(Method::POST, one(&format!("/{}", status.verb()))),
+            PostChange::Remove => Call::new(Method::DELETE, one("")),
         }
     }
 
@@ -88,7 +88,7 @@ impl Forms {
     }
 
     /// Returns the visible state of a post whose title names `post`.
-    pub fn look(&self, post: PostId, shown: &Shown<'_>) -> Option<Look> {
+    pub fn look(&self, post: PostId, shown: &ShownPost<'_>) -> Option<PostAppearance> {
         let step = shown.summary.strip_prefix("text ").and_then(|step| step.parse().ok());
         let step = step.filter(|step| shown.content.as_deref() == Some(&self.text(post, *step)));
         let attached = match shown.attachments.as_slice() {
@@ -96,7 +96,7 @@ impl Forms {
             [one] if one.size == self.attachment as u64 => true,
             _ => return None,
         };
-        Some(Look { step, status: Status::named(&shown.status)?, attached })
+        Some(PostAppearance { step, status: PostState::named(&shown.status)?, attached })
     }
 }
 
@@ -109,15 +109,15 @@ fn summary(step: u32) -> String {
 }
 
 #[derive(Deserialize)]
-struct Envelope<T> {
+struct PostEnvelope<T> {
     result: T,
 }
 
 /// A post in a reply.
 #[derive(Debug, Deserialize)]
-pub struct Shown<'a> {
+pub struct ShownPost<'a> {
     #[serde(borrow)]
-    info: Info<'a>,
+    info: ShownPostInfo<'a>,
     #[serde(borrow, default)]
     title: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -129,25 +129,25 @@ pub struct Shown<'a> {
     pub timestamp: u64,
     content: Option<String>,
     #[serde(default)]
-    attachments: Vec<Attachment>,
+    attachments: Vec<AttachmentReply>,
     /// The liveblog's revision, if the post is shown alone.
     pub revision: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Info<'a> {
+struct ShownPostInfo<'a> {
     #[serde(borrow)]
     id: Cow<'a, str>,
     revision: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Attachment {
+struct AttachmentReply {
     #[serde(default)]
     size: u64,
 }
 
-impl Shown<'_> {
+impl ShownPost<'_> {
     /// Returns the loid.
     pub fn id(&self) -> &str {
         &self.info.id
@@ -167,7 +167,7 @@ impl Shown<'_> {
 
 /// The answer to a removal.
 #[derive(Debug, Deserialize)]
-pub struct Removed<'a> {
+pub struct RemovalReply<'a> {
     /// The post's loid.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
@@ -177,12 +177,12 @@ pub struct Removed<'a> {
 
 /// Posts of a liveblog.
 #[derive(Debug, Deserialize)]
-pub struct Posts<'a> {
+pub struct PostsReply<'a> {
     #[serde(default)]
-    info: Counted,
+    info: PostListingInfo,
     /// The requested posts.
     #[serde(borrow)]
-    pub items: Vec<Shown<'a>>,
+    pub items: Vec<ShownPost<'a>>,
     /// The number of all matching posts, beyond the page.
     #[serde(default)]
     pub total: u64,
@@ -195,37 +195,37 @@ pub struct Posts<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Counted {
+struct PostListingInfo {
     #[serde(default)]
     post_counts: std::collections::BTreeMap<String, u64>,
 }
 
-impl Posts<'_> {
-    /// Returns the number of posts by state, in the order of [`Status::ALL`].
+impl PostsReply<'_> {
+    /// Returns the number of posts by state, in the order of [`PostState::ALL`].
     pub fn counts(&self) -> [u64; 4] {
-        Status::ALL.map(|status| self.info.post_counts.get(status.name()).copied().unwrap_or(0))
+        PostState::ALL.map(|status| self.info.post_counts.get(status.name()).copied().unwrap_or(0))
     }
 }
 
 /// Parses the reply to a change that leaves a post.
-pub fn shown(answer: &Answer) -> Option<Shown<'_>> {
-    serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
+pub fn parse_shown_post(answer: &CallAnswer) -> Option<ShownPost<'_>> {
+    serde_json::from_slice::<PostEnvelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
 /// Parses the reply to a removal.
-pub fn removed(answer: &Answer) -> Option<Removed<'_>> {
-    serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
+pub fn parse_removal(answer: &CallAnswer) -> Option<RemovalReply<'_>> {
+    serde_json::from_slice::<PostEnvelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
 /// Parses the reply to a poll or a listing.
-pub fn posts(answer: &Answer) -> Option<Posts<'_>> {
-    serde_json::from_slice::<Envelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
+pub fn posts(answer: &CallAnswer) -> Option<PostsReply<'_>> {
+    serde_json::from_slice::<PostEnvelope<_>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
 /// Returns a hash of a post in its visible state at its last change; `None` for a removed post. The
 /// hashes of several posts are joined by exclusive or, so that their order does not matter and one
 /// can be removed again.
-pub fn print(id: &str, changed: u64, look: Option<Look>) -> u64 {
+pub fn print(id: &str, changed: u64, look: Option<PostAppearance>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (id, look.map(|look| (changed, look))).hash(&mut hasher);
     hasher.finish()
@@ -237,8 +237,8 @@ mod tests {
 
     const POST: PostId = PostId { client: 3, number: 17 };
 
-    fn forms() -> Forms {
-        Forms::of("1$1.0.9", 100, 5)
+    fn forms() -> PostCalls {
+        PostCalls::of("1$1.0.9", 100, 5)
     }
 
     #[test]
@@ -247,16 +247,16 @@ mod tests {
             |call: &Call| format!("{} {}", call.method, call.path.replace("/v3/container/liveblog/1%241.0.9", "…"));
         let forms = forms();
         let change = |change| forms.change(POST, change, "1$1.0.20");
-        assert_eq!(said(&change(Change::Post { step: 1, attached: false })), "POST …/post");
-        assert_eq!(said(&change(Change::Edit { step: 1 })), "PUT …/post/1%241.0.20");
-        assert_eq!(said(&change(Change::Set(Status::Approved))), "POST …/post/1%241.0.20/approve");
-        assert_eq!(said(&change(Change::Set(Status::Deleted))), "POST …/post/1%241.0.20/delete");
-        assert_eq!(said(&change(Change::Remove)), "DELETE …/post/1%241.0.20");
+        assert_eq!(said(&change(PostChange::Post { step: 1, attached: false })), "POST …/post");
+        assert_eq!(said(&change(PostChange::Edit { step: 1 })), "PUT …/post/1%241.0.20");
+        assert_eq!(said(&change(PostChange::Set(PostState::Approved))), "POST …/post/1%241.0.20/approve");
+        assert_eq!(said(&change(PostChange::Set(PostState::Deleted))), "POST …/post/1%241.0.20/delete");
+        assert_eq!(said(&change(PostChange::Remove)), "DELETE …/post/1%241.0.20");
         assert_eq!(said(&forms.poll(7)), "POST …");
         assert_eq!(forms.poll(7).body, "{\"since\":7}");
         assert_eq!(said(&forms.list(0, 50)), "GET …?offset=0&limit=50");
         let form = |attached| {
-            let call = change(Change::Post { step: 4, attached });
+            let call = change(PostChange::Post { step: 4, attached });
             String::from_utf8(call.body.to_vec()).unwrap()
         };
         assert!(form(false).contains("{\"title\":\"3/17\",\"summary\":\"text 4\"}"));
@@ -266,12 +266,12 @@ mod tests {
     }
 
     /// Returns a reply with this content and these attachments.
-    fn answer(content: &str, attachments: &str) -> Answer {
+    fn answer(content: &str, attachments: &str) -> CallAnswer {
         let body = format!(
             r#"{{"status":"success","result":{{"info":{{"id":"1$1.0.20","revision":8,"name":"x"}},"status":"pending","title":"3/17",
             "summary":"text 4","timestamp":5,"content":"{content}","attachments":[{attachments}],"revision":9}}}}"#
         );
-        Answer { status: 200, etag: None, body: body.into() }
+        CallAnswer { status: 200, etag: None, body: body.into() }
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         let forms = forms();
         let look = |content: &str, attachments| {
             let answer = answer(content, attachments);
-            let shown = shown(&answer).unwrap();
+            let shown = parse_shown_post(&answer).unwrap();
             assert_eq!(
                 (shown.id(), shown.changed(), shown.revision, shown.timestamp),
                 ("1$1.0.20", Some(8), Some(9), 5)
@@ -288,13 +288,14 @@ mod tests {
             forms.look(POST, &shown)
         };
         let text = forms.text(POST, 4);
-        let whole = Look { step: Some(4), status: Status::Pending, attached: false };
+        let whole = PostAppearance { step: Some(4), status: PostState::Pending, attached: false };
         assert_eq!(look(&text, ""), Some(whole));
-        assert_eq!(look(&text, "{\"size\":5}"), Some(Look { attached: true, ..whole }));
+        assert_eq!(look(&text, "{\"size\":5}"), Some(PostAppearance { attached: true, ..whole }));
         assert_eq!(look(&text, "{\"size\":4}"), None, "an attachment that is cut short");
         assert_eq!(look(&text, "{\"size\":5},{\"size\":5}"), None);
-        assert_eq!(look(&forms.text(POST, 3), ""), Some(Look { step: None, ..whole }), "an older text");
-        let prints = [Some(whole), Some(Look { step: Some(5), ..whole }), None].map(|look| print("a", 8, look));
+        assert_eq!(look(&forms.text(POST, 3), ""), Some(PostAppearance { step: None, ..whole }), "an older text");
+        let prints =
+            [Some(whole), Some(PostAppearance { step: Some(5), ..whole }), None].map(|look| print("a", 8, look));
         assert!(prints[0] != prints[1] && prints[1] != prints[2] && prints[0] != print("a", 9, Some(whole)));
     }
 
@@ -302,7 +303,7 @@ mod tests {
     fn a_listing_is_read_with_its_counts_and_what_is_gone() {
         let body = r#"{"result":{"info":{"id":"1$1.0.9","postCounts":{"approved":2,"deleted":1}},"items":[],"total":3,
             "revision":12,"removed":["1$1.0.4"]}}"#;
-        let answer = Answer { status: 200, etag: None, body: body.into() };
+        let answer = CallAnswer { status: 200, etag: None, body: body.into() };
         let posts = posts(&answer).unwrap();
         assert_eq!((posts.counts(), posts.total, posts.revision), ([0, 2, 0, 1], 3, Some(12)));
         assert_eq!(posts.removed, ["1$1.0.4"]);

@@ -2,7 +2,7 @@
 //! memory than a short one.
 //!
 //! Each generator thread has one [`Recorder`]. Its totals are merged at the end. Its current
-//! [`Slice`] is taken at intervals for the course over time. Latencies are in microseconds.
+//! [`MeasurementSlice`] is taken at intervals for the course over time. Latencies are in microseconds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use hdrhistogram::{Counter, Histogram};
 use serde::{Deserialize, Serialize};
 
-use super::scenario::Outcome;
+use super::scenario::OperationOutcome;
 
 /// One hour in microseconds: the longest latency that a histogram can record.
 const MOST_US: u64 = 3_600_000_000;
@@ -52,7 +52,7 @@ impl Quantiles {
 
 /// The number of operations per outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct OutcomeCounts {
     /// Acknowledged operations.
     pub succeeded: u64,
     /// Operations refused by a rule of the scenario.
@@ -63,7 +63,7 @@ pub struct Counts {
     pub failed: u64,
 }
 
-impl Counts {
+impl OutcomeCounts {
     /// Returns the number of all operations.
     pub fn all(&self) -> u64 {
         self.succeeded + self.refused + self.overloaded + self.failed
@@ -74,17 +74,17 @@ impl Counts {
         if self.all() == 0 { 0.0 } else { part as f64 / self.all() as f64 }
     }
 
-    fn count(&mut self, outcome: &Outcome) {
+    fn count(&mut self, outcome: &OperationOutcome) {
         match outcome {
-            Outcome::Succeeded => self.succeeded += 1,
-            Outcome::Refused(_) => self.refused += 1,
-            Outcome::Overloaded(_) => self.overloaded += 1,
-            Outcome::Failed(_) => self.failed += 1,
+            OperationOutcome::Succeeded => self.succeeded += 1,
+            OperationOutcome::Refused(_) => self.refused += 1,
+            OperationOutcome::Overloaded(_) => self.overloaded += 1,
+            OperationOutcome::Failed(_) => self.failed += 1,
         }
     }
 
     /// Adds the other's counts.
-    pub fn add(&mut self, other: Counts) {
+    pub fn add(&mut self, other: OutcomeCounts) {
         self.succeeded += other.succeeded;
         self.refused += other.refused;
         self.overloaded += other.overloaded;
@@ -94,7 +94,7 @@ impl Counts {
 
 /// The number of operations per code, by outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Codes {
+pub struct OutcomeCodes {
     /// Codes of operations refused by a rule of the scenario.
     pub refused: BTreeMap<String, u64>,
     /// Codes of operations refused for overload.
@@ -103,19 +103,19 @@ pub struct Codes {
     pub failed: BTreeMap<String, u64>,
 }
 
-impl Codes {
-    fn count(&mut self, outcome: Outcome) {
+impl OutcomeCodes {
+    fn count(&mut self, outcome: OperationOutcome) {
         let (codes, code) = match outcome {
-            Outcome::Succeeded => return,
-            Outcome::Refused(code) => (&mut self.refused, code),
-            Outcome::Overloaded(code) => (&mut self.overloaded, code),
-            Outcome::Failed(code) => (&mut self.failed, code),
+            OperationOutcome::Succeeded => return,
+            OperationOutcome::Refused(code) => (&mut self.refused, code),
+            OperationOutcome::Overloaded(code) => (&mut self.overloaded, code),
+            OperationOutcome::Failed(code) => (&mut self.failed, code),
         };
         *codes.entry(code).or_default() += 1;
     }
 
     /// Adds the other's counts.
-    pub fn add(&mut self, other: Codes) {
+    pub fn add(&mut self, other: OutcomeCodes) {
         for (here, there) in [
             (&mut self.refused, other.refused),
             (&mut self.overloaded, other.overloaded),
@@ -130,24 +130,24 @@ impl Codes {
 
 /// The measurements of one short interval, only as precise as a plot needs.
 #[derive(Debug, Clone)]
-pub struct Slice {
+pub struct MeasurementSlice {
     /// The latencies of successes.
     pub latency: Histogram<u32>,
     /// The number of operations per outcome.
-    pub counts: Counts,
+    pub counts: OutcomeCounts,
     /// The number of operations per code.
-    pub codes: Codes,
+    pub codes: OutcomeCodes,
 }
 
-impl Default for Slice {
-    fn default() -> Slice {
-        Slice { latency: histogram(2), counts: Counts::default(), codes: Codes::default() }
+impl Default for MeasurementSlice {
+    fn default() -> MeasurementSlice {
+        MeasurementSlice { latency: histogram(2), counts: OutcomeCounts::default(), codes: OutcomeCodes::default() }
     }
 }
 
-impl Slice {
+impl MeasurementSlice {
     /// Adds the other's measurements.
-    pub fn add(&mut self, other: Slice) {
+    pub fn add(&mut self, other: MeasurementSlice) {
         self.latency.add(&other.latency).expect("both have the same bounds");
         self.counts.add(other.counts);
         self.codes.add(other.codes);
@@ -156,27 +156,27 @@ impl Slice {
 
 /// The measurements of all operations of one kind.
 #[derive(Debug, Clone)]
-pub struct Kind {
+pub struct KindMeasurements {
     /// The latencies of successes.
     pub latency: Histogram<u64>,
     /// The latencies of refusals, by a rule or for overload.
     pub refusals: Histogram<u64>,
     /// The number of operations per outcome.
-    pub counts: Counts,
+    pub counts: OutcomeCounts,
     /// The total time that clients waited for answers of any kind, timeouts included.
     pub waited: Duration,
 }
 
-impl Default for Kind {
-    fn default() -> Kind {
+impl Default for KindMeasurements {
+    fn default() -> KindMeasurements {
         let (latency, refusals) = (histogram(3), histogram(3));
-        Kind { latency, refusals, counts: Counts::default(), waited: Duration::ZERO }
+        KindMeasurements { latency, refusals, counts: OutcomeCounts::default(), waited: Duration::ZERO }
     }
 }
 
-impl Kind {
+impl KindMeasurements {
     /// Adds the other's measurements.
-    pub fn add(&mut self, other: &Kind) {
+    pub fn add(&mut self, other: &KindMeasurements) {
         self.latency.add(&other.latency).expect("both have the same bounds");
         self.refusals.add(&other.refusals).expect("both have the same bounds");
         self.counts.add(other.counts);
@@ -213,21 +213,25 @@ impl Punctuality {
 #[derive(Debug, Clone)]
 pub struct Recorder {
     /// The totals by kind of operation.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<KindMeasurements>,
     /// The punctuality of an open loop; empty in a closed loop.
     pub punctuality: Punctuality,
-    slice: Slice,
+    slice: MeasurementSlice,
 }
 
 impl Recorder {
     /// Creates a recorder for a number of kinds of operations.
     pub fn new(kinds: usize) -> Recorder {
-        Recorder { kinds: vec![Kind::default(); kinds], punctuality: Punctuality::default(), slice: Slice::default() }
+        Recorder {
+            kinds: vec![KindMeasurements::default(); kinds],
+            punctuality: Punctuality::default(),
+            slice: MeasurementSlice::default(),
+        }
     }
 
     /// Records one operation. `answered` says whether its client waited for the server, until an
     /// answer or the timeout.
-    pub fn record(&mut self, kind: usize, took: Duration, outcome: Outcome, answered: bool) {
+    pub fn record(&mut self, kind: usize, took: Duration, outcome: OperationOutcome, answered: bool) {
         let total = &mut self.kinds[kind];
         if answered {
             total.waited += took;
@@ -235,12 +239,14 @@ impl Recorder {
         // A quick refusal does not make a server fast, and the time of a failure cannot be compared
         // with others.
         match outcome {
-            Outcome::Succeeded => {
+            OperationOutcome::Succeeded => {
                 total.latency.saturating_record(micros(took));
                 self.slice.latency.saturating_record(micros(took));
             }
-            Outcome::Refused(_) | Outcome::Overloaded(_) => total.refusals.saturating_record(micros(took)),
-            Outcome::Failed(_) => {}
+            OperationOutcome::Refused(_) | OperationOutcome::Overloaded(_) => {
+                total.refusals.saturating_record(micros(took))
+            }
+            OperationOutcome::Failed(_) => {}
         }
         total.counts.count(&outcome);
         self.slice.counts.count(&outcome);
@@ -248,7 +254,7 @@ impl Recorder {
     }
 
     /// Returns the measurements since the last call.
-    pub fn take_slice(&mut self) -> Slice {
+    pub fn take_slice(&mut self) -> MeasurementSlice {
         std::mem::take(&mut self.slice)
     }
 }
@@ -260,16 +266,16 @@ pub fn micros(time: Duration) -> u64 {
 
 /// One interval of the course over time.
 #[derive(Debug, Clone)]
-pub struct Interval {
+pub struct SeriesInterval {
     /// The begin, in seconds since the begin of the load.
     pub from: f64,
     /// The length in seconds.
     pub length: f64,
     /// The measurements of the interval.
-    pub slice: Slice,
+    pub slice: MeasurementSlice,
 }
 
-impl Interval {
+impl SeriesInterval {
     /// Returns the number of successes per second.
     pub fn rate(&self) -> f64 {
         self.slice.counts.succeeded as f64 / self.length.max(1e-6)
@@ -278,16 +284,16 @@ impl Interval {
 
 /// The measurements of a load over time.
 #[derive(Debug, Clone, Default)]
-pub struct Series {
-    intervals: Vec<Interval>,
+pub struct MeasurementSeries {
+    intervals: Vec<SeriesInterval>,
     /// The number of pushed slices that make one interval.
     each: usize,
     pending: usize,
 }
 
-impl Series {
+impl MeasurementSeries {
     /// Adds the measurements up to `until` seconds after the begin.
-    pub fn push(&mut self, until: f64, slice: Slice) {
+    pub fn push(&mut self, until: f64, slice: MeasurementSlice) {
         let from = self.intervals.last().map_or(0.0, |last| last.from + last.length);
         self.each = self.each.max(1);
         match self.intervals.last_mut() {
@@ -295,7 +301,7 @@ impl Series {
                 last.length = until - last.from;
                 last.slice.add(slice);
             }
-            _ => self.intervals.push(Interval { from, length: until - from, slice }),
+            _ => self.intervals.push(SeriesInterval { from, length: until - from, slice }),
         }
         self.pending = (self.pending + 1) % self.each;
         if self.pending == 0 && self.intervals.len() >= MOST_INTERVALS {
@@ -326,7 +332,7 @@ impl Series {
     }
 
     /// Returns all intervals in order.
-    pub fn intervals(&self) -> &[Interval] {
+    pub fn intervals(&self) -> &[SeriesInterval] {
         &self.intervals
     }
 }

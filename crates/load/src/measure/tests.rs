@@ -10,10 +10,10 @@ fn merging_what_threads_measured_is_as_if_one_had_measured_all() {
     for n in 1..1000u64 {
         let kind = (n % 2) as usize;
         let outcome = match n % 7 {
-            0 => Outcome::Refused("CMS.DrawerFull".into()),
-            1 => Outcome::Failed("timeout".into()),
-            2 => Outcome::Overloaded("CMS.Overloaded".into()),
-            _ => Outcome::Succeeded,
+            0 => OperationOutcome::Refused("CMS.DrawerFull".into()),
+            1 => OperationOutcome::Failed("timeout".into()),
+            2 => OperationOutcome::Overloaded("CMS.Overloaded".into()),
+            _ => OperationOutcome::Succeeded,
         };
         let answered = n % 11 != 0;
         let half = if n % 3 == 0 { &mut one } else { &mut two };
@@ -32,19 +32,19 @@ fn merging_what_threads_measured_is_as_if_one_had_measured_all() {
     assert_eq!(slice.latency, whole.latency);
     assert_eq!((slice.counts, &slice.codes), (whole.counts, &whole.codes));
     assert_eq!(slice.codes.failed["timeout"], slice.counts.failed);
-    let Counts { succeeded, refused, overloaded, failed } = whole.counts;
+    let OutcomeCounts { succeeded, refused, overloaded, failed } = whole.counts;
     assert!([succeeded, refused, overloaded, failed].iter().all(|count| *count > 100), "{:?}", whole.counts);
     assert_eq!((whole.latency.len(), whole.codes.overloaded["CMS.Overloaded"]), (succeeded, overloaded));
     let refusals = all.kinds.iter().map(|kind| kind.refusals.len()).sum::<u64>();
     assert_eq!(refusals, refused + overloaded, "the time of a refusal is none of a success");
-    assert_eq!(all.take_slice().counts, Counts::default(), "a slice is taken once");
+    assert_eq!(all.take_slice().counts, OutcomeCounts::default(), "a slice is taken once");
 }
 
 #[test]
 fn a_long_course_keeps_few_intervals_and_loses_nothing() {
-    let mut series = Series::default();
+    let mut series = MeasurementSeries::default();
     for n in 0..5000u32 {
-        let mut slice = Slice::default();
+        let mut slice = MeasurementSlice::default();
         slice.counts.succeeded = 1;
         slice.latency.record(u64::from(n) + 1).expect("it is within bounds");
         series.push(f64::from(n + 1), slice);

@@ -4,11 +4,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::plan::{Key, Thing};
+use super::plan::{NewsroomThing, ThingKey};
 
 /// The known values of one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Register {
+pub struct ExpectedValue {
     /// The last acknowledged value.
     value: u32,
     /// The values that calls without a certain outcome may have set, one for each call. They stay
@@ -16,7 +16,7 @@ pub struct Register {
     doubts: Vec<u32>,
 }
 
-impl Register {
+impl ExpectedValue {
     fn is_possible(&self, value: u32) -> bool {
         self.value == value || self.doubts.contains(&value)
     }
@@ -24,8 +24,8 @@ impl Register {
 
 /// The expected values of the things of one client, or of all clients.
 #[derive(Debug, Default)]
-pub struct Book {
-    registers: HashMap<Key, Register>,
+pub struct NewsroomBook {
+    registers: HashMap<ThingKey, ExpectedValue>,
     /// The number of acknowledged publications.
     pub published: u64,
     /// The number of publications without a certain outcome.
@@ -43,25 +43,25 @@ pub struct Book {
 /// The maximum number of contradictions per client; the verdict names no more.
 const TOLD: usize = crate::scenario::NAMED;
 
-impl Book {
-    fn register(&mut self, key: Key) -> &mut Register {
-        self.registers.entry(key).or_insert(Register { value: key.thing.initial(), doubts: Vec::new() })
+impl NewsroomBook {
+    fn register(&mut self, key: ThingKey) -> &mut ExpectedValue {
+        self.registers.entry(key).or_insert(ExpectedValue { value: key.thing.initial(), doubts: Vec::new() })
     }
 
     /// Notes an acknowledged value.
-    pub fn is(&mut self, key: Key, value: u32) {
+    pub fn is(&mut self, key: ThingKey, value: u32) {
         self.register(key).value = value;
         self.forget_what_is_gone(key);
     }
 
     /// Notes a value that a call without a certain outcome may have set.
-    pub fn may_be(&mut self, key: Key, value: u32) {
+    pub fn may_be(&mut self, key: ThingKey, value: u32) {
         self.register(key).doubts.push(value);
     }
 
     /// Notes a value that the thing's client has read. If it differs from the acknowledged value, a
     /// call without an outcome has set it. That call has run and can no longer be late.
-    pub fn seen(&mut self, key: Key, value: u32) {
+    pub fn seen(&mut self, key: ThingKey, value: u32) {
         let Some(register) = self.registers.get_mut(&key) else { return };
         if register.value != value
             && let Some(place) = register.doubts.iter().position(|doubt| *doubt == value)
@@ -73,28 +73,28 @@ impl Book {
     }
 
     /// Returns the known things that are not among the held ones.
-    pub fn missing(&self, held: &HashMap<Key, u32>, of: impl Fn(Key) -> bool) -> Vec<Key> {
+    pub fn missing(&self, held: &HashMap<ThingKey, u32>, of: impl Fn(ThingKey) -> bool) -> Vec<ThingKey> {
         self.registers.keys().copied().filter(|key| of(*key) && !held.contains_key(key)).collect()
     }
 
     /// Notes that a thing that is created once has been removed. The call that created it has run,
     /// and no other call creates it.
-    pub fn is_gone(&mut self, key: Key) {
+    pub fn is_gone(&mut self, key: ThingKey) {
         self.register(key).doubts.clear();
         self.is(key, 0);
     }
 
     /// Forgets a thing that was certainly created and removed again, which keeps the memory
     /// bounded.
-    fn forget_what_is_gone(&mut self, key: Key) {
-        let gone = |register: &Register| register.value == 0 && register.doubts.is_empty();
+    fn forget_what_is_gone(&mut self, key: ThingKey) {
+        let gone = |register: &ExpectedValue| register.value == 0 && register.doubts.is_empty();
         if key.thing.comes_once() && self.registers.get(&key).is_some_and(gone) {
             self.registers.remove(&key);
         }
     }
 
     /// Reports whether the thing may have this value.
-    pub fn is_possible(&self, key: Key, value: u32) -> bool {
+    pub fn is_possible(&self, key: ThingKey, value: u32) -> bool {
         match self.registers.get(&key) {
             Some(register) => register.is_possible(value),
             None => key.thing.initial() == value,
@@ -109,7 +109,7 @@ impl Book {
     }
 
     /// Adds what another client has noted.
-    pub fn add(&mut self, other: Book) {
+    pub fn add(&mut self, other: NewsroomBook) {
         self.registers.extend(other.registers);
         self.published += other.published;
         self.maybe_published += other.maybe_published;
@@ -131,13 +131,18 @@ impl Book {
 
     /// Compares held values with the expected ones and returns a sentence for each difference.
     /// Every lasting thing of these clients must exist.
-    pub fn differences(&self, held: &HashMap<Key, u32>, clients: Range<u32>, of: impl Fn(Key) -> bool) -> Vec<String> {
-        let lasting = clients.flat_map(|client| Thing::lasting().map(move |thing| Key { client, thing }));
+    pub fn differences(
+        &self,
+        held: &HashMap<ThingKey, u32>,
+        clients: Range<u32>,
+        of: impl Fn(ThingKey) -> bool,
+    ) -> Vec<String> {
+        let lasting = clients.flat_map(|client| NewsroomThing::lasting().map(move |thing| ThingKey { client, thing }));
         let keys = self.registers.keys().chain(held.keys()).copied().chain(lasting);
         let keys: BTreeSet<_> = keys.filter(|key| of(*key)).collect();
-        let lasts: HashSet<_> = Thing::lasting().collect();
-        let told = |key: Key| self.registers.get(&key).map_or(key.thing.initial(), |register| register.value);
-        let difference = |key: Key| {
+        let lasts: HashSet<_> = NewsroomThing::lasting().collect();
+        let told = |key: ThingKey| self.registers.get(&key).map_or(key.thing.initial(), |register| register.value);
+        let difference = |key: ThingKey| {
             let value = match held.get(&key) {
                 Some(value) => *value,
                 None if lasts.contains(&key.thing) => return Some(format!("{key} is missing.")),
@@ -154,14 +159,14 @@ impl Book {
 mod tests {
     use super::*;
 
-    fn key(thing: Thing) -> Key {
-        Key { client: 1, thing }
+    fn key(thing: NewsroomThing) -> ThingKey {
+        ThingKey { client: 1, thing }
     }
 
     #[test]
     fn a_thing_is_what_it_was_told_last_or_what_a_lost_call_may_have_made_of_it() {
-        let mut book = Book::default();
-        let text = key(Thing::Text);
+        let mut book = NewsroomBook::default();
+        let text = key(NewsroomThing::Text);
         assert!(book.is_possible(text, 0) && !book.is_possible(text, 1));
         book.is(text, 1);
         book.may_be(text, 2);
@@ -175,7 +180,7 @@ mod tests {
         assert!(book.is_possible(text, 2) && !book.is_possible(text, 3));
         assert_eq!(book.certain(), 1);
         // Of two calls with the same effect, one may still be late.
-        let wire = key(Thing::Wire(0));
+        let wire = key(NewsroomThing::Wire(0));
         book.may_be(wire, 1);
         book.may_be(wire, 1);
         book.seen(wire, 0);
@@ -185,7 +190,7 @@ mod tests {
         book.seen(wire, 1);
         book.is(wire, 0);
         assert!(!book.is_possible(wire, 1));
-        let scrap = key(Thing::Scrap(7));
+        let scrap = key(NewsroomThing::Scrap(7));
         book.may_be(scrap, 1);
         book.is_gone(scrap);
         assert!(!book.is_possible(scrap, 1) && book.is_possible(scrap, 0));
@@ -193,17 +198,17 @@ mod tests {
 
     #[test]
     fn what_is_lost_stale_or_back_from_the_dead_is_a_difference() {
-        let mut book = Book::default();
-        let (text, state) = (key(Thing::Text), key(Thing::State(0)));
-        let (gone, there) = (key(Thing::Scrap(0)), key(Thing::Scrap(1)));
+        let mut book = NewsroomBook::default();
+        let (text, state) = (key(NewsroomThing::Text), key(NewsroomThing::State(0)));
+        let (gone, there) = (key(NewsroomThing::Scrap(0)), key(NewsroomThing::Scrap(1)));
         book.is(text, 2);
         for (scrap, value) in [(gone, 1), (gone, 0), (there, 1)] {
             book.is(scrap, value);
         }
         assert_eq!(book.len(), 2, "what came and went takes no room");
-        let lasting = Thing::lasting().map(|thing| (key(thing), thing.initial()));
-        let right: HashMap<Key, u32> = lasting.chain([(text, 2), (there, 1)]).collect();
-        let differences = |held: &HashMap<Key, u32>| book.differences(held, 1..2, |_| true);
+        let lasting = NewsroomThing::lasting().map(|thing| (key(thing), thing.initial()));
+        let right: HashMap<ThingKey, u32> = lasting.chain([(text, 2), (there, 1)]).collect();
+        let differences = |held: &HashMap<ThingKey, u32>| book.differences(held, 1..2, |_| true);
         assert_eq!(differences(&right), [""; 0]);
         for (what, odd) in
             [((text, 1), "Text"), ((gone, 1), "Scrap(0)"), ((there, 0), "Scrap(1)"), ((state, 3), "State")]

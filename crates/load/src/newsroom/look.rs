@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::office::{Office, Place, link_of, step_of};
-use super::plan::{Key, Thing};
-use crate::client::Answer;
+use super::office::{NewsroomObjects, NewsroomReadTarget, link_of, step_of};
+use super::plan::{NewsroomThing, ThingKey};
+use crate::client::CallAnswer;
 use crate::liveblog::model::PostId;
 use crate::topic::wire::result;
 use crate::{drawer, liveblog, topic};
 
 /// The values found on the server, with contradictions as one sentence each.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct FoundThings {
     /// The value of each existing thing.
-    pub things: HashMap<Key, u32>,
+    pub things: HashMap<ThingKey, u32>,
     /// Contradictions, one sentence each.
     pub odd: Vec<String>,
 }
@@ -23,10 +23,10 @@ pub struct Held {
 /// The value of a text that no client wrote.
 const UNKNOWN: u32 = u32::MAX;
 
-impl Held {
+impl FoundThings {
     /// Notes the value of one thing.
-    pub fn is(&mut self, client: u32, thing: Thing, value: u32) {
-        let key = Key { client, thing };
+    pub fn is(&mut self, client: u32, thing: NewsroomThing, value: u32) {
+        let key = ThingKey { client, thing };
         if self.things.insert(key, value).is_some() {
             self.odd.push(format!("{key} is there twice."));
         }
@@ -38,7 +38,7 @@ impl Held {
     }
 
     /// Adds the values of another read.
-    pub fn add(&mut self, other: Held) {
+    pub fn add(&mut self, other: FoundThings) {
         for (key, value) in other.things {
             self.is(key.client, key.thing, value);
         }
@@ -47,7 +47,7 @@ impl Held {
 }
 
 /// Parses a number that is shown as a text or as a number; a missing one is 0.
-fn number(value: &Value) -> u32 {
+fn parse_number(value: &Value) -> u32 {
     match value {
         Value::Null => 0,
         Value::String(text) => text.parse().unwrap_or(UNKNOWN),
@@ -55,14 +55,16 @@ fn number(value: &Value) -> u32 {
     }
 }
 
-impl Office {
+impl NewsroomObjects {
     /// Reads the values from the answer to a read. Returns `None` if the answer does not have the
     /// documented shape.
-    pub fn held(&self, place: Place, client: u32, answer: &Answer) -> Option<Held> {
-        let mut held = Held::default();
+    pub fn held(&self, place: NewsroomReadTarget, client: u32, answer: &CallAnswer) -> Option<FoundThings> {
+        let mut held = FoundThings::default();
         match place {
-            Place::Story => held.is(client, Thing::Text, step_of(client, &answer.body).unwrap_or(UNKNOWN)),
-            Place::Drawer => {
+            NewsroomReadTarget::Story => {
+                held.is(client, NewsroomThing::Text, step_of(client, &answer.body).unwrap_or(UNKNOWN))
+            }
+            NewsroomReadTarget::Drawer => {
                 for item in drawer::wire::reply(answer)?.items {
                     match self.wires.get(&*item.source) {
                         Some(key) => held.is(key.client, key.thing, 1),
@@ -70,8 +72,8 @@ impl Office {
                     }
                 }
             }
-            Place::Topic => {
-                let whole: topic::wire::Whole<'_> = result(answer)?;
+            NewsroomReadTarget::Topic => {
+                let whole: topic::wire::TopicReadReply<'_> = result(answer)?;
                 let Some(lines) = whole.lines(&self.topics) else {
                     held.odd.push("The positions of a topic's items are not dense.".to_owned());
                     return Some(held);
@@ -79,29 +81,33 @@ impl Office {
                 for line in lines {
                     match line.said {
                         Some((comment, _)) if self.items.get(line.line as usize) == Some(&line.id.into()) => {
-                            held.is(line.line, Thing::Comment, comment);
+                            held.is(line.line, NewsroomThing::Comment, comment);
                         }
                         _ => held.foreign("In a topic, a line", &line.line.to_string()),
                     }
                 }
             }
-            Place::Posts => held.add(self.posts(client, answer)?),
-            Place::Bundle => {
+            NewsroomReadTarget::Posts => held.add(self.posts(client, answer)?),
+            NewsroomReadTarget::Bundle => {
                 let bundle = result::<Value>(answer)?;
-                held.is(client, Thing::Headline, number(&bundle["info"]["attributes"]["story"]["headline"]));
+                held.is(
+                    client,
+                    NewsroomThing::Headline,
+                    parse_number(&bundle["info"]["attributes"]["story"]["headline"]),
+                );
                 for copy in bundle["items"].as_array()? {
                     let channel = copy["name"].as_str().unwrap_or_default();
                     match (0..).zip(&self.channels).find(|(_, name)| *name == channel) {
-                        Some((slot, _)) => held.is(client, Thing::Copy(slot), 1),
+                        Some((slot, _)) => held.is(client, NewsroomThing::Copy(slot), 1),
                         None => held.foreign("In a story, the copy for the channel", channel),
                     }
                 }
             }
-            Place::Links => {
+            NewsroomReadTarget::Links => {
                 for link in result::<Value>(answer)?["items"].as_array()? {
                     let name = link["linkName"].as_str().unwrap_or_default();
                     match link_of(name) {
-                        Some(slot) => held.is(client, Thing::Link(slot), 1),
+                        Some(slot) => held.is(client, NewsroomThing::Link(slot), 1),
                         None => held.foreign("The link", name),
                     }
                 }
@@ -112,8 +118,8 @@ impl Office {
 
     /// Reads the values from a listing of posts of a client's liveblog. Returns `None` if the
     /// answer does not have the documented shape.
-    pub fn posts(&self, client: u32, answer: &Answer) -> Option<Held> {
-        let mut held = Held::default();
+    pub fn posts(&self, client: u32, answer: &CallAnswer) -> Option<FoundThings> {
+        let mut held = FoundThings::default();
         for shown in &liveblog::wire::posts(answer)?.items {
             let is_made = |post: &PostId| {
                 let own = self.posts.get(post.client as usize).and_then(|own| own.get(post.number as usize));
@@ -125,51 +131,51 @@ impl Office {
             };
             let look = self.liveblogs[usize::from(self.desk_of(client))].look(post, shown);
             let step = look.and_then(|look| look.step).unwrap_or(UNKNOWN);
-            held.is(post.client, Thing::Post(post.number), step);
-            held.is(post.client, Thing::State(post.number), look.map_or(UNKNOWN, |look| look.status as u32));
+            held.is(post.client, NewsroomThing::Post(post.number), step);
+            held.is(post.client, NewsroomThing::State(post.number), look.map_or(UNKNOWN, |look| look.status as u32));
         }
         Some(held)
     }
 
     /// Returns how often the front page was published.
     pub fn published(record: &Value) -> u64 {
-        u64::from(number(&record["attributes"]["story"]["published"]))
+        u64::from(parse_number(&record["attributes"]["story"]["published"]))
     }
 }
 
 /// The changes that a reply to a publication reports as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Published {
+pub struct PublicationReply {
     /// Whether the story got its headline.
     pub headline: bool,
     /// Whether the front page's counter was raised.
     pub front: bool,
 }
 
-impl Office {
+impl NewsroomObjects {
     /// Reads the reply to a publication. Returns `None` if it does not have the documented shape.
-    pub fn publication(&self, client: u32, answer: &Answer) -> Option<Published> {
+    pub fn publication(&self, client: u32, answer: &CallAnswer) -> Option<PublicationReply> {
         let reply = result::<Value>(answer)?;
         let items = reply["items"].as_array()?;
         let done = |source: &str| items.iter().any(|item| item["source"] == source);
-        Some(Published { headline: done(&self.story_path(client)), front: done(&self.front) })
+        Some(PublicationReply { headline: done(&self.story_path(client)), front: done(&self.front) })
     }
 }
 
 /// Returns the code of the first source that a bulk read could not read for overload. The reply
 /// itself is a success then.
-pub fn overload(answer: &Answer) -> Option<String> {
+pub fn overload(answer: &CallAnswer) -> Option<String> {
     let reply = result::<Value>(answer)?;
     let codes = reply["errors"].as_array()?.iter().filter_map(|error| error["code"].as_str());
     codes.filter(|code| code.ends_with("Overloaded")).map(str::to_owned).next()
 }
 
 /// Returns the id of a sent message.
-pub fn message_id(answer: &Answer) -> Option<String> {
+pub fn message_id(answer: &CallAnswer) -> Option<String> {
     result::<Value>(answer)?["id"].as_str().map(str::to_owned)
 }
 
 /// Returns the token in the answer to a login.
-pub fn token(answer: &Answer) -> Option<String> {
+pub fn token(answer: &CallAnswer) -> Option<String> {
     result::<Value>(answer)?["token"]["value"].as_str().map(str::to_owned)
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use hyper::Method;
 use parking_lot::Mutex;
 
-use super::client::{Answer, Call, Connection, Trouble};
-use super::desk::{Desk, encoded};
-use super::figures::{counted, number};
-use super::hostile::{Hostile, Tallies};
-use super::options::{Settings, mix_in_words};
-use super::scenario::{Finding, Outcome, Scenario, Verdict, named};
+use super::client::{Call, CallAnswer, CallTrouble, Connection};
+use super::desk::{Desk, encode_segment};
+use super::figures::{format_count, number};
+use super::hostile::{HostileClients, Tallies};
+use super::options::{LoadSettings, mix_in_words};
+use super::scenario::{LoadVerdict, OperationOutcome, Scenario, VerificationFinding, limit_problems};
 
 mod book;
 mod look;
@@ -21,29 +21,31 @@ pub(super) mod options;
 mod plan;
 mod prepare;
 
-use self::book::Book;
+use self::book::NewsroomBook;
 use self::look::{message_id, token};
-use self::office::{Mail, Office, Place};
-use self::plan::{DEFAULT_MIX, KINDS, Key, Kind, Operation, Recipe, Thing};
-use self::prepare::End;
+use self::office::{MailAction, NewsroomObjects, NewsroomReadTarget};
+use self::plan::{
+    DEFAULT_MIX, KINDS, NewsroomOperation, NewsroomOperationKind, NewsroomRecipe, NewsroomThing, ThingKey,
+};
+use self::prepare::FinalNewsroom;
 
 /// The codes of refusals that the plan provokes: the object to be removed does not exist, or the
 /// one to be created does.
 const RULES: &[&str] = &["ObjectNotFound", "DuplicatedName"];
 
 /// A sent message: its number for the client, and its id.
-type Sent = (u32, String);
+type SentMessage = (u32, String);
 
 /// The load of a whole newsroom.
 pub struct NewsroomLoad {
     clients: u32,
     weights: Vec<u32>,
-    recipe: Recipe,
-    office: Office,
+    recipe: NewsroomRecipe,
+    office: NewsroomObjects,
     /// The call that logs in.
     entry: Option<Call>,
     /// Each client's last message whose removal is not certain.
-    sent: Vec<Mutex<Option<Sent>>>,
+    sent: Vec<Mutex<Option<SentMessage>>>,
     /// The number of hostile clients of each kind.
     hostile_clients: u32,
     /// The connection to which users log in.
@@ -52,7 +54,7 @@ pub struct NewsroomLoad {
     /// clients act as the user of the load.
     tokens: Vec<Arc<str>>,
     /// The hostile clients while they run.
-    hostile: Mutex<Option<Hostile>>,
+    hostile: Mutex<Option<HostileClients>>,
     /// The answers to hostile clients, available after they have ended.
     tallies: Mutex<Option<Tallies>>,
 }
@@ -62,15 +64,16 @@ impl NewsroomLoad {
     ///
     /// # Errors
     /// One sentence that names the unusable setting.
-    pub fn new(settings: &Settings) -> Result<NewsroomLoad, String> {
+    pub fn new(settings: &LoadSettings) -> Result<NewsroomLoad, String> {
         let weights = match &settings.mix {
             Some(mix) => mix.weights(KINDS)?,
             None => DEFAULT_MIX.to_vec(),
         };
-        let recipe = Recipe::new(settings.seed, &weights)?;
+        let recipe = NewsroomRecipe::new(settings.seed, &weights)?;
         // At most 20,000: checked.
         let clients = u32::try_from(settings.clients()).unwrap_or(u32::MAX);
-        let office = Office { user: settings.user.clone(), desk: settings.newsroom.desk, ..Office::default() };
+        let office =
+            NewsroomObjects { user: settings.user.clone(), desk: settings.newsroom.desk, ..NewsroomObjects::default() };
         let sent = (0..clients).map(|_| Mutex::new(None)).collect();
         let (hostile_clients, connection) = (settings.newsroom.hostile, settings.connection.clone());
         let (hostile, tallies) = (Mutex::new(None), Mutex::new(None));
@@ -90,36 +93,36 @@ impl NewsroomLoad {
     }
 
     /// Logs in, and ends that session again.
-    async fn log_in(&self, connection: &mut Connection) -> Result<Answer, Trouble> {
+    async fn log_in(&self, connection: &mut Connection) -> Result<CallAnswer, CallTrouble> {
         let entry = self.entry.as_ref().expect("`prepare` has kept it");
         let entered = connection.send_as(entry, None).await?;
         if !entered.is_success() {
             return Ok(entered);
         }
-        let token: Arc<str> = encoded(&token(&entered).unwrap_or_default()).into();
+        let token: Arc<str> = encode_segment(&token(&entered).unwrap_or_default()).into();
         let logout = Call::new(Method::GET, "/v3/auth/logout".to_owned());
         connection.send_as(&logout, Some(token)).await
     }
 
     /// Evaluates a successful reply: compares a read with the expected values, or notes the change.
-    fn done(&self, notes: &mut Book, operation: &Operation, answer: &Answer) -> Outcome {
+    fn done(&self, notes: &mut NewsroomBook, operation: &NewsroomOperation, answer: &CallAnswer) -> OperationOutcome {
         let client = operation.client;
-        if operation.kind == Kind::Read {
-            let place = Place::of(operation);
-            if place == Place::Posts
+        if operation.kind == NewsroomOperationKind::Read {
+            let place = NewsroomReadTarget::of(operation);
+            if place == NewsroomReadTarget::Posts
                 && let Some(code) = look::overload(answer)
             {
-                return Outcome::Overloaded(code);
+                return OperationOutcome::Overloaded(code);
             }
             let Some(held) = self.office.held(place, client, answer) else {
                 notes.odd(format!(
                     "A read of {place:?} was answered with {}, and nothing that could be read.",
                     answer.status
                 ));
-                return Outcome::Failed("no such reply".to_owned());
+                return OperationOutcome::Failed("no such reply".to_owned());
             };
             notes.reads += 1;
-            let is_told = |key: Key| key.client == client && place.shows(key.thing);
+            let is_told = |key: ThingKey| key.client == client && place.shows(key.thing);
             let differences = notes.differences(&held.things, client..client + 1, is_told);
             held.things.iter().filter(|(key, _)| is_told(**key)).for_each(|(key, value)| notes.seen(*key, *value));
             // Things that the read does not show do not exist.
@@ -129,17 +132,17 @@ impl NewsroomLoad {
             for sentence in differences.into_iter().chain(held.odd) {
                 notes.odd(format!("A read has shown: {sentence}"));
             }
-            return Outcome::Succeeded;
+            return OperationOutcome::Succeeded;
         }
-        let Some((key, value)) = self.effect(operation) else { return Outcome::Succeeded };
+        let Some((key, value)) = self.effect(operation) else { return OperationOutcome::Succeeded };
         match key.thing {
-            Thing::Headline => {
+            NewsroomThing::Headline => {
                 let Some(done) = self.office.publication(client, answer) else {
                     notes.odd(format!(
                         "A publication was answered with {}, and nothing that could be read.",
                         answer.status
                     ));
-                    return Outcome::Failed("no such reply".to_owned());
+                    return OperationOutcome::Failed("no such reply".to_owned());
                 };
                 // The reply lists its two changes separately. A change that it omits has an unknown
                 // outcome.
@@ -152,19 +155,19 @@ impl NewsroomLoad {
                 }
                 if !done.headline || !done.front {
                     notes.doubts += 1;
-                    return Outcome::Failed("not published".to_owned());
+                    return OperationOutcome::Failed("not published".to_owned());
                 }
             }
-            Thing::Message(number) if value > 0 => {
+            NewsroomThing::Message(number) if value > 0 => {
                 let Some(id) = message_id(answer) else {
                     notes.odd(format!("A message was answered with {}, and no id that could be read.", answer.status));
                     notes.doubts += 1;
                     notes.may_be(key, value);
-                    return Outcome::Failed("no such reply".to_owned());
+                    return OperationOutcome::Failed("no such reply".to_owned());
                 };
                 *self.sent[client as usize].lock() = Some((number, id));
             }
-            Thing::Message(_) => *self.sent[client as usize].lock() = None,
+            NewsroomThing::Message(_) => *self.sent[client as usize].lock() = None,
             _ => {}
         }
         notes.acked += 1;
@@ -173,44 +176,44 @@ impl NewsroomLoad {
         } else {
             notes.is(key, value)
         }
-        Outcome::Succeeded
+        OperationOutcome::Succeeded
     }
 
     /// Decides how an operation uses messages. A client whose message could not be removed sends no
     /// other, because inboxes are bounded.
-    fn mail(&self, operation: &Operation) -> Mail {
-        if operation.kind != Kind::Message || !Office::sends(operation.client) {
-            return Mail::Look;
+    fn mail(&self, operation: &NewsroomOperation) -> MailAction {
+        if operation.kind != NewsroomOperationKind::Message || !NewsroomObjects::sends(operation.client) {
+            return MailAction::Look;
         }
         match (&*self.sent[operation.client as usize].lock(), operation.makes()) {
-            (None, true) => Mail::Send(operation.number()),
-            (Some((number, id)), false) => Mail::Remove(*number, id.clone()),
-            _ => Mail::Look,
+            (None, true) => MailAction::Send(operation.number()),
+            (Some((number, id)), false) => MailAction::Remove(*number, id.clone()),
+            _ => MailAction::Look,
         }
     }
 
     /// Returns the thing that an operation changes, and its new value.
-    fn effect(&self, operation: &Operation) -> Option<(Key, u32)> {
-        if operation.kind != Kind::Message {
+    fn effect(&self, operation: &NewsroomOperation) -> Option<(ThingKey, u32)> {
+        if operation.kind != NewsroomOperationKind::Message {
             return operation.effect();
         }
-        let about = |number| Key { client: operation.client, thing: Thing::Message(number) };
+        let about = |number| ThingKey { client: operation.client, thing: NewsroomThing::Message(number) };
         match self.mail(operation) {
-            Mail::Send(number) => Some((about(number), 1)),
-            Mail::Remove(number, _) => Some((about(number), 0)),
-            Mail::Look => None,
+            MailAction::Send(number) => Some((about(number), 1)),
+            MailAction::Remove(number, _) => Some((about(number), 0)),
+            MailAction::Look => None,
         }
     }
 
-    /// Returns the rule that may refuse an operation, as [`Operation::refused_by`] does, but for
+    /// Returns the rule that may refuse an operation, as [`NewsroomOperation::refused_by`] does, but for
     /// the message that it is about.
-    fn refused_by(&self, operation: &Operation) -> Option<(&'static str, Key, u32)> {
+    fn refused_by(&self, operation: &NewsroomOperation) -> Option<(&'static str, ThingKey, u32)> {
         let (code, _, _) = operation.refused_by()?;
         self.effect(operation).map(|(key, value)| (code, key, value))
     }
 
     /// Returns the verdict on the values found at the end.
-    fn verdict(&self, book: &Book, end: &End) -> Verdict {
+    fn verdict(&self, book: &NewsroomBook, end: &FinalNewsroom) -> LoadVerdict {
         let mut problems = book.odd.clone();
         problems.extend(end.held.odd.iter().cloned());
         problems.extend(book.differences(&end.held.things, 0..self.clients, |_| true));
@@ -219,7 +222,7 @@ impl NewsroomLoad {
         if !(least..=most).contains(&end.published) {
             let known = format!(
                 "{}, {} in doubt",
-                counted(least, "publication was acknowledged", "publications were acknowledged"),
+                format_count(least, "publication was acknowledged", "publications were acknowledged"),
                 number(most - least)
             );
             problems.push(format!("The front page was counted up to {}: {known}.", number(end.published)));
@@ -227,38 +230,42 @@ impl NewsroomLoad {
         let details = vec![
             format!(
                 "{}, {} compared, {} had no certain outcome.",
-                counted(book.acked, "change was acknowledged", "changes were acknowledged"),
-                counted(book.reads, "read", "reads"),
-                counted(book.doubts, "call", "calls")
+                format_count(book.acked, "change was acknowledged", "changes were acknowledged"),
+                format_count(book.reads, "read", "reads"),
+                format_count(book.doubts, "call", "calls")
             ),
             format!(
                 "Of {}, {} must be what their client was told last; the others may also be what a call without an outcome has \
                  made of them.",
-                counted(book.len() as u64, "thing that was changed", "things that were changed"),
+                format_count(book.len() as u64, "thing that was changed", "things that were changed"),
                 number(book.certain() as u64)
             ),
             format!(
                 "{} with the text of the story.",
-                counted(end.followed as u64, "channel copy has been compared", "channel copies have been compared")
+                format_count(
+                    end.followed as u64,
+                    "channel copy has been compared",
+                    "channel copies have been compared"
+                )
             ),
             format!(
                 "The front page was published {}, {} of them in doubt.",
-                counted(end.published, "time", "times"),
+                format_count(end.published, "time", "times"),
                 number(most - least)
             ),
         ];
-        let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
+        let finding = if problems.is_empty() { VerificationFinding::Verified } else { VerificationFinding::Violated };
         let method =
             "Things: each thing of a client is what the client was told last, in the end and in each of its reads; \
                       channel copies have the text of their story, and no publication is lost."
                 .to_owned();
-        Verdict { finding, method, details, problems: named(problems) }
+        LoadVerdict { finding, method, details, problems: limit_problems(problems) }
     }
 }
 
 impl Scenario for NewsroomLoad {
-    type Operation = Operation;
-    type Notes = Book;
+    type Operation = NewsroomOperation;
+    type Notes = NewsroomBook;
     const NAME: &'static str = "newsroom";
     const KINDS: &'static [&'static str] = KINDS;
     const RULES: &'static str = "the newsroom";
@@ -267,45 +274,56 @@ impl Scenario for NewsroomLoad {
         self.entry = Some(desk.entry().clone());
         self.make(desk).await?;
         if self.hostile_clients > 0 {
-            let hostile = Hostile::begin(desk, self.hostile_clients, &self.connection, self.clients).await?;
+            let hostile = HostileClients::begin(desk, self.hostile_clients, &self.connection, self.clients).await?;
             self.tokens = (0..self.clients).map_while(|client| hostile.colleague(client)).collect();
             *self.hostile.lock() = Some(hostile);
         }
         Ok(())
     }
 
-    fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
+    fn plan(&self, client: usize) -> impl Iterator<Item = NewsroomOperation> + Send + 'static {
         // There are no more clients than a u32 counts, and two channels at most.
         self.recipe.plan(client as u32, self.office.channels.len() as u32)
     }
 
-    fn kind(operation: &Operation) -> usize {
+    fn kind(operation: &NewsroomOperation) -> usize {
         operation.kind as usize
     }
 
-    async fn carry_out(&self, connection: &mut Connection, operation: &Operation) -> Result<Answer, Trouble> {
-        if operation.kind == Kind::Login {
+    async fn carry_out(
+        &self,
+        connection: &mut Connection,
+        operation: &NewsroomOperation,
+    ) -> Result<CallAnswer, CallTrouble> {
+        if operation.kind == NewsroomOperationKind::Login {
             return self.log_in(connection).await;
         }
         let call = self.office.call(operation, &self.mail(operation));
         match self.tokens.get(operation.client as usize) {
             // All messages belong to the user of the load, whose inbox is read at the end.
-            Some(token) if operation.kind != Kind::Message => connection.send_as(&call, Some(token.clone())).await,
+            Some(token) if operation.kind != NewsroomOperationKind::Message => {
+                connection.send_as(&call, Some(token.clone())).await
+            }
             _ => connection.send(&call).await,
         }
     }
 
-    fn note(&self, notes: &mut Book, operation: &Operation, answered: &Result<Answer, Trouble>) -> Outcome {
-        let outcome = Outcome::of(answered, RULES);
+    fn note(
+        &self,
+        notes: &mut NewsroomBook,
+        operation: &NewsroomOperation,
+        answered: &Result<CallAnswer, CallTrouble>,
+    ) -> OperationOutcome {
+        let outcome = OperationOutcome::of(answered, RULES);
         match answered {
             Ok(answer) if answer.is_success() => self.done(notes, operation, answer),
             // A refusal precedes any change, so its outcome is certain as well.
             Ok(answer) if answer.is_refusal() => {
-                let Outcome::Refused(code) = &outcome else { return outcome };
+                let OperationOutcome::Refused(code) = &outcome else { return outcome };
                 match self.refused_by(operation) {
                     Some((bare, key, value)) if code.ends_with(bare) && notes.is_possible(key, value) => {
                         notes.is(key, value);
-                        if matches!(key.thing, Thing::Message(_)) {
+                        if matches!(key.thing, NewsroomThing::Message(_)) {
                             *self.sent[operation.client as usize].lock() = None;
                         }
                         outcome
@@ -315,16 +333,16 @@ impl Scenario for NewsroomLoad {
                             "A {} was refused with {code}, which can't be.",
                             KINDS[operation.kind as usize]
                         ));
-                        Outcome::Failed(code.clone())
+                        OperationOutcome::Failed(code.clone())
                     }
                 }
             }
-            Err(Trouble::Unreachable(_)) => outcome,
+            Err(CallTrouble::Unreachable(_)) => outcome,
             // The outcome is unknown.
             _ => {
                 if let Some((key, value)) = self.effect(operation) {
                     notes.doubts += 1;
-                    notes.maybe_published += u64::from(key.thing == Thing::Headline);
+                    notes.maybe_published += u64::from(key.thing == NewsroomThing::Headline);
                     notes.may_be(key, value);
                 }
                 outcome
@@ -332,8 +350,8 @@ impl Scenario for NewsroomLoad {
         }
     }
 
-    async fn verify(&self, desk: &mut Desk, notes: Vec<Book>) -> Verdict {
-        let mut book = Book::default();
+    async fn verify(&self, desk: &mut Desk, notes: Vec<NewsroomBook>) -> LoadVerdict {
+        let mut book = NewsroomBook::default();
         notes.into_iter().for_each(|notes| book.add(notes));
         let hostile = self.hostile.lock().take();
         let mut left = None;
@@ -344,7 +362,7 @@ impl Scenario for NewsroomLoad {
         }
         let end = match self.end(desk, book.doubts > 0).await {
             Ok(end) => end,
-            Err(why) => return Verdict::unread("The newsroom", &why),
+            Err(why) => return LoadVerdict::unread("The newsroom", &why),
         };
         let mut verdict = self.verdict(&book, &end);
         verdict.details.extend(left.map(|what| format!("{what}.")));
@@ -357,9 +375,12 @@ impl Scenario for NewsroomLoad {
 
     fn parameters(&self) -> Vec<(String, String)> {
         let pairs = [
-            ("desk", counted(self.office.desk.into(), "client", "clients") + " to a drawer, a liveblog and a topic"),
+            (
+                "desk",
+                format_count(self.office.desk.into(), "client", "clients") + " to a drawer, a liveblog and a topic",
+            ),
             ("channels", self.office.channels.join(", ")),
-            ("hostile", counted(self.hostile_clients.into(), "client", "clients") + " of each kind"),
+            ("hostile", format_count(self.hostile_clients.into(), "client", "clients") + " of each kind"),
             ("mix", mix_in_words(KINDS, &self.weights)),
         ];
         pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -370,75 +391,82 @@ impl Scenario for NewsroomLoad {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::plan::{Key, POSTS};
+    use super::plan::{POSTS, ThingKey};
     use super::*;
 
     /// One client, whose front page and story are known.
     fn load() -> NewsroomLoad {
-        let mut load = NewsroomLoad::new(&Settings { clients: Some(1), ..Settings::default() }).unwrap();
+        let mut load = NewsroomLoad::new(&LoadSettings { clients: Some(1), ..LoadSettings::default() }).unwrap();
         load.office.folder = "/Load/1".to_owned();
         load.office.front = "1$1.0.7".to_owned();
         load
     }
 
-    fn operation(kind: Kind, step: u32) -> Operation {
-        Operation { client: 0, kind, slot: 0, step }
+    fn operation(kind: NewsroomOperationKind, step: u32) -> NewsroomOperation {
+        NewsroomOperation { client: 0, kind, slot: 0, step }
     }
 
-    fn key(thing: Thing) -> Key {
-        Key { client: 0, thing }
+    fn key(thing: NewsroomThing) -> ThingKey {
+        ThingKey { client: 0, thing }
     }
 
-    fn answer(status: u16, result: &Value) -> Result<Answer, Trouble> {
-        Ok(Answer { status, etag: None, body: json!({ "result": result }).to_string().into() })
+    fn answer(status: u16, result: &Value) -> Result<CallAnswer, CallTrouble> {
+        Ok(CallAnswer { status, etag: None, body: json!({ "result": result }).to_string().into() })
     }
 
-    fn refused(code: &str) -> Result<Answer, Trouble> {
+    fn refused(code: &str) -> Result<CallAnswer, CallTrouble> {
         answer(400, &json!({ "code": format!("CMS.{code}") }))
     }
 
     #[test]
     fn a_message_is_removed_before_another_is_sent() {
-        let (load, mut notes) = (load(), Book::default());
-        let [send, remove, send_again, remove_again] = [1, 2, 3, 4].map(|step| operation(Kind::Message, step));
+        let (load, mut notes) = (load(), NewsroomBook::default());
+        let [send, remove, send_again, remove_again] =
+            [1, 2, 3, 4].map(|step| operation(NewsroomOperationKind::Message, step));
         load.note(&mut notes, &send, &answer(200, &json!({ "id": "1$1.0.9" })));
-        let first = Mail::Remove(0, "1$1.0.9".to_owned());
+        let first = MailAction::Remove(0, "1$1.0.9".to_owned());
         assert_eq!(load.mail(&remove), first);
         // The removal did not reach the server. Another message would be one too many in the inbox.
-        load.note(&mut notes, &remove, &Err(Trouble::Unreachable(String::new())));
-        assert_eq!((load.mail(&send_again), load.mail(&remove_again)), (Mail::Look, first));
+        load.note(&mut notes, &remove, &Err(CallTrouble::Unreachable(String::new())));
+        assert_eq!((load.mail(&send_again), load.mail(&remove_again)), (MailAction::Look, first));
         load.note(&mut notes, &send_again, &answer(200, &json!({ "items": [] })));
-        assert!(notes.is_possible(key(Thing::Message(0)), 1) && !notes.is_possible(key(Thing::Message(0)), 0));
+        assert!(
+            notes.is_possible(key(NewsroomThing::Message(0)), 1)
+                && !notes.is_possible(key(NewsroomThing::Message(0)), 0)
+        );
         // The outcome is unknown. The removal is requested again, and the message may be gone
         // already.
-        load.note(&mut notes, &remove_again, &Err(Trouble::TimedOut));
+        load.note(&mut notes, &remove_again, &Err(CallTrouble::TimedOut));
         load.note(&mut notes, &remove_again, &refused("ObjectNotFound"));
-        assert_eq!((load.mail(&remove), load.mail(&send_again)), (Mail::Look, Mail::Send(1)));
+        assert_eq!((load.mail(&remove), load.mail(&send_again)), (MailAction::Look, MailAction::Send(1)));
         assert!(notes.odd.is_empty(), "{:?}", notes.odd);
         load.note(&mut notes, &send_again, &answer(200, &json!({})));
-        assert_eq!((notes.odd.len(), load.mail(&remove)), (1, Mail::Look), "a reply of another shape is told");
-        assert!(notes.is_possible(key(Thing::Message(1)), 1) && notes.is_possible(key(Thing::Message(1)), 0));
+        assert_eq!((notes.odd.len(), load.mail(&remove)), (1, MailAction::Look), "a reply of another shape is told");
+        assert!(
+            notes.is_possible(key(NewsroomThing::Message(1)), 1)
+                && notes.is_possible(key(NewsroomThing::Message(1)), 0)
+        );
     }
 
     #[test]
     fn a_refusal_must_be_right_and_of_the_right_code() {
-        let (load, mut notes) = (load(), Book::default());
-        let (make, remove) = (operation(Kind::Copy, 1), operation(Kind::Copy, 2));
-        assert!(matches!(load.note(&mut notes, &remove, &refused("ObjectNotFound")), Outcome::Refused(_)));
+        let (load, mut notes) = (load(), NewsroomBook::default());
+        let (make, remove) = (operation(NewsroomOperationKind::Copy, 1), operation(NewsroomOperationKind::Copy, 2));
+        assert!(matches!(load.note(&mut notes, &remove, &refused("ObjectNotFound")), OperationOutcome::Refused(_)));
         assert!(notes.odd.is_empty(), "there was none");
         load.note(&mut notes, &make, &answer(200, &json!({})));
-        assert!(matches!(load.note(&mut notes, &make, &refused("DuplicatedName")), Outcome::Refused(_)));
+        assert!(matches!(load.note(&mut notes, &make, &refused("DuplicatedName")), OperationOutcome::Refused(_)));
         for (operation, code) in [(&remove, "ObjectNotFound"), (&remove, "DuplicatedName"), (&make, "ObjectNotFound")] {
             let before = notes.odd.len();
-            assert!(matches!(load.note(&mut notes, operation, &refused(code)), Outcome::Failed(_)));
+            assert!(matches!(load.note(&mut notes, operation, &refused(code)), OperationOutcome::Failed(_)));
             assert_eq!(notes.odd.len(), before + 1, "{code}");
         }
         // A thing in doubt may have either value, which is no fault.
-        load.note(&mut notes, &remove, &Err(Trouble::TimedOut));
+        load.note(&mut notes, &remove, &Err(CallTrouble::TimedOut));
         let before = notes.odd.len();
         load.note(&mut notes, &remove, &refused("ObjectNotFound"));
         assert_eq!(notes.odd.len(), before);
-        assert!(notes.is_possible(key(Thing::Copy(0)), 0));
+        assert!(notes.is_possible(key(NewsroomThing::Copy(0)), 0));
     }
 
     #[test]
@@ -451,35 +479,41 @@ mod tests {
             (vec![&front], false, (1, 0)),
             (vec![], false, (0, 1)),
         ] {
-            let mut notes = Book::default();
+            let mut notes = NewsroomBook::default();
             let reply = answer(200, &json!({ "items": items, "errors": [] }));
-            let outcome = load.note(&mut notes, &operation(Kind::Publish, 1), &reply);
-            assert_eq!(outcome == Outcome::Succeeded, items.len() == 2);
+            let outcome = load.note(&mut notes, &operation(NewsroomOperationKind::Publish, 1), &reply);
+            assert_eq!(outcome == OperationOutcome::Succeeded, items.len() == 2);
             assert_eq!((notes.published, notes.maybe_published), published, "{items:?}");
-            assert_eq!(notes.is_possible(key(Thing::Headline), 0), !headline, "{items:?}");
-            assert!(notes.is_possible(key(Thing::Headline), 1) && notes.odd.is_empty());
+            assert_eq!(notes.is_possible(key(NewsroomThing::Headline), 0), !headline, "{items:?}");
+            assert!(notes.is_possible(key(NewsroomThing::Headline), 1) && notes.odd.is_empty());
         }
-        let mut notes = Book::default();
-        load.note(&mut notes, &operation(Kind::Publish, 1), &answer(200, &json!({})));
+        let mut notes = NewsroomBook::default();
+        load.note(&mut notes, &operation(NewsroomOperationKind::Publish, 1), &answer(200, &json!({})));
         assert_eq!(notes.odd.len(), 1, "a reply of another shape is told");
     }
 
     #[test]
     fn each_read_is_held_against_what_its_client_knows() {
-        let (mut load, mut notes) = (load(), Book::default());
-        load.office.liveblogs.push(crate::liveblog::wire::Forms::of("1$1.0.8", 400, 0));
-        let posts = (1..).map(|step| operation(Kind::Read, step)).find(|read| Place::of(read) == Place::Posts).unwrap();
+        let (mut load, mut notes) = (load(), NewsroomBook::default());
+        load.office.liveblogs.push(crate::liveblog::wire::PostCalls::of("1$1.0.8", 400, 0));
+        let posts = (1..)
+            .map(|step| operation(NewsroomOperationKind::Read, step))
+            .find(|read| NewsroomReadTarget::of(read) == NewsroomReadTarget::Posts)
+            .unwrap();
         load.note(&mut notes, &posts, &answer(200, &json!({ "items": [] })));
         assert_eq!(notes.odd.len(), 2 * POSTS as usize, "{:?}", notes.odd);
-        let mut notes = Book::default();
+        let mut notes = NewsroomBook::default();
         let overload = json!({ "items": [], "errors": [{ "source": "1$1.0.9", "code": "CMS.Overloaded" }] });
         let outcome = load.note(&mut notes, &posts, &answer(200, &overload));
-        assert!(matches!(outcome, Outcome::Overloaded(_)) && notes.odd.is_empty(), "{:?}", notes.odd);
-        let story = (1..).map(|step| operation(Kind::Read, step)).find(|read| Place::of(read) == Place::Story).unwrap();
-        let text = |step| Ok(Answer { status: 200, etag: None, body: office::text(0, step).into() });
-        let mut notes = Book::default();
+        assert!(matches!(outcome, OperationOutcome::Overloaded(_)) && notes.odd.is_empty(), "{:?}", notes.odd);
+        let story = (1..)
+            .map(|step| operation(NewsroomOperationKind::Read, step))
+            .find(|read| NewsroomReadTarget::of(read) == NewsroomReadTarget::Story)
+            .unwrap();
+        let text = |step| Ok(CallAnswer { status: 200, etag: None, body: office::text(0, step).into() });
+        let mut notes = NewsroomBook::default();
         load.note(&mut notes, &story, &text(0));
-        load.note(&mut notes, &operation(Kind::Write, 1), &Err(Trouble::TimedOut));
+        load.note(&mut notes, &operation(NewsroomOperationKind::Write, 1), &Err(CallTrouble::TimedOut));
         load.note(&mut notes, &story, &text(1));
         assert!(notes.odd.is_empty() && notes.certain() == 1, "what was in doubt is seen to have been done");
         load.note(&mut notes, &story, &text(0));

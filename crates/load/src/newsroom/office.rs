@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use hyper::Method;
 use serde_json::json;
 
-use super::plan::{Key, Kind, Operation, Thing, WIRES};
+use super::plan::{NewsroomOperation, NewsroomOperationKind, NewsroomThing, ThingKey, WIRES};
 use crate::client::Call;
-use crate::desk::{encoded, object};
-use crate::liveblog::model::{Change, PostId};
-use crate::liveblog::wire::{Forms, WORDS};
+use crate::desk::{encode_segment, object};
+use crate::liveblog::model::{PostChange, PostId};
+use crate::liveblog::wire::{PostCalls, WORDS};
 use crate::{drawer, topic};
 
 /// How an operation uses messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mail {
+pub enum MailAction {
     /// Sends the client's message of this number.
     Send(u32),
     /// Removes the message of this number, by its id.
@@ -39,7 +39,7 @@ const LOOKUPS: [&str; 7] = [
 
 /// The views that a client reads, in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum NewsroomReadTarget {
     /// The text of the client's story.
     Story,
     /// The client's drawer.
@@ -54,30 +54,37 @@ pub enum Place {
     Links,
 }
 
-impl Place {
-    const ALL: [Place; 6] = [Place::Story, Place::Drawer, Place::Topic, Place::Posts, Place::Bundle, Place::Links];
+impl NewsroomReadTarget {
+    const ALL: [NewsroomReadTarget; 6] = [
+        NewsroomReadTarget::Story,
+        NewsroomReadTarget::Drawer,
+        NewsroomReadTarget::Topic,
+        NewsroomReadTarget::Posts,
+        NewsroomReadTarget::Bundle,
+        NewsroomReadTarget::Links,
+    ];
 
     /// Returns the view that a read operation reads.
-    pub fn of(operation: &Operation) -> Place {
-        Place::ALL[operation.step as usize % Place::ALL.len()]
+    pub fn of(operation: &NewsroomOperation) -> NewsroomReadTarget {
+        NewsroomReadTarget::ALL[operation.step as usize % NewsroomReadTarget::ALL.len()]
     }
 
     /// Reports whether the view shows all things of this sort that a client has.
-    pub fn shows(self, thing: Thing) -> bool {
+    pub fn shows(self, thing: NewsroomThing) -> bool {
         match self {
-            Place::Story => thing == Thing::Text,
-            Place::Drawer => matches!(thing, Thing::Wire(_)),
-            Place::Topic => thing == Thing::Comment,
-            Place::Posts => matches!(thing, Thing::Post(_) | Thing::State(_)),
-            Place::Bundle => matches!(thing, Thing::Headline | Thing::Copy(_)),
-            Place::Links => matches!(thing, Thing::Link(_)),
+            NewsroomReadTarget::Story => thing == NewsroomThing::Text,
+            NewsroomReadTarget::Drawer => matches!(thing, NewsroomThing::Wire(_)),
+            NewsroomReadTarget::Topic => thing == NewsroomThing::Comment,
+            NewsroomReadTarget::Posts => matches!(thing, NewsroomThing::Post(_) | NewsroomThing::State(_)),
+            NewsroomReadTarget::Bundle => matches!(thing, NewsroomThing::Headline | NewsroomThing::Copy(_)),
+            NewsroomReadTarget::Links => matches!(thing, NewsroomThing::Link(_)),
         }
     }
 }
 
 /// The containers and objects of a newsroom load.
 #[derive(Debug, Default)]
-pub struct Office {
+pub struct NewsroomObjects {
     /// The user who makes all calls and receives the messages.
     pub user: String,
     /// The number of clients that share a drawer, a liveblog and a topic.
@@ -91,13 +98,13 @@ pub struct Office {
     /// The loids of all wires, starting with those of the first client.
     pub wire_ids: Vec<String>,
     /// The owner of each wire, by loid.
-    pub wires: HashMap<String, Key>,
+    pub wires: HashMap<String, ThingKey>,
     /// The topics.
     pub topics: topic::wire::Paths,
     /// The loid of each client's topic item.
     pub items: Vec<String>,
     /// The liveblogs.
-    pub liveblogs: Vec<Forms>,
+    pub liveblogs: Vec<PostCalls>,
     /// The loids of each client's posts.
     pub posts: Vec<Vec<String>>,
     /// The loid of each client's story, encoded for a path.
@@ -110,7 +117,7 @@ pub struct Office {
     pub template: String,
 }
 
-impl Office {
+impl NewsroomObjects {
     /// Returns the number of a client's drawer, liveblog and topic.
     pub fn desk_of(&self, client: u32) -> u16 {
         // At most 20,000 clients: checked.
@@ -125,43 +132,50 @@ impl Office {
 
     /// Returns the call of an operation other than a login, which takes two calls. `mail` is the
     /// operation's use of messages.
-    pub fn call(&self, operation: &Operation, mail: &Mail) -> Call {
-        let Operation { client, kind, slot, step } = *operation;
+    pub fn call(&self, operation: &NewsroomOperation, mail: &MailAction) -> Call {
+        let NewsroomOperation { client, kind, slot, step } = *operation;
         let (desk, own) = (self.desk_of(client), client as usize);
         let wire = client * WIRES + slot;
         match kind {
-            Kind::Login | Kind::Lookup => Call::new(Method::GET, LOOKUPS[step as usize % LOOKUPS.len()].to_owned()),
-            Kind::Read => self.read(Place::of(operation), client),
-            Kind::Plan => self.topics.edit(desk, &self.items[own], step),
-            Kind::Write => Call {
+            NewsroomOperationKind::Login | NewsroomOperationKind::Lookup => {
+                Call::new(Method::GET, LOOKUPS[step as usize % LOOKUPS.len()].to_owned())
+            }
+            NewsroomOperationKind::Read => self.read(NewsroomReadTarget::of(operation), client),
+            NewsroomOperationKind::Plan => self.topics.edit(desk, &self.items[own], step),
+            NewsroomOperationKind::Write => Call {
                 content_type: "text/xml",
                 body: text(client, step).into(),
                 ..Call::new(Method::PUT, self.story(client, "/content"))
             },
-            Kind::Correlate => {
+            NewsroomOperationKind::Correlate => {
                 let verb = if operation.makes() { "/correlate" } else { "/uncorrelate" };
-                let (wire, link) = (&self.wire_ids[wire as usize], link(slot));
+                let (wire, link) = (&self.wire_ids[wire as usize], link_name(slot));
                 let body = json!({ "sourceLinkName": link, "targetLinkName": "usedBy", "targetSource": wire });
                 Call::json(Method::POST, &self.story(client, verb), &body)
             }
-            Kind::Drawer => {
-                let kind = if operation.makes() { drawer::plan::Kind::Add } else { drawer::plan::Kind::Delete };
-                let of_drawer = drawer::plan::Operation { kind, drawer: desk, target: desk, object: wire, position: 0 };
+            NewsroomOperationKind::Drawer => {
+                let kind = if operation.makes() {
+                    drawer::plan::DrawerOperationKind::Add
+                } else {
+                    drawer::plan::DrawerOperationKind::Delete
+                };
+                let of_drawer =
+                    drawer::plan::DrawerOperation { kind, drawer: desk, target: desk, object: wire, position: 0 };
                 self.drawers.call(&of_drawer, None)
             }
-            Kind::Post => self.post(client, slot, Change::Edit { step }),
-            Kind::Moderate => self.post(client, slot, Change::Set(operation.state())),
-            Kind::Copy => {
+            NewsroomOperationKind::Post => self.post(client, slot, PostChange::Edit { step }),
+            NewsroomOperationKind::Moderate => self.post(client, slot, PostChange::Set(operation.state())),
+            NewsroomOperationKind::Copy => {
                 let channel = &self.channels[slot as usize];
                 if operation.makes() {
                     let path = format!("/v3/container/bundle/{}/channelcopy", self.stories[own]);
                     let body = json!({ "channel": channel, "inheritFrom": self.template });
                     return Call::json(Method::POST, &path, &body);
                 }
-                let copy = encoded(&format!("{}/{channel}", self.story_path(client)));
+                let copy = encode_segment(&format!("{}/{channel}", self.story_path(client)));
                 Call::new(Method::DELETE, format!("/v3/object/{copy}/destroy"))
             }
-            Kind::Publish => {
+            NewsroomOperationKind::Publish => {
                 let headline = json!({ "set": { "xpath": HEADLINE, "content": step.to_string() } });
                 let body = json!({ "updateFields": [
                     { "sourceIds": [self.story_path(client)], "operators": [headline] },
@@ -169,34 +183,34 @@ impl Office {
                 ] });
                 Call::json(Method::POST, "/v3/object/metadata/change/fields", &body)
             }
-            Kind::Message => match mail {
-                Mail::Send(number) => {
+            NewsroomOperationKind::Message => match mail {
+                MailAction::Send(number) => {
                     let subject = format!("{}{client}/{number}", self.subject);
                     let body = json!({ "subject": subject, "body": "The ferry is late.", "recipients": [self.user] });
                     Call::json(Method::POST, "/v3/message/sendmail", &body)
                 }
-                Mail::Remove(_, id) => Call::new(Method::DELETE, format!("/v3/message/{}", encoded(id))),
-                Mail::Look => Call::new(Method::GET, "/v3/message/inbox?limit=20".to_owned()),
+                MailAction::Remove(_, id) => Call::new(Method::DELETE, format!("/v3/message/{}", encode_segment(id))),
+                MailAction::Look => Call::new(Method::GET, "/v3/message/inbox?limit=20".to_owned()),
             },
-            Kind::Tidy => {
+            NewsroomOperationKind::Tidy => {
                 let name = scrap_name(client, operation.number());
                 if operation.makes() {
                     return object(&self.folder, &name, "Story", &text(client, step));
                 }
-                let scrap = encoded(&format!("{}/{name}", self.folder));
+                let scrap = encode_segment(&format!("{}/{name}", self.folder));
                 Call::new(Method::DELETE, format!("/v3/object/{scrap}/destroy"))
             }
         }
     }
 
     /// Returns the call that reads a view of a client, or the container of its desk.
-    pub fn read(&self, place: Place, client: u32) -> Call {
+    pub fn read(&self, place: NewsroomReadTarget, client: u32) -> Call {
         let desk = self.desk_of(client);
         match place {
-            Place::Story => Call::new(Method::GET, self.story(client, "/content")),
-            Place::Drawer => self.drawers.call(
-                &drawer::plan::Operation {
-                    kind: drawer::plan::Kind::Read,
+            NewsroomReadTarget::Story => Call::new(Method::GET, self.story(client, "/content")),
+            NewsroomReadTarget::Drawer => self.drawers.call(
+                &drawer::plan::DrawerOperation {
+                    kind: drawer::plan::DrawerOperationKind::Read,
                     drawer: desk,
                     target: desk,
                     object: 0,
@@ -204,10 +218,12 @@ impl Office {
                 },
                 None,
             ),
-            Place::Topic => self.topics.read(desk),
-            Place::Posts => Forms::these(&self.posts[client as usize]),
-            Place::Bundle => Call::new(Method::GET, format!("/v3/bundle/{}", self.stories[client as usize])),
-            Place::Links => Call::new(Method::GET, self.story(client, "/correlates")),
+            NewsroomReadTarget::Topic => self.topics.read(desk),
+            NewsroomReadTarget::Posts => PostCalls::these(&self.posts[client as usize]),
+            NewsroomReadTarget::Bundle => {
+                Call::new(Method::GET, format!("/v3/bundle/{}", self.stories[client as usize]))
+            }
+            NewsroomReadTarget::Links => Call::new(Method::GET, self.story(client, "/correlates")),
         }
     }
 
@@ -215,7 +231,7 @@ impl Office {
         format!("/v3/object/{}{rest}", self.stories[client as usize])
     }
 
-    fn post(&self, client: u32, slot: u32, change: Change) -> Call {
+    fn post(&self, client: u32, slot: u32, change: PostChange) -> Call {
         let id = &self.posts[client as usize][slot as usize];
         self.liveblogs[usize::from(self.desk_of(client))].change(PostId { client, number: slot }, change, id)
     }
@@ -260,18 +276,18 @@ fn scrap_name(client: u32, number: u32) -> String {
 
 /// Reports whether the name is that of a story, wire, front page or container of the run. These are
 /// read separately; all other objects are scraps.
-pub fn is_known(name: &str) -> bool {
+pub fn is_read_separately(name: &str) -> bool {
     ["own-", "story-", "front.xml", "drawer-", "topic-", "liveblog-"].iter().any(|begin| name.starts_with(begin))
 }
 
 /// Returns the scrap with this name.
-pub fn scrap_of(name: &str) -> Option<Key> {
+pub fn scrap_of(name: &str) -> Option<ThingKey> {
     let (client, number) = name.strip_prefix(SCRAP)?.strip_suffix(".xml")?.split_once('-')?;
-    Some(Key { client: client.parse().ok()?, thing: Thing::Scrap(number.parse().ok()?) })
+    Some(ThingKey { client: client.parse().ok()?, thing: NewsroomThing::Scrap(number.parse().ok()?) })
 }
 
 /// Returns the name of the link from a client's story to a wire.
-pub fn link(slot: u32) -> String {
+pub fn link_name(slot: u32) -> String {
     format!("uses {slot}")
 }
 
@@ -294,8 +310,8 @@ mod tests {
 
     #[test]
     fn names_tell_whose_they_are() {
-        assert_eq!(scrap_of(&scrap_name(4, 9)), Some(Key { client: 4, thing: Thing::Scrap(9) }));
+        assert_eq!(scrap_of(&scrap_name(4, 9)), Some(ThingKey { client: 4, thing: NewsroomThing::Scrap(9) }));
         assert_eq!([scrap_of("own-4.xml"), scrap_of("scrap-4.xml"), scrap_of("scrap-4-x.xml")], [None; 3]);
-        assert_eq!((link_of(&link(5)), link_of("usedBy")), (Some(5), None));
+        assert_eq!((link_of(&link_name(5)), link_of("usedBy")), (Some(5), None));
     }
 }

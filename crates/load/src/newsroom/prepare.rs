@@ -7,14 +7,14 @@ use hyper::Method;
 use serde_json::{Value, json};
 
 use super::NewsroomLoad;
-use super::look::Held;
-use super::office::{Place, is_known, scrap_of, step_of, story_name, text};
-use super::plan::{Key, Kind, POSTS, Thing, WIRES};
+use super::look::FoundThings;
+use super::office::{NewsroomReadTarget, is_read_separately, scrap_of, step_of, story_name, text};
+use super::plan::{NewsroomOperationKind, NewsroomThing, POSTS, ThingKey, WIRES};
 use crate::client::Call;
-use crate::desk::{Desk, ODD, encoded, id, object};
-use crate::liveblog::model::{Change, PostId};
-use crate::liveblog::wire::{Forms, posts};
-use crate::settle::settled;
+use crate::desk::{Desk, ODD, created_id, encode_segment, object};
+use crate::liveblog::model::{PostChange, PostId};
+use crate::liveblog::wire::{PostCalls, posts};
+use crate::settle::read_until_settled;
 
 /// The number of posts that one call reads.
 const PAGE: usize = 500;
@@ -25,9 +25,9 @@ const POST_BYTES: u32 = 400;
 
 /// Everything found on the server at the end of the load.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct End {
+pub struct FinalNewsroom {
     /// The values of the clients' things.
-    pub held: Held,
+    pub held: FoundThings,
     /// How often the front page was published.
     pub published: u64,
     /// The number of channel copies whose text was compared with their story's.
@@ -40,11 +40,11 @@ impl NewsroomLoad {
         desk.make_folder().await?;
         self.office.folder.clone_from(&desk.folder);
         self.office.subject = desk.subject();
-        if self.weights[Kind::Message as usize] > 0 {
+        if self.weights[NewsroomOperationKind::Message as usize] > 0 {
             desk.sends_messages();
         }
         let front = object(&desk.folder, "front.xml", "Story", &text(0, 0));
-        self.office.front = id(&made(desk, &front, "story").await?, "story")?;
+        self.office.front = created_id(&create_object(desk, &front, "story").await?, "story")?;
         let wires = desk.make_stories((self.clients * WIRES) as usize).await?;
         let mut drawers = Vec::new();
         for number in 0..self.office.desks(self.clients) {
@@ -55,13 +55,13 @@ impl NewsroomLoad {
             let topic = Call::json(Method::POST, "/v3/container/topic", &place("topic"));
             let liveblog = Call::json(Method::POST, "/v3/container/liveblog/from/template", &place("liveblog"));
             let drawer = Call::json(Method::POST, "/v3/container/drawer", &drawer);
-            drawers.push(id(&made(desk, &drawer, "drawer").await?, "drawer")?);
-            self.office.topics.topics.push(id(&made(desk, &topic, "topic").await?, "topic")?);
-            let liveblog = id(&made(desk, &liveblog, "liveblog").await?, "liveblog")?;
-            self.office.liveblogs.push(Forms::of(&liveblog, POST_BYTES, 0));
+            drawers.push(created_id(&create_object(desk, &drawer, "drawer").await?, "drawer")?);
+            self.office.topics.topics.push(created_id(&create_object(desk, &topic, "topic").await?, "topic")?);
+            let liveblog = created_id(&create_object(desk, &liveblog, "liveblog").await?, "liveblog")?;
+            self.office.liveblogs.push(PostCalls::of(&liveblog, POST_BYTES, 0));
         }
         for (wire, number) in wires.iter().zip(0..) {
-            let key = Key { client: number / WIRES, thing: Thing::Wire(number % WIRES) };
+            let key = ThingKey { client: number / WIRES, thing: NewsroomThing::Wire(number % WIRES) };
             self.office.wires.insert(wire.clone(), key);
         }
         self.office.drawers = crate::drawer::wire::Paths::of(&drawers, &wires);
@@ -69,7 +69,7 @@ impl NewsroomLoad {
         for client in 0..self.clients {
             self.make_client(desk, client).await?;
         }
-        if self.weights[Kind::Copy as usize] > 0 {
+        if self.weights[NewsroomOperationKind::Copy as usize] > 0 {
             self.find_channels(desk).await?;
         }
         Ok(())
@@ -79,22 +79,22 @@ impl NewsroomLoad {
     async fn make_client(&mut self, desk: &mut Desk, client: u32) -> Result<(), String> {
         let number = self.office.desk_of(client);
         let story = object(&desk.folder, &story_name(client), "EOM::CompoundStory", &text(client, 0));
-        self.office.stories.push(encoded(&id(&made(desk, &story, "story").await?, "story")?));
+        self.office.stories.push(encode_segment(&created_id(&create_object(desk, &story, "story").await?, "story")?));
         let item = self.office.topics.item(number, client, -1);
-        self.office.items.push(id(&made(desk, &item, "item").await?, "item")?);
+        self.office.items.push(created_id(&create_object(desk, &item, "item").await?, "item")?);
         let mut posts = Vec::new();
         for slot in 0..POSTS {
             let post = PostId { client, number: slot };
             let forms = &self.office.liveblogs[usize::from(number)];
-            let call = forms.change(post, Change::Post { step: 0, attached: false }, "");
-            let made = made(desk, &call, "post").await?;
+            let call = forms.change(post, PostChange::Post { step: 0, attached: false }, "");
+            let made = create_object(desk, &call, "post").await?;
             // As in the liveblog load, a moderator's posts are approved at once.
             if made["status"] != "approved" {
                 return Err(
                     "a liveblog can't be used: a new post is not approved (the user may not moderate?)".to_owned()
                 );
             }
-            posts.push(id(&made, "post")?);
+            posts.push(created_id(&made, "post")?);
         }
         self.office.posts.push(posts);
         Ok(())
@@ -108,7 +108,7 @@ impl NewsroomLoad {
         let names = listed.as_array().into_iter().flatten().filter_map(|channel| channel["name"].as_str());
         let names: Vec<_> = names.map(str::to_owned).collect();
         let trial = object(&desk.folder, "trial.xml", "EOM::CompoundStory", &text(0, 0));
-        let trial = encoded(&id(&made(desk, &trial, "story").await?, "story")?);
+        let trial = encode_segment(&created_id(&create_object(desk, &trial, "story").await?, "story")?);
         let path = format!("/v3/container/bundle/{trial}/channelcopy");
         for template in &names {
             for channel in names.iter().filter(|channel| *channel != template) {
@@ -119,7 +119,7 @@ impl NewsroomLoad {
                     continue;
                 }
                 // The copy is named by its path.
-                let place = encoded(&format!("{}/trial.xml/{channel}", desk.folder));
+                let place = encode_segment(&format!("{}/trial.xml/{channel}", desk.folder));
                 let read = Call::new(Method::GET, format!("/v3/object/{place}/content"));
                 desk.raw(&read)
                     .await
@@ -139,17 +139,24 @@ impl NewsroomLoad {
     }
 
     /// Reads everything, after all changes have settled.
-    pub(super) async fn end(&self, desk: &mut Desk, doubts: bool) -> Result<End, String> {
+    pub(super) async fn end(&self, desk: &mut Desk, doubts: bool) -> Result<FinalNewsroom, String> {
         let look = async |desk: &mut Desk| self.look(desk).await;
-        settled(desk, doubts, "the things of the newsroom", look, |last: &End, now: &End| last == now).await
+        read_until_settled(
+            desk,
+            doubts,
+            "the things of the newsroom",
+            look,
+            |last: &FinalNewsroom, now: &FinalNewsroom| last == now,
+        )
+        .await
     }
 
-    async fn look(&self, desk: &mut Desk) -> Result<End, String> {
+    async fn look(&self, desk: &mut Desk) -> Result<FinalNewsroom, String> {
         let office = &self.office;
-        let mut end = End::default();
+        let mut end = FinalNewsroom::default();
         for number in 0..office.desks(self.clients) {
             let first = u32::from(number) * office.desk;
-            for place in [Place::Drawer, Place::Topic] {
+            for place in [NewsroomReadTarget::Drawer, NewsroomReadTarget::Topic] {
                 end.held.add(self.see(desk, place, first).await?);
             }
             let (mut offset, mut known) = (0, HashSet::new());
@@ -167,16 +174,16 @@ impl NewsroomLoad {
             }
         }
         for client in 0..self.clients {
-            for place in [Place::Story, Place::Bundle, Place::Links] {
+            for place in [NewsroomReadTarget::Story, NewsroomReadTarget::Bundle, NewsroomReadTarget::Links] {
                 end.held.add(self.see(desk, place, client).await?);
             }
             self.see_copies(desk, client, &mut end).await?;
         }
         let name = |object: &Value| object["name"].as_str().map(str::to_owned);
-        for name in desk.pages(&format!("/v3/folder/{}", encoded(&office.folder)), name).await? {
+        for name in desk.pages(&format!("/v3/folder/{}", encode_segment(&office.folder)), name).await? {
             match scrap_of(&name) {
                 Some(key) => end.held.is(key.client, key.thing, 1),
-                None if is_known(&name) => {}
+                None if is_read_separately(&name) => {}
                 None => end.held.foreign("In the folder, the object", &name),
             }
         }
@@ -184,31 +191,31 @@ impl NewsroomLoad {
             let (client, number) = message["subject"].as_str()?.strip_prefix(&*office.subject)?.split_once('/')?;
             Some((client.parse().ok()?, number.parse().ok()?))
         };
-        if self.weights[Kind::Message as usize] > 0 {
+        if self.weights[NewsroomOperationKind::Message as usize] > 0 {
             for (client, number) in desk.messages("inbox", number).await? {
-                end.held.is(client, Thing::Message(number), 1);
+                end.held.is(client, NewsroomThing::Message(number), 1);
             }
         }
-        let path = format!("/v3/object/{}?showAttributes=true", encoded(&office.front));
+        let path = format!("/v3/object/{}?showAttributes=true", encode_segment(&office.front));
         let (front, _) = desk.call(&Call::new(Method::GET, path)).await?;
-        end.published = super::office::Office::published(&front);
+        end.published = super::office::NewsroomObjects::published(&front);
         Ok(end)
     }
 
-    async fn see(&self, desk: &mut Desk, place: Place, client: u32) -> Result<Held, String> {
+    async fn see(&self, desk: &mut Desk, place: NewsroomReadTarget, client: u32) -> Result<FoundThings, String> {
         let answer = desk.raw(&self.office.read(place, client)).await?;
         self.office.held(place, client, &answer).ok_or_else(|| ODD.to_owned())
     }
 
     /// Compares the text of each channel copy with that of its story, from which it inherits.
-    async fn see_copies(&self, desk: &mut Desk, client: u32, end: &mut End) -> Result<(), String> {
-        let value = |thing| end.held.things.get(&Key { client, thing }).copied();
-        let own = value(Thing::Text);
-        let copies = (0..).zip(&self.office.channels).filter(|(slot, _)| value(Thing::Copy(*slot)) == Some(1));
+    async fn see_copies(&self, desk: &mut Desk, client: u32, end: &mut FinalNewsroom) -> Result<(), String> {
+        let value = |thing| end.held.things.get(&ThingKey { client, thing }).copied();
+        let own = value(NewsroomThing::Text);
+        let copies = (0..).zip(&self.office.channels).filter(|(slot, _)| value(NewsroomThing::Copy(*slot)) == Some(1));
         let mut stale = Vec::new();
         let mut followed = 0;
         for (_, channel) in copies {
-            let path = encoded(&format!("{}/{channel}", self.office.story_path(client)));
+            let path = encode_segment(&format!("{}/{channel}", self.office.story_path(client)));
             let answer = desk.raw(&Call::new(Method::GET, format!("/v3/object/{path}/content"))).await?;
             let text = step_of(client, &answer.body);
             followed += 1;
@@ -226,7 +233,7 @@ impl NewsroomLoad {
     }
 }
 
-async fn made(desk: &mut Desk, call: &Call, what: &str) -> Result<Value, String> {
+async fn create_object(desk: &mut Desk, call: &Call, what: &str) -> Result<Value, String> {
     let made = desk.call(call).await;
     made.map(|(reply, _)| reply).map_err(|why| format!("a {what} can't be made in {}: {why}", desk.folder))
 }

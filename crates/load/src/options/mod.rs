@@ -23,7 +23,7 @@ pub const MAX_CLIENTS: u32 = 20_000;
 /// The settings of a load.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Settings {
+pub struct LoadSettings {
     /// The server's URL, with the base path.
     pub url: String,
     /// The user who logs in.
@@ -55,7 +55,7 @@ pub struct Settings {
     #[serde(deserialize_with = "time")]
     pub timeout: Option<Duration>,
     /// Weights by kind of operation; the scenario's own without a mix.
-    pub mix: Option<Mix>,
+    pub mix: Option<OperationMix>,
     /// The folder below which the load works.
     pub folder: String,
     /// Whether the created objects are kept.
@@ -80,9 +80,9 @@ pub struct Settings {
     pub newsroom: NewsroomSettings,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for LoadSettings {
+    fn default() -> LoadSettings {
+        LoadSettings {
             url: "http://127.0.0.1:8080".to_owned(),
             user: "admin".to_owned(),
             password_file: None,
@@ -121,19 +121,19 @@ fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error
 
 /// The weights of operations by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Mix(pub BTreeMap<String, u32>);
+pub struct OperationMix(pub BTreeMap<String, u32>);
 
-impl<'de> Deserialize<'de> for Mix {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Mix, D::Error> {
+impl<'de> Deserialize<'de> for OperationMix {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<OperationMix, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Form {
+        enum MixForm {
             Text(String),
             Table(BTreeMap<String, u32>),
         }
-        match Form::deserialize(from)? {
-            Form::Table(table) => Ok(Mix(table)),
-            Form::Text(text) => {
+        match MixForm::deserialize(from)? {
+            MixForm::Table(table) => Ok(OperationMix(table)),
+            MixForm::Text(text) => {
                 let pair = |part: &str| {
                     let (name, weight) = part.split_once('=')?;
                     Some((name.trim().to_owned(), weight.trim().parse().ok()?))
@@ -142,13 +142,13 @@ impl<'de> Deserialize<'de> for Mix {
                     pair(part)
                         .ok_or_else(|| serde::de::Error::custom(format!("`{part}` in the mix is not like read=30")))
                 });
-                parts.collect::<Result<_, _>>().map(Mix)
+                parts.collect::<Result<_, _>>().map(OperationMix)
             }
         }
     }
 }
 
-impl Mix {
+impl OperationMix {
     /// Returns the weights in the order of `kinds`.
     ///
     /// # Errors
@@ -166,10 +166,10 @@ impl Mix {
 }
 
 /// Merges values over existing ones. Sections are merged, all other values replaced.
-fn lay(below: &mut Table, above: Table) {
+fn merge_tables(below: &mut Table, above: Table) {
     for (key, value) in above {
         match (below.get_mut(&key), value) {
-            (Some(Value::Table(below)), Value::Table(above)) => lay(below, above),
+            (Some(Value::Table(below)), Value::Table(above)) => merge_tables(below, above),
             (_, value) => {
                 below.insert(key, value);
             }
@@ -184,12 +184,12 @@ pub fn mix_in_words(kinds: &[&str], weights: &[u32]) -> String {
     mix.join(", ")
 }
 
-impl Settings {
+impl LoadSettings {
     /// Reads the settings: the flags override the file they name, which overrides the defaults.
     ///
     /// # Errors
     /// One sentence that names the key and the value.
-    pub fn of(args: &impl Arguments) -> Result<Settings, String> {
+    pub fn of(args: &impl Arguments) -> Result<LoadSettings, String> {
         let mut values = match &args.common().file {
             Some(file) => {
                 let unread = |why: &dyn Display| format!("{} can't be read: {why}", file.display());
@@ -198,8 +198,8 @@ impl Settings {
             }
             None => Table::new(),
         };
-        lay(&mut values, Table::try_from(args).map_err(|error| error.to_string())?);
-        let settings: Settings = serde_path_to_error::deserialize(Value::from(values)).map_err(|error| {
+        merge_tables(&mut values, Table::try_from(args).map_err(|error| error.to_string())?);
+        let settings: LoadSettings = serde_path_to_error::deserialize(Value::from(values)).map_err(|error| {
             let fault = error.inner().message().trim_end();
             format!("`{}`: {fault}", error.path())
         })?;

@@ -21,14 +21,14 @@ struct TopicLine {
     args: TopicArgs,
 }
 
-fn of(line: &[&str]) -> Result<Settings, String> {
+fn of(line: &[&str]) -> Result<LoadSettings, String> {
     let words = ["x"].iter().chain(line);
-    Settings::of(&Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args)
+    LoadSettings::of(&Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args)
 }
 
-fn of_liveblog(line: &[&str]) -> Result<Settings, String> {
+fn of_liveblog(line: &[&str]) -> Result<LoadSettings, String> {
     let words = ["x"].iter().chain(line);
-    Settings::of(&LiveblogLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args)
+    LoadSettings::of(&LiveblogLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args)
 }
 
 fn file(text: &str) -> tempfile::NamedTempFile {
@@ -38,7 +38,7 @@ fn file(text: &str) -> tempfile::NamedTempFile {
     file
 }
 
-fn with_file(text: &str, line: &[&str]) -> Result<Settings, String> {
+fn with_file(text: &str, line: &[&str]) -> Result<LoadSettings, String> {
     let file = file(text);
     of(&[&["--file", file.path().to_str().unwrap()], line].concat())
 }
@@ -111,7 +111,7 @@ fn a_file_has_sections_for_each_scenario_and_flags_win() {
     assert_eq!(threads(&["--followers", "0"]), 0);
     let words = ["x", "--topics", "7", "--own", "3"];
     let topics =
-        Settings::of(&TopicLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args).unwrap();
+        LoadSettings::of(&TopicLine::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).args).unwrap();
     assert_eq!((topics.topic.topics, topics.topic.own, topics.topic.fill), (7, 3, 50));
     for (line, parts) in [
         (["--followers", "20001"], ["liveblog.followers", "20001"]),

@@ -137,7 +137,7 @@ pub struct Pace {
 
 /// The time at which a client's next operation begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Turn {
+pub enum OperationStart {
     /// At once.
     Now,
     /// Not before this time.
@@ -148,27 +148,27 @@ pub enum Turn {
 
 impl Pace {
     /// Returns when client `client` begins its operation number `done`, counted from 0.
-    pub fn turn(&self, client: usize, done: u64, now: Duration) -> Turn {
+    pub fn turn(&self, client: usize, done: u64, now: Duration) -> OperationStart {
         let number = done.saturating_mul(self.clients as u64).saturating_add(client as u64);
         if self.count.is_some_and(|count| number >= count) {
-            return Turn::End;
+            return OperationStart::End;
         }
         let late = |time: Duration| self.length.is_some_and(|length| time >= length);
         if self.open {
             let due = self.ramp.due(number as f64);
             // A time beyond the range of Duration is beyond every end.
-            let Ok(due) = Duration::try_from_secs_f64(due) else { return Turn::End };
-            return if late(due) || late(now) { Turn::End } else { Turn::At(due) };
+            let Ok(due) = Duration::try_from_secs_f64(due) else { return OperationStart::End };
+            return if late(due) || late(now) { OperationStart::End } else { OperationStart::At(due) };
         }
         if late(now) {
-            return Turn::End;
+            return OperationStart::End;
         }
         match self.ramp.reaches((client + 1) as f64, now.as_secs_f64()) {
-            Some(time) if time <= now.as_secs_f64() => Turn::Now,
+            Some(time) if time <= now.as_secs_f64() => OperationStart::Now,
             Some(time) if time.is_finite() && !late(Duration::from_secs_f64(time)) => {
-                Turn::At(Duration::from_secs_f64(time))
+                OperationStart::At(Duration::from_secs_f64(time))
             }
-            _ => Turn::End,
+            _ => OperationStart::End,
         }
     }
 
@@ -191,24 +191,24 @@ impl Pace {
 #[derive(Clone)]
 pub struct Alarm(mpsc::Sender<(Instant, oneshot::Sender<()>)>);
 
-struct Bell(Instant, oneshot::Sender<()>);
+struct AlarmRequest(Instant, oneshot::Sender<()>);
 
-impl PartialEq for Bell {
-    fn eq(&self, other: &Bell) -> bool {
+impl PartialEq for AlarmRequest {
+    fn eq(&self, other: &AlarmRequest) -> bool {
         self.0 == other.0
     }
 }
 
-impl Eq for Bell {}
+impl Eq for AlarmRequest {}
 
-impl PartialOrd for Bell {
-    fn partial_cmp(&self, other: &Bell) -> Option<std::cmp::Ordering> {
+impl PartialOrd for AlarmRequest {
+    fn partial_cmp(&self, other: &AlarmRequest) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Bell {
-    fn cmp(&self, other: &Bell) -> std::cmp::Ordering {
+impl Ord for AlarmRequest {
+    fn cmp(&self, other: &AlarmRequest) -> std::cmp::Ordering {
         self.0.cmp(&other.0)
     }
 }
@@ -236,13 +236,13 @@ impl Alarm {
 }
 
 fn ring(receiver: &mpsc::Receiver<(Instant, oneshot::Sender<()>)>) {
-    let mut bells: BinaryHeap<Reverse<Bell>> = BinaryHeap::new();
+    let mut bells: BinaryHeap<Reverse<AlarmRequest>> = BinaryHeap::new();
     loop {
         let now = Instant::now();
         while let Some(Reverse(next)) = bells.peek()
             && next.0 <= now
         {
-            if let Some(Reverse(Bell(_, bell))) = bells.pop() {
+            if let Some(Reverse(AlarmRequest(_, bell))) = bells.pop() {
                 // The waiting task may have been cancelled.
                 let _ = bell.send(());
             }
@@ -252,7 +252,7 @@ fn ring(receiver: &mpsc::Receiver<(Instant, oneshot::Sender<()>)>) {
             None => receiver.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
         };
         match next {
-            Ok((at, bell)) => bells.push(Reverse(Bell(at, bell))),
+            Ok((at, bell)) => bells.push(Reverse(AlarmRequest(at, bell))),
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
         }

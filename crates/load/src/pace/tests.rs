@@ -8,8 +8,8 @@ fn ramp(text: &str) -> Ramp {
     Ramp::parse(text).unwrap()
 }
 
-fn seconds(turn: Turn) -> f64 {
-    let Turn::At(time) = turn else { panic!("{turn:?} has no time") };
+fn seconds(turn: OperationStart) -> f64 {
+    let OperationStart::At(time) = turn else { panic!("{turn:?} has no time") };
     time.as_secs_f64()
 }
 
@@ -47,30 +47,38 @@ fn a_rising_rate_has_as_many_arrivals_as_lie_under_its_line() {
 #[test]
 fn an_open_loop_ends_with_its_time_or_its_count() {
     let mut pace = open(Ramp::level(10.0), 2);
-    assert_eq!(pace.turn(1, 49, Duration::ZERO), Turn::At(Duration::from_millis(9900)));
-    assert_eq!(pace.turn(0, 50, Duration::ZERO), Turn::End);
-    assert_eq!(pace.turn(0, 3, Duration::from_secs(10)), Turn::End, "what is due and late is not sent after the end");
+    assert_eq!(pace.turn(1, 49, Duration::ZERO), OperationStart::At(Duration::from_millis(9900)));
+    assert_eq!(pace.turn(0, 50, Duration::ZERO), OperationStart::End);
+    assert_eq!(
+        pace.turn(0, 3, Duration::from_secs(10)),
+        OperationStart::End,
+        "what is due and late is not sent after the end"
+    );
     assert_eq!(pace.due_by(Duration::from_secs(10)), 100);
     assert_eq!(pace.due_by(Duration::from_millis(450)), 5);
     pace.count = Some(7);
     let all = (0..2).flat_map(|client| (0..9).map(move |done| (client, done)));
-    assert_eq!(all.filter(|(client, done)| pace.turn(*client, *done, Duration::ZERO) != Turn::End).count(), 7);
+    assert_eq!(
+        all.filter(|(client, done)| pace.turn(*client, *done, Duration::ZERO) != OperationStart::End).count(),
+        7
+    );
     assert_eq!(pace.due_by(Duration::from_secs(10)), 7);
 }
 
 #[test]
 fn a_closed_loop_shares_its_count_and_follows_its_ramp() {
     let mut pace = Pace { ramp: Ramp::level(3.0), open: false, clients: 3, count: Some(10), length: None };
-    let share = |client| (0..20).take_while(|done| pace.turn(client, *done, Duration::ZERO) == Turn::Now).count();
+    let share =
+        |client| (0..20).take_while(|done| pace.turn(client, *done, Duration::ZERO) == OperationStart::Now).count();
     assert_eq!([share(0), share(1), share(2)], [4, 3, 3]);
     (pace.ramp, pace.count, pace.length) = (ramp("0s:1,10s:3,20s:1"), None, Some(Duration::from_secs(30)));
     let turn = |client, second| pace.turn(client, 5, Duration::from_secs(second));
-    assert_eq!(turn(0, 0), Turn::Now);
+    assert_eq!(turn(0, 0), OperationStart::Now);
     assert!((seconds(turn(1, 0)) - 5.0).abs() < 1e-6, "the second client begins half way up");
     assert!((seconds(turn(2, 0)) - 10.0).abs() < 1e-6);
-    assert_eq!(turn(1, 12), Turn::Now);
-    assert_eq!(turn(2, 12), Turn::End, "and the last goes first, for good");
-    assert_eq!(turn(0, 30), Turn::End);
+    assert_eq!(turn(1, 12), OperationStart::Now);
+    assert_eq!(turn(2, 12), OperationStart::End, "and the last goes first, for good");
+    assert_eq!(turn(0, 30), OperationStart::End);
 }
 
 #[test]

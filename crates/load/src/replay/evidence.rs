@@ -1,14 +1,14 @@
 //! The evidence after a load: what each container held before and after, and what replies reported
 //! in between.
 
-use super::Paper;
+use super::ContainerModel;
 
 /// The position or count of a reply that reports none.
 pub const UNREPORTED: u32 = u32::MAX;
 
 /// An acknowledged change of one container. It takes about 50 bytes, as there may be millions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ack<C> {
+pub struct AcknowledgedChange<C> {
     /// The requested change.
     pub change: C,
     /// The number of the container.
@@ -26,19 +26,19 @@ pub struct Ack<C> {
 
 /// A read of one container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct ContainerRead {
     /// The number of the container.
     pub container: u16,
     /// The revision that was read.
     pub revision: u64,
-    /// The fingerprint of the members, as [`Paper::print`] computes it.
+    /// The fingerprint of the members, as [`ContainerModel::print`] computes it.
     pub print: u64,
 }
 
 /// A call that may have been made at an unknown revision, or not at all. A move has two halves, any
 /// other call one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Doubt<C> {
+pub struct DoubtfulCall<C> {
     /// The container and the change. The container is `None` for the removing half of a move, whose
     /// source is unknown.
     pub here: (Option<u16>, C),
@@ -51,16 +51,16 @@ pub struct Doubt<C> {
     pub until: u64,
 }
 
-impl<C> Doubt<C> {
+impl<C> DoubtfulCall<C> {
     /// Creates the doubt about a change of one container, with no bounds on its revision.
-    pub fn of(container: u16, change: C) -> Doubt<C> {
-        Doubt { here: (Some(container), change), there: None, after: 0, until: u64::MAX }
+    pub fn of(container: u16, change: C) -> DoubtfulCall<C> {
+        DoubtfulCall { here: (Some(container), change), there: None, after: 0, until: u64::MAX }
     }
 }
 
 /// The members and revisions of a container before and after a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span<P> {
+pub struct ContainerSpan<P> {
     /// The members before the load.
     pub initial: P,
     /// The members after the load. One that is not the load's own has a number that no member has.
@@ -71,19 +71,19 @@ pub struct Span<P> {
 
 /// All evidence of a load.
 #[derive(Debug, Clone)]
-pub struct Evidence<P: Paper> {
+pub struct ReplayEvidence<P: ContainerModel> {
     /// The containers.
-    pub containers: Vec<Span<P>>,
+    pub containers: Vec<ContainerSpan<P>>,
     /// Acknowledged changes, in no particular order.
-    pub acked: Vec<Ack<P::Change>>,
+    pub acked: Vec<AcknowledgedChange<P::Change>>,
     /// Reads, in no particular order.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<ContainerRead>,
     /// Calls whose outcome is in doubt.
-    pub doubts: Vec<Doubt<P::Change>>,
+    pub doubts: Vec<DoubtfulCall<P::Change>>,
 }
 
-impl<P: Paper> Default for Evidence<P> {
-    fn default() -> Evidence<P> {
-        Evidence { containers: Vec::new(), acked: Vec::new(), seen: Vec::new(), doubts: Vec::new() }
+impl<P: ContainerModel> Default for ReplayEvidence<P> {
+    fn default() -> ReplayEvidence<P> {
+        ReplayEvidence { containers: Vec::new(), acked: Vec::new(), seen: Vec::new(), doubts: Vec::new() }
     }
 }

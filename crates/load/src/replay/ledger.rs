@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::evidence::{Ack, Seen};
-use super::{Paper, finds, makes};
+use super::evidence::{AcknowledgedChange, ContainerRead};
+use super::{ContainerModel, apply_acknowledged, finds_nothing_to_do};
 
 /// The evidence about one container, partly replayed.
-pub struct Ledger<P: Paper> {
-    told: Mutex<Told<P::Change>>,
+pub struct Ledger<P: ContainerModel> {
+    told: Mutex<PendingEvidence<P::Change>>,
     /// The replayed container and its revision. The thread that folds holds the lock.
     paper: Mutex<(P, u64)>,
     /// The longest time after which a call may still be without an outcome.
@@ -24,10 +24,10 @@ pub struct Ledger<P: Paper> {
 }
 
 /// The reported evidence that is not replayed yet.
-struct Told<C> {
-    acked: Vec<Ack<C>>,
-    seen: Vec<Seen>,
-    counts: Counts,
+struct PendingEvidence<C> {
+    acked: Vec<AcknowledgedChange<C>>,
+    seen: Vec<ContainerRead>,
+    counts: EvidenceCounts,
     /// The newest reported revision.
     newest: u64,
     /// The newest revision at earlier folds, oldest first.
@@ -38,7 +38,7 @@ struct Told<C> {
 
 /// The number of reports in total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct EvidenceCounts {
     /// The number of acknowledged changes.
     pub acked: u64,
     /// The number of reads.
@@ -47,9 +47,9 @@ pub struct Counts {
     pub revisions: u64,
 }
 
-impl Counts {
+impl EvidenceCounts {
     /// Adds another container's counts.
-    pub fn add(&mut self, other: Counts) {
+    pub fn add(&mut self, other: EvidenceCounts) {
         self.acked += other.acked;
         self.seen += other.seen;
         self.revisions += other.revisions;
@@ -57,27 +57,27 @@ impl Counts {
 }
 
 /// The evidence that remains at the end of a load.
-pub struct Rest<P: Paper> {
+pub struct RemainingEvidence<P: ContainerModel> {
     /// The container after the replayed changes.
     pub paper: P,
     /// The revision of `paper`.
     pub revision: u64,
     /// Changes acknowledged since `revision`.
-    pub acked: Vec<Ack<P::Change>>,
+    pub acked: Vec<AcknowledgedChange<P::Change>>,
     /// Reads since `revision`.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<ContainerRead>,
     /// The number of all reports, those already replayed included.
-    pub counts: Counts,
+    pub counts: EvidenceCounts,
 }
 
-impl<P: Paper> Ledger<P> {
+impl<P: ContainerModel> Ledger<P> {
     /// Creates the ledger of a container at a revision, before the load. No call takes longer than
     /// `longest`.
     pub fn new(paper: P, revision: u64, longest: Duration) -> Ledger<P> {
-        let told = Told {
+        let told = PendingEvidence {
             acked: Vec::new(),
             seen: Vec::new(),
-            counts: Counts::default(),
+            counts: EvidenceCounts::default(),
             newest: revision,
             looks: VecDeque::new(),
             kept: false,
@@ -86,7 +86,7 @@ impl<P: Paper> Ledger<P> {
     }
 
     /// Notes an acknowledged change.
-    pub fn acked(&self, ack: Ack<P::Change>) {
+    pub fn acked(&self, ack: AcknowledgedChange<P::Change>) {
         let mut told = self.told.lock();
         match ack.revision {
             Some(revision) => told.newest = told.newest.max(revision),
@@ -97,7 +97,7 @@ impl<P: Paper> Ledger<P> {
     }
 
     /// Notes a read.
-    pub fn seen(&self, seen: Seen) {
+    pub fn seen(&self, seen: ContainerRead) {
         let mut told = self.told.lock();
         told.newest = told.newest.max(seen.revision);
         told.counts.seen += 1;
@@ -154,21 +154,21 @@ impl<P: Paper> Ledger<P> {
     }
 
     /// Takes the remaining evidence out.
-    pub fn take(&self) -> Rest<P> {
+    pub fn take(&self) -> RemainingEvidence<P> {
         let (paper, mut told) = (self.paper.lock(), self.told.lock());
         let (paper, revision) = paper.clone();
         let (acked, seen) = (std::mem::take(&mut told.acked), std::mem::take(&mut told.seen));
-        Rest { paper, revision, acked, seen, counts: told.counts }
+        RemainingEvidence { paper, revision, acked, seen, counts: told.counts }
     }
 }
 
 /// Replays acknowledged changes by revision, if each revision has one that made it and every reply
 /// fits; else returns `None`. The slices are left in another order.
-fn advance<P: Paper>(
+fn advance<P: ContainerModel>(
     mut paper: P,
     (mut revision, until): (u64, u64),
-    acked: &mut [(u64, Ack<P::Change>)],
-    seen: &mut [Seen],
+    acked: &mut [(u64, AcknowledgedChange<P::Change>)],
+    seen: &mut [ContainerRead],
 ) -> Option<P> {
     acked.sort_unstable_by_key(|(revision, one)| (*revision, one.change));
     seen.sort_unstable_by_key(|one| one.revision);
@@ -178,7 +178,7 @@ fn advance<P: Paper>(
         let told = rest.0.iter().take_while(|(of, _)| *of == revision).count();
         let (now, later) = rest.0.split_at(told);
         let found = now.iter().enumerate().filter(|(index, _)| Some(*index) != maker);
-        if !found.into_iter().all(|(_, (_, ack))| finds(&paper, ack)) {
+        if !found.into_iter().all(|(_, (_, ack))| finds_nothing_to_do(&paper, ack)) {
             return None;
         }
         let reads = rest.1.iter().take_while(|seen| seen.revision == revision).count();
@@ -194,8 +194,8 @@ fn advance<P: Paper>(
         revision += 1;
         let next = || rest.0.iter().take_while(|(of, _)| *of == revision).map(|(_, ack)| ack).enumerate();
         let (index, after) = next().find_map(|(index, ack)| {
-            let after = makes(&paper, ack)?;
-            next().all(|(other, ack)| other == index || finds(&after, ack)).then_some((index, after))
+            let after = apply_acknowledged(&paper, ack)?;
+            next().all(|(other, ack)| other == index || finds_nothing_to_do(&after, ack)).then_some((index, after))
         })?;
         (maker, paper) = (Some(index), after);
     }
@@ -204,36 +204,43 @@ fn advance<P: Paper>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drawer::model::{Change, Model};
+    use crate::drawer::model::{DrawerChange, DrawerModel};
     use crate::replay::evidence::UNREPORTED;
 
     const LONGEST: Duration = Duration::from_secs(30);
 
-    fn ledger() -> Ledger<Model> {
-        Ledger::new(Model::new(vec![1, 2, 3], 50), 7, LONGEST)
+    fn ledger() -> Ledger<DrawerModel> {
+        Ledger::new(DrawerModel::new(vec![1, 2, 3], 50), 7, LONGEST)
     }
 
-    fn shift(object: u32, position: i32, revision: u64) -> Ack<Change> {
-        let change = Change::Shift(object, position);
-        Ack { change, container: 0, revision: Some(revision), after: 0, place: UNREPORTED, count: UNREPORTED }
+    fn shift(object: u32, position: i32, revision: u64) -> AcknowledgedChange<DrawerChange> {
+        let change = DrawerChange::Shift(object, position);
+        AcknowledgedChange {
+            change,
+            container: 0,
+            revision: Some(revision),
+            after: 0,
+            place: UNREPORTED,
+            count: UNREPORTED,
+        }
     }
 
     /// Moves the last item first, `many` times per second, each time followed by a read.
-    fn turn(ledger: &Ledger<Model>, model: &mut Model, revision: &mut u64, many: usize) {
+    fn turn(ledger: &Ledger<DrawerModel>, model: &mut DrawerModel, revision: &mut u64, many: usize) {
         for _ in 0..many {
             let last = *model.items.last().expect("there are three");
-            model.apply(Change::Shift(last, 0));
+            model.apply(DrawerChange::Shift(last, 0));
             *revision += 1;
             ledger.acked(shift(last, 0, *revision));
             // Another client requested the same change.
             ledger.acked(shift(last, 0, *revision));
-            ledger.seen(Seen { container: 0, revision: *revision, print: model.print() });
+            ledger.seen(ContainerRead { container: 0, revision: *revision, print: model.print() });
         }
     }
 
     #[test]
     fn a_long_load_keeps_what_the_last_calls_told_and_forgets_nothing_else() {
-        let (ledger, mut model, mut revision) = (ledger(), Model::new(vec![1, 2, 3], 50), 7);
+        let (ledger, mut model, mut revision) = (ledger(), DrawerModel::new(vec![1, 2, 3], 50), 7);
         let begun = Instant::now();
         let mut most = 0;
         for second in 0..1800u32 {
@@ -257,15 +264,15 @@ mod tests {
 
     #[test]
     fn of_an_idle_container_late_reads_are_still_held_against_the_paper() {
-        let (ledger, mut model, mut revision) = (ledger(), Model::new(vec![1, 2, 3], 50), 7);
+        let (ledger, mut model, mut revision) = (ledger(), DrawerModel::new(vec![1, 2, 3], 50), 7);
         let begun = Instant::now();
         turn(&ledger, &mut model, &mut revision, 3);
         for second in [0, 31, 62, 93] {
-            ledger.seen(Seen { container: 0, revision, print: model.print() });
+            ledger.seen(ContainerRead { container: 0, revision, print: model.print() });
             ledger.fold(begun + Duration::from_secs(second));
         }
         assert_eq!(ledger.paper.lock().1, revision);
-        ledger.seen(Seen { container: 0, revision, print: 1 });
+        ledger.seen(ContainerRead { container: 0, revision, print: 1 });
         let rest = ledger.take();
         let mut seen = rest.seen;
         assert!(!seen.is_empty() && advance(rest.paper, (revision, revision), &mut [], &mut seen).is_none());
@@ -274,17 +281,19 @@ mod tests {
     /// Checks that what folding cannot explain is left to the replay as a whole.
     #[test]
     fn nothing_is_put_on_paper_that_does_not_follow() {
-        type Spoil = fn(&Ledger<Model>);
+        type Spoil = fn(&Ledger<DrawerModel>);
         let spoils: [(&str, Spoil); 6] = [
             ("a call is in doubt", |ledger| ledger.keep()),
             ("a revision that nobody made", |ledger| ledger.acked(shift(1, 0, 12))),
-            ("a reply that does not fit", |ledger| ledger.acked(Ack { place: 2, ..shift(2, 0, 10) })),
-            ("a read of something else", |ledger| ledger.seen(Seen { container: 0, revision: 9, print: 1 })),
-            ("a reply without a revision", |ledger| ledger.acked(Ack { revision: None, ..shift(1, 0, 0) })),
+            ("a reply that does not fit", |ledger| ledger.acked(AcknowledgedChange { place: 2, ..shift(2, 0, 10) })),
+            ("a read of something else", |ledger| ledger.seen(ContainerRead { container: 0, revision: 9, print: 1 })),
+            ("a reply without a revision", |ledger| {
+                ledger.acked(AcknowledgedChange { revision: None, ..shift(1, 0, 0) })
+            }),
             ("a revision before the first", |ledger| ledger.acked(shift(1, 0, 3))),
         ];
         for (why, spoil) in spoils {
-            let (ledger, mut model, mut revision) = (ledger(), Model::new(vec![1, 2, 3], 50), 7);
+            let (ledger, mut model, mut revision) = (ledger(), DrawerModel::new(vec![1, 2, 3], 50), 7);
             turn(&ledger, &mut model, &mut revision, 3);
             spoil(&ledger);
             let begun = Instant::now();
@@ -303,7 +312,7 @@ mod tests {
 
     #[test]
     fn what_may_still_be_told_of_is_not_put_on_paper() {
-        let (ledger, mut model, mut revision) = (ledger(), Model::new(vec![1, 2, 3], 50), 7);
+        let (ledger, mut model, mut revision) = (ledger(), DrawerModel::new(vec![1, 2, 3], 50), 7);
         let begun = Instant::now();
         turn(&ledger, &mut model, &mut revision, 3);
         ledger.fold(begun);

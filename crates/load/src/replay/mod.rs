@@ -8,8 +8,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use self::evidence::{Ack, Doubt, Evidence, Seen, Span};
-use crate::figures::counted;
+use self::evidence::{AcknowledgedChange, ContainerRead, ContainerSpan, DoubtfulCall, ReplayEvidence};
+use crate::figures::format_count;
 
 pub mod evidence;
 pub mod ledger;
@@ -20,7 +20,7 @@ const TRIES: usize = 100_000;
 pub const MOST_DOUBTS: usize = 2000;
 
 /// A container as the replay simulates it: its members in order.
-pub trait Paper: Clone + Sync {
+pub trait ContainerModel: Clone + Sync {
     /// A change of one container. A move is a removal from one container and an insertion into
     /// another.
     type Change: Copy + Ord + Sync;
@@ -37,7 +37,7 @@ pub trait Paper: Clone + Sync {
     fn apply(&mut self, change: Self::Change) -> Option<bool>;
 
     /// Reports whether a reply fits the container before and after the change.
-    fn fits(before: &Self, after: &Self, acked: &Ack<Self::Change>) -> bool;
+    fn fits(before: &Self, after: &Self, acked: &AcknowledgedChange<Self::Change>) -> bool;
 
     /// Returns a fingerprint that differs for different orders of members.
     fn print(&self) -> u64;
@@ -73,7 +73,7 @@ pub enum Replay<C> {
         made: Vec<Option<C>>,
         /// The calls in doubt, including those whose late reply does not say at which revision they
         /// were made.
-        doubts: Vec<Doubt<C>>,
+        doubts: Vec<DoubtfulCall<C>>,
     },
     /// No order explains it; the reason why the longest attempt failed.
     Contradicted(String),
@@ -82,14 +82,14 @@ pub enum Replay<C> {
 }
 
 /// The reason why an attempt ended.
-enum Stuck {
+enum SearchFailure {
     Contradicted,
     GaveUp,
 }
 
 /// The call that made a revision.
 #[derive(Clone, Copy)]
-enum Maker {
+enum RevisionMaker {
     /// One of the calls acknowledged with the revision, by index.
     Acked(usize),
     /// A call in doubt, by index, and which half of it.
@@ -97,19 +97,19 @@ enum Maker {
 }
 
 /// A change of the search state that can be undone.
-enum Step {
+enum SearchStep {
     /// A half of a doubt is used.
     Used(usize, bool),
     /// A container has held a member.
     Held(usize, u32),
 }
 
-struct Search<'e, P: Paper> {
-    evidence: &'e Evidence<P>,
-    doubts: Vec<Doubt<P::Change>>,
+struct ReplaySearch<'e, P: ContainerModel> {
+    evidence: &'e ReplayEvidence<P>,
+    doubts: Vec<DoubtfulCall<P::Change>>,
     /// Acknowledged changes by container, in the order of the revisions.
-    acked: Vec<Vec<(u64, Ack<P::Change>)>>,
-    seen: Vec<Vec<Seen>>,
+    acked: Vec<Vec<(u64, AcknowledgedChange<P::Change>)>>,
+    seen: Vec<Vec<ContainerRead>>,
     /// Doubts without a last revision.
     open: Vec<usize>,
     /// The other doubts, by container and last revision.
@@ -121,7 +121,7 @@ struct Search<'e, P: Paper> {
     /// All members that a container ever held.
     ever: Vec<HashSet<u32>>,
     /// The changes of `used` and `ever`, in order, so that a failed attempt can be undone.
-    trail: Vec<Step>,
+    trail: Vec<SearchStep>,
     made: Vec<Option<P::Change>>,
     tries: usize,
     /// The number of revisions at which the search currently tries one of several ways.
@@ -138,7 +138,7 @@ const DEEPEST: usize = 10_000;
 const STACK: usize = 256 << 20;
 
 /// Searches for an order that explains all evidence.
-pub fn replay<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change>
+pub fn replay<P: ContainerModel>(evidence: &ReplayEvidence<P>) -> Replay<P::Change>
 where
     P::Change: Send,
 {
@@ -152,7 +152,7 @@ where
     })
 }
 
-fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
+fn search<P: ContainerModel>(evidence: &ReplayEvidence<P>) -> Replay<P::Change> {
     let containers = evidence.containers.len();
     let (mut acked, mut seen) = (vec![Vec::new(); containers], vec![Vec::new(); containers]);
     for one in &evidence.acked {
@@ -165,7 +165,7 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     let mut doubts = evidence.doubts.clone();
     for (acked, container) in acked.iter_mut().zip(0..) {
         acked.sort_unstable_by_key(|(revision, one)| (*revision, one.change));
-        doubts.extend(told_late::<P>(container, acked, &evidence.doubts));
+        doubts.extend(extract_late_replies::<P>(container, acked, &evidence.doubts));
     }
     for seen in &mut seen {
         seen.sort_unstable_by_key(|one| one.revision);
@@ -173,7 +173,7 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     let is_open = |index: &usize| doubts[*index].until == u64::MAX;
     let (open, by_time): (Vec<usize>, Vec<usize>) = (0..doubts.len()).partition(is_open);
     if open.len() > MOST_DOUBTS {
-        return Replay::TooMany(counted(open.len() as u64, "call is in doubt", "calls are in doubt"));
+        return Replay::TooMany(format_count(open.len() as u64, "call is in doubt", "calls are in doubt"));
     }
     let mut timed = vec![Vec::new(); containers];
     for index in by_time {
@@ -187,7 +187,7 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
     }
     let width = |index: &usize| doubts[*index].until.saturating_sub(doubts[*index].after);
     let widest = timed.iter().map(|timed| timed.iter().map(width).max().unwrap_or(0)).collect();
-    let mut search = Search {
+    let mut search = ReplaySearch {
         evidence,
         acked,
         seen,
@@ -210,18 +210,20 @@ fn search<P: Paper>(evidence: &Evidence<P>) -> Replay<P::Change> {
             made: search.made,
             doubts: search.doubts,
         },
-        Err(Stuck::Contradicted) => Replay::Contradicted(search.furthest.1),
-        Err(Stuck::GaveUp) => Replay::TooMany(counted(search.tries as u64, "way was tried", "ways were tried")),
+        Err(SearchFailure::Contradicted) => Replay::Contradicted(search.furthest.1),
+        Err(SearchFailure::GaveUp) => {
+            Replay::TooMany(format_count(search.tries as u64, "way was tried", "ways were tried"))
+        }
     }
 }
 
 /// Removes acknowledged changes whose revision another call may have made, and returns them as
 /// doubts.
-fn told_late<P: Paper>(
+fn extract_late_replies<P: ContainerModel>(
     container: u16,
-    acked: &mut Vec<(u64, Ack<P::Change>)>,
-    doubts: &[Doubt<P::Change>],
-) -> Vec<Doubt<P::Change>> {
+    acked: &mut Vec<(u64, AcknowledgedChange<P::Change>)>,
+    doubts: &[DoubtfulCall<P::Change>],
+) -> Vec<DoubtfulCall<P::Change>> {
     let shared: HashSet<u64> = acked.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0).collect();
     // Member → the revision ranges in which a call at an unknown revision concerned it.
     let mut doubted: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
@@ -236,7 +238,7 @@ fn told_late<P: Paper>(
     }
     let mut late = Vec::new();
     loop {
-        let is_late = |(revision, one): &mut (u64, Ack<P::Change>)| {
+        let is_late = |(revision, one): &mut (u64, AcknowledgedChange<P::Change>)| {
             let within = |(after, until): &(u64, u64)| after < revision && &*revision <= until;
             let is_doubted = || doubted.get(&P::member(one.change)).is_some_and(|times| times.iter().any(within));
             P::may_be_told_late(one.change) && (shared.contains(revision) || is_doubted())
@@ -247,25 +249,25 @@ fn told_late<P: Paper>(
         }
         for (revision, one) in found {
             doubted.entry(P::member(one.change)).or_default().push((one.after, revision));
-            late.push(Doubt { after: one.after, until: revision, ..Doubt::of(container, one.change) });
+            late.push(DoubtfulCall { after: one.after, until: revision, ..DoubtfulCall::of(container, one.change) });
         }
     }
 }
 
-impl<P: Paper> Search<'_, P> {
-    fn stuck(&mut self, container: usize, revision: u64, why: impl FnOnce() -> String) -> Stuck {
+impl<P: ContainerModel> ReplaySearch<'_, P> {
+    fn stuck(&mut self, container: usize, revision: u64, why: impl FnOnce() -> String) -> SearchFailure {
         if (container, revision) >= self.furthest.0 {
             let why = format!("{} {container}, revision {revision}: {}", P::CONTAINER, why());
             self.furthest = ((container, revision), why);
         }
-        Stuck::Contradicted
+        SearchFailure::Contradicted
     }
 
     /// Replays a container from begin to end, then the next ones.
-    fn container(&mut self, container: usize) -> Result<(), Stuck> {
+    fn container(&mut self, container: usize) -> Result<(), SearchFailure> {
         let evidence = self.evidence;
         let Some(span) = evidence.containers.get(container) else { return self.halves() };
-        let Some((first, last)) = span.revisions else { return Err(Stuck::GaveUp) };
+        let Some((first, last)) = span.revisions else { return Err(SearchFailure::GaveUp) };
         let acked = self.acked[container].iter().map(|(revision, _)| *revision);
         let seen = self.seen[container].iter().map(|seen| seen.revision);
         if let Some(never) = acked.chain(seen).find(|revision| !(first..=last).contains(revision)) {
@@ -285,12 +287,12 @@ impl<P: Paper> Search<'_, P> {
     fn walk(
         &mut self,
         container: usize,
-        span: &Span<P>,
+        span: &ContainerSpan<P>,
         mut revision: u64,
         mut paper: P,
         mut at: (usize, usize),
         mut made: Option<usize>,
-    ) -> Result<(), Stuck> {
+    ) -> Result<(), SearchFailure> {
         let last = span.revisions.map_or(revision, |(_, last)| last);
         loop {
             let from = at.0;
@@ -301,7 +303,7 @@ impl<P: Paper> Search<'_, P> {
             let maker: Option<usize> = made.take();
             for index in (from..at.0).filter(|index| maker != Some(*index)) {
                 let acked = self.acked[container][index].1;
-                if !finds(&paper, &acked) {
+                if !finds_nothing_to_do(&paper, &acked) {
                     return Err(self.stuck(container, revision, || {
                         format!("{} was acknowledged with it, and does not fit what was there", P::name(acked.change))
                     }));
@@ -329,11 +331,11 @@ impl<P: Paper> Search<'_, P> {
             // Usually exactly one acknowledged call has this revision, and made it.
             let next =
                 self.acked[container][at.0..].iter().take_while(|(of, _)| *of == revision).map(|(_, acked)| *acked);
-            let next: Vec<Ack<P::Change>> = next.collect();
+            let next: Vec<AcknowledgedChange<P::Change>> = next.collect();
             let maker = next.iter().enumerate().find_map(|(index, acked)| {
-                let after = makes(&paper, acked)?;
+                let after = apply_acknowledged(&paper, acked)?;
                 let others = next.iter().enumerate().filter(|(other, _)| *other != index);
-                others.into_iter().all(|(_, other)| finds(&after, other)).then_some((index, after))
+                others.into_iter().all(|(_, other)| finds_nothing_to_do(&after, other)).then_some((index, after))
             });
             // Yet that call may have found the work of a call in doubt.
             let may_have_found = |after: &P| next.iter().all(|acked| after.clone().apply(acked.change) == Some(false));
@@ -341,7 +343,7 @@ impl<P: Paper> Search<'_, P> {
                 Some((_, after)) if !may_have_found(after) => Vec::new(),
                 _ => self.ways(container, revision, &paper, &next),
             };
-            ways.splice(0..0, maker.map(|(index, after)| (Maker::Acked(index), after)));
+            ways.splice(0..0, maker.map(|(index, after)| (RevisionMaker::Acked(index), after)));
             let mut ways = self.different(revision, ways);
             if ways.len() != 1 {
                 return self.branch(container, span, revision, ways, at, &next);
@@ -355,7 +357,13 @@ impl<P: Paper> Search<'_, P> {
     }
 
     /// Returns the calls in doubt that can have made a revision, each with the resulting container.
-    fn ways(&self, container: usize, revision: u64, paper: &P, next: &[Ack<P::Change>]) -> Vec<(Maker, P)> {
+    fn ways(
+        &self,
+        container: usize,
+        revision: u64,
+        paper: &P,
+        next: &[AcknowledgedChange<P::Change>],
+    ) -> Vec<(RevisionMaker, P)> {
         let timed = &self.timed[container];
         let from = timed.partition_point(|index| self.doubts[*index].until < revision);
         let last = revision.saturating_add(self.widest[container]);
@@ -375,8 +383,8 @@ impl<P: Paper> Search<'_, P> {
                     continue;
                 }
                 let mut after = paper.clone();
-                if after.apply(change) == Some(true) && next.iter().all(|acked| finds(&after, acked)) {
-                    ways.push((Maker::Doubt(index, half), after));
+                if after.apply(change) == Some(true) && next.iter().all(|acked| finds_nothing_to_do(&after, acked)) {
+                    ways.push((RevisionMaker::Doubt(index, half), after));
                 }
             }
         }
@@ -385,15 +393,17 @@ impl<P: Paper> Search<'_, P> {
 
     /// Removes ways with equal results where that is safe. Of two such ways, the call that cannot
     /// have made a later revision is used. The other may still have made one.
-    fn different(&self, revision: u64, mut ways: Vec<(Maker, P)>) -> Vec<(Maker, P)> {
-        let is_last = |maker: &Maker| match maker {
-            Maker::Acked(_) => true,
-            Maker::Doubt(index, _) => self.doubts[*index].there.is_none() && self.doubts[*index].until == revision,
+    fn different(&self, revision: u64, mut ways: Vec<(RevisionMaker, P)>) -> Vec<(RevisionMaker, P)> {
+        let is_last = |maker: &RevisionMaker| match maker {
+            RevisionMaker::Acked(_) => true,
+            RevisionMaker::Doubt(index, _) => {
+                self.doubts[*index].there.is_none() && self.doubts[*index].until == revision
+            }
         };
         ways.sort_by_key(|(maker, _)| !is_last(maker));
-        let mut different: Vec<(Maker, P)> = Vec::with_capacity(ways.len());
+        let mut different: Vec<(RevisionMaker, P)> = Vec::with_capacity(ways.len());
         for (maker, after) in ways {
-            let is_same = |(other, to): &(Maker, P)| is_last(other) && to.members() == after.members();
+            let is_same = |(other, to): &(RevisionMaker, P)| is_last(other) && to.members() == after.members();
             if !different.iter().any(is_same) {
                 different.push((maker, after));
             }
@@ -405,16 +415,16 @@ impl<P: Paper> Search<'_, P> {
     fn branch(
         &mut self,
         container: usize,
-        span: &Span<P>,
+        span: &ContainerSpan<P>,
         revision: u64,
-        ways: Vec<(Maker, P)>,
+        ways: Vec<(RevisionMaker, P)>,
         at: (usize, usize),
-        next: &[Ack<P::Change>],
-    ) -> Result<(), Stuck> {
+        next: &[AcknowledgedChange<P::Change>],
+    ) -> Result<(), SearchFailure> {
         for (maker, after) in ways {
             self.tries += 1;
             if self.tries > TRIES || self.depth == DEEPEST {
-                return Err(Stuck::GaveUp);
+                return Err(SearchFailure::GaveUp);
             }
             let (trail, made) = (self.trail.len(), self.made.len());
             let maker = self.take(container, maker, at, next);
@@ -422,12 +432,12 @@ impl<P: Paper> Search<'_, P> {
             let walked = self.walk(container, span, revision, after, at, maker);
             self.depth -= 1;
             match walked {
-                Err(Stuck::Contradicted) => {
+                Err(SearchFailure::Contradicted) => {
                     self.made.truncate(made);
                     for step in self.trail.drain(trail..) {
                         match step {
-                            Step::Used(index, half) => mark(&mut self.used[index], half, false),
-                            Step::Held(container, member) => _ = self.ever[container].remove(&member),
+                            SearchStep::Used(index, half) => set_half_used(&mut self.used[index], half, false),
+                            SearchStep::Held(container, member) => _ = self.ever[container].remove(&member),
                         }
                     }
                 }
@@ -444,15 +454,21 @@ impl<P: Paper> Search<'_, P> {
 
     /// Notes that a call made a revision. Returns the index of an acknowledged call among all of
     /// them; `next` starts at `at`.
-    fn take(&mut self, container: usize, maker: Maker, at: (usize, usize), next: &[Ack<P::Change>]) -> Option<usize> {
+    fn take(
+        &mut self,
+        container: usize,
+        maker: RevisionMaker,
+        at: (usize, usize),
+        next: &[AcknowledgedChange<P::Change>],
+    ) -> Option<usize> {
         match maker {
-            Maker::Acked(index) => {
+            RevisionMaker::Acked(index) => {
                 self.made(container, next.get(index)?.change, true);
                 Some(at.0 + index)
             }
-            Maker::Doubt(index, half) => {
-                mark(&mut self.used[index], half, true);
-                self.trail.push(Step::Used(index, half));
+            RevisionMaker::Doubt(index, half) => {
+                set_half_used(&mut self.used[index], half, true);
+                self.trail.push(SearchStep::Used(index, half));
                 let doubt = self.doubts[index];
                 if let Some(change) = if half { doubt.there.map(|(_, change)| change) } else { Some(doubt.here.1) } {
                     self.made(container, change, false);
@@ -472,12 +488,12 @@ impl<P: Paper> Search<'_, P> {
 
     fn held(&mut self, container: usize, member: u32) {
         if self.ever[container].insert(member) {
-            self.trail.push(Step::Held(container, member));
+            self.trail.push(SearchStep::Held(container, member));
         }
     }
 
     /// Checks that of each move in doubt, both halves or neither happened.
-    fn halves(&mut self) -> Result<(), Stuck> {
+    fn halves(&mut self) -> Result<(), SearchFailure> {
         for index in 0..self.doubts.len() {
             let doubt = self.doubts[index];
             let Some((target, arrival)) = doubt.there else { continue };
@@ -494,24 +510,24 @@ impl<P: Paper> Search<'_, P> {
     }
 }
 
-fn mark(used: &mut (bool, bool), half: bool, is_used: bool) {
+fn set_half_used(used: &mut (bool, bool), half: bool, is_used: bool) {
     *(if half { &mut used.1 } else { &mut used.0 }) = is_used;
 }
 
 /// Reports whether an acknowledgement fits a container in which the call had nothing to do.
-fn finds<P: Paper>(paper: &P, acked: &Ack<P::Change>) -> bool {
+fn finds_nothing_to_do<P: ContainerModel>(paper: &P, acked: &AcknowledgedChange<P::Change>) -> bool {
     let mut same = paper.clone();
     same.apply(acked.change) == Some(false) && P::fits(paper, paper, acked)
 }
 
 /// Returns the container after a change that has an effect and fits its acknowledgement.
-fn makes<P: Paper>(paper: &P, acked: &Ack<P::Change>) -> Option<P> {
+fn apply_acknowledged<P: ContainerModel>(paper: &P, acked: &AcknowledgedChange<P::Change>) -> Option<P> {
     let mut after = paper.clone();
     (after.apply(acked.change) == Some(true) && P::fits(paper, &after, acked)).then_some(after)
 }
 
 /// Describes how the final members differ from the expected ones.
-fn difference<P: Paper>(wanted: &[u32], held: &[u32]) -> String {
+fn difference<P: ContainerModel>(wanted: &[u32], held: &[u32]) -> String {
     let lost: Vec<_> = wanted.iter().filter(|member| !held.contains(member)).collect();
     let new: Vec<_> = held.iter().filter(|member| !wanted.contains(member)).collect();
     let doubled = held.iter().enumerate().find(|(index, member)| held[..*index].contains(member));
@@ -522,13 +538,13 @@ fn difference<P: Paper>(wanted: &[u32], held: &[u32]) -> String {
     if let Some(member) = lost.first() {
         return format!(
             "in the end {} missing, {what} {member} for one",
-            counted(lost.len() as u64, &format!("acknowledged {what} is"), &format!("acknowledged {what}s are"))
+            format_count(lost.len() as u64, &format!("acknowledged {what} is"), &format!("acknowledged {what}s are"))
         );
     }
     if let Some(member) = new.first() {
         return format!(
             "in the end {} there that should not be, {what} {member} for one",
-            counted(new.len() as u64, &format!("{what} is"), &format!("{what}s are"))
+            format_count(new.len() as u64, &format!("{what} is"), &format!("{what}s are"))
         );
     }
     format!("in the end the {what}s are there, but not in the order that was acknowledged")

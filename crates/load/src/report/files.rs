@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{Report, html, json};
+use super::{LoadReport, html, json};
 
 /// The name of the HTML page.
 pub const HTML: &str = "report.html";
@@ -38,7 +38,7 @@ pub fn directory(wanted: Option<&Path>, scenario: &str) -> Result<PathBuf, Strin
 ///
 /// # Errors
 /// The error of the file system.
-pub fn write(directory: &Path, report: &Report) -> std::io::Result<()> {
+pub fn write(directory: &Path, report: &LoadReport) -> std::io::Result<()> {
     std::fs::write(directory.join(JSON), json::json(report)?)?;
     std::fs::write(directory.join(HTML), html::page(report))
 }

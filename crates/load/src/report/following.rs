@@ -6,12 +6,12 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::Report;
-use super::html::{by_percentile, figure, ms, seconds, table};
+use super::LoadReport;
+use super::html::{by_percentile, figure, format_ms, format_seconds, table};
 use super::json::histogram;
-use super::plot::{Axis, Line, escaped, legend, lines};
-use crate::delivery::{Delivery, Moment};
-use crate::figures::{counted, duration_us, number};
+use super::plot::{PlotAxis, PlotLine, escape_markup, legend, lines};
+use crate::delivery::{Delivery, DeliveryPeriod};
+use crate::figures::{duration_us, format_count, number};
 use crate::measure::Quantiles;
 use crate::saturation::ThreadLoad;
 
@@ -35,7 +35,7 @@ pub fn facts(delivery: &Delivery) -> Vec<(String, String)> {
         ("followers".to_owned(), number(followed.followers)),
         (
             "events".to_owned(),
-            format!("{}, heard {}", number(delivery.events), counted(delivery.deliveries, "time", "times")),
+            format!("{}, heard {}", number(delivery.events), format_count(delivery.deliveries, "time", "times")),
         ),
         ("heard before the answer".to_owned(), number(delivery.before_answer)),
         ("resumed".to_owned(), number(faults.resumed)),
@@ -56,12 +56,12 @@ pub fn facts(delivery: &Delivery) -> Vec<(String, String)> {
 }
 
 /// Renders the followers' section of the page; empty without followers.
-pub fn section(report: &Report) -> String {
+pub fn section(report: &LoadReport) -> String {
     let Some(delivery) = &report.delivery else { return String::new() };
     let heads: String = COLUMNS.iter().map(|head| format!("<th>{head}</th>")).collect();
     let mut body = String::new();
     for row in rows(delivery) {
-        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape_markup(cell))).collect();
         // Writing to a String can't fail.
         let _ = write!(body, "<tr>{cells}</tr>");
     }
@@ -90,9 +90,9 @@ fn distribution(delivery: &Delivery) -> String {
 }
 
 fn over_time(delivery: &Delivery) -> String {
-    let course = |name: &str, class, value: fn(&Moment) -> Option<u64>| {
+    let course = |name: &str, class, value: fn(&DeliveryPeriod) -> Option<u64>| {
         let points = delivery.course.iter().map(|moment| (moment.at_s, value(moment).map(|value| value as f64)));
-        Line { name: name.to_owned(), class, points: points.collect() }
+        PlotLine { name: name.to_owned(), class, points: points.collect() }
     };
     let courses = [
         course("p50", "c1", |moment| moment.p50_us),
@@ -102,8 +102,9 @@ fn over_time(delivery: &Delivery) -> String {
     let values = || courses.iter().flat_map(|line| &line.points).filter_map(|(_, value)| *value);
     let least = values().fold(f64::INFINITY, f64::min);
     let end = delivery.course.last().map_or(1.0, |moment| moment.at_s);
-    let time = Axis::until("seconds since the followers began", end, seconds);
-    let latency = Axis::log("latency", if least.is_finite() { least } else { 1.0 }, values().fold(1.0, f64::max), ms);
+    let time = PlotAxis::until("seconds since the followers began", end, format_seconds);
+    let latency =
+        PlotAxis::log("latency", if least.is_finite() { least } else { 1.0 }, values().fold(1.0, f64::max), format_ms);
     let plot = lines("Delivery to the last follower over time", &time, &latency, &courses, false);
     figure(
         "Delivery to the last follower",
@@ -116,15 +117,15 @@ fn over_time(delivery: &Delivery) -> String {
 /// The followers' measurements in the JSON report.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Following<'r> {
+pub struct FollowerReport<'r> {
     followers: u64,
     events: u64,
     deliveries: u64,
     before_answer: u64,
-    since_sent: Measured,
-    since_answered: Measured,
-    last_since_sent: Measured,
-    last_since_answered: Measured,
+    since_sent: DeliveryFigures,
+    since_answered: DeliveryFigures,
+    last_since_sent: DeliveryFigures,
+    last_since_answered: DeliveryFigures,
     dropped: &'r BTreeMap<String, u64>,
     refused: &'r BTreeMap<String, u64>,
     resumed: u64,
@@ -134,12 +135,12 @@ pub struct Following<'r> {
     behind: usize,
     away: u64,
     threads: &'r [ThreadLoad],
-    series: Vec<Point>,
+    series: Vec<DeliveryPoint>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Measured {
+struct DeliveryFigures {
     count: u64,
     #[serde(flatten)]
     quantiles: Quantiles,
@@ -149,7 +150,7 @@ struct Measured {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Point {
+struct DeliveryPoint {
     at_seconds: f64,
     p50_us: Option<u64>,
     p99_us: Option<u64>,
@@ -160,19 +161,19 @@ struct Point {
 ///
 /// # Errors
 /// A histogram cannot be written, which does not happen at our sizes.
-pub fn json(delivery: &Delivery) -> std::io::Result<Following<'_>> {
+pub fn json(delivery: &Delivery) -> std::io::Result<FollowerReport<'_>> {
     let measured = |latency: &Histogram<u64>| {
         let quantiles = Quantiles::of(latency);
-        Ok::<_, std::io::Error>(Measured { count: latency.len(), quantiles, histogram: histogram(latency)? })
+        Ok::<_, std::io::Error>(DeliveryFigures { count: latency.len(), quantiles, histogram: histogram(latency)? })
     };
     let (followed, faults) = (&delivery.followed, &delivery.followed.faults);
-    let point = |moment: &Moment| Point {
+    let point = |moment: &DeliveryPeriod| DeliveryPoint {
         at_seconds: moment.at_s,
         p50_us: moment.p50_us,
         p99_us: moment.p99_us,
         max_us: moment.max_us,
     };
-    Ok(Following {
+    Ok(FollowerReport {
         followers: followed.followers,
         events: delivery.events,
         deliveries: delivery.deliveries,

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::Report;
-use super::plot::escaped;
+use super::LoadReport;
+use super::plot::escape_markup;
 use crate::figures::number;
 use crate::hostile::Tallies;
-use crate::judge::Judged;
+use crate::judge::ConditionResult;
 
 /// The column heads of the table.
 pub const COLUMNS: [&str; 4] = ["hostile", "rounds", "calls", "answers"];
@@ -23,9 +23,9 @@ pub fn rows(tallies: &Tallies) -> Vec<[String; 4]> {
 }
 
 /// Judges the criterion that the server answers no hostile client with an error of its own.
-pub fn judge(tallies: &Tallies) -> Judged {
+pub fn judge(tallies: &Tallies) -> ConditionResult {
     let faults: u64 = tallies.iter().map(|(_, tally)| tally.faults()).sum();
-    Judged {
+    ConditionResult {
         condition: "hostile.faults>0".to_owned(),
         criterion: "errors of the server to hostile clients = 0".to_owned(),
         value: number(faults),
@@ -34,12 +34,12 @@ pub fn judge(tallies: &Tallies) -> Judged {
 }
 
 /// Renders the section of the page; empty without hostile clients.
-pub fn section(report: &Report) -> String {
+pub fn section(report: &LoadReport) -> String {
     let Some(tallies) = &report.hostile else { return String::new() };
     let heads: String = COLUMNS.iter().map(|head| format!("<th>{head}</th>")).collect();
     let mut body = String::new();
     for row in rows(tallies) {
-        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        let cells: String = row.iter().map(|cell| format!("<td>{}</td>", escape_markup(cell))).collect();
         // Writing to a String can't fail.
         let _ = write!(body, "<tr>{cells}</tr>");
     }

@@ -9,15 +9,15 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde::Serialize;
 
-use super::Report;
-use super::following::{self, Following};
+use super::LoadReport;
+use super::following::{self, FollowerReport};
 use crate::hostile::Tally;
 use crate::judge::figure::Figures;
-use crate::judge::{Comparison, Judged};
+use crate::judge::{ConditionResult, LoadComparison};
 use crate::machine::Machine;
-use crate::measure::{Interval, Kind, Quantiles};
+use crate::measure::{KindMeasurements, Quantiles, SeriesInterval};
 use crate::saturation::Saturation;
-use crate::scenario::Verdict;
+use crate::scenario::LoadVerdict;
 use crate::server::ServerFacts;
 
 /// The format version. It is raised when an existing field changes its meaning, but not for new
@@ -26,7 +26,7 @@ pub const FORMAT: u32 = 2;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Root<'r> {
+struct ReportRoot<'r> {
     format: u32,
     scenario: &'r str,
     /// The begin of the load (RFC 3339).
@@ -35,29 +35,29 @@ struct Root<'r> {
     interrupted: bool,
     open: bool,
     parameters: BTreeMap<&'r str, &'r str>,
-    all: Measured,
-    kinds: BTreeMap<&'r str, Measured>,
+    all: KindFigures,
+    kinds: BTreeMap<&'r str, KindFigures>,
     refused: &'r BTreeMap<String, u64>,
     overloaded: &'r BTreeMap<String, u64>,
     failed: &'r BTreeMap<String, u64>,
-    series: Vec<Point>,
+    series: Vec<SeriesPoint>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    delivery: Option<Following<'r>>,
+    delivery: Option<FollowerReport<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hostile: Option<BTreeMap<&'static str, &'r Tally>>,
     saturation: &'r Saturation,
-    verdict: &'r Verdict,
-    fail_if: &'r [Judged],
+    verdict: &'r LoadVerdict,
+    fail_if: &'r [ConditionResult],
     #[serde(skip_serializing_if = "Option::is_none")]
-    comparison: Option<&'r Comparison>,
-    client: Client<'r>,
+    comparison: Option<&'r LoadComparison>,
+    client: GeneratorInfo<'r>,
     server: &'r ServerFacts,
 }
 
 /// The load generator.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Client<'r> {
+struct GeneratorInfo<'r> {
     version: &'static str,
     command_line: &'r str,
     machine: &'r Machine,
@@ -65,7 +65,7 @@ struct Client<'r> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Measured {
+struct KindFigures {
     #[serde(flatten)]
     figures: Figures,
     /// The share of all operations, 0 to 1.
@@ -80,7 +80,7 @@ struct Measured {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Point {
+struct SeriesPoint {
     from_seconds: f64,
     seconds: f64,
     #[serde(flatten)]
@@ -91,9 +91,9 @@ struct Point {
 ///
 /// # Errors
 /// A histogram cannot be written, which does not happen at our sizes.
-pub fn json(report: &Report) -> std::io::Result<String> {
-    let measured = |kind: &Kind| {
-        Ok::<_, std::io::Error>(Measured {
+pub fn json(report: &LoadReport) -> std::io::Result<String> {
+    let measured = |kind: &KindMeasurements| {
+        Ok::<_, std::io::Error>(KindFigures {
             figures: report.figures(kind),
             share: report.share(kind),
             share_of_time: report.share_of_time(kind),
@@ -102,7 +102,7 @@ pub fn json(report: &Report) -> std::io::Result<String> {
         })
     };
     let kinds = report.kinds.iter().map(|(name, kind)| Ok((*name, measured(kind)?)));
-    let point = |interval: &Interval| Point {
+    let point = |interval: &SeriesInterval| SeriesPoint {
         from_seconds: interval.from,
         seconds: interval.length,
         figures: Figures {
@@ -111,7 +111,7 @@ pub fn json(report: &Report) -> std::io::Result<String> {
             quantiles: Quantiles::of(&interval.slice.latency),
         },
     };
-    let root = Root {
+    let root = ReportRoot {
         format: FORMAT,
         scenario: report.scenario,
         begun: humantime::format_rfc3339_millis(report.begun).to_string(),
@@ -131,7 +131,7 @@ pub fn json(report: &Report) -> std::io::Result<String> {
         verdict: &report.verdict,
         fail_if: &report.judged,
         comparison: report.comparison.as_ref(),
-        client: Client {
+        client: GeneratorInfo {
             version: env!("CARGO_PKG_VERSION"),
             command_line: &report.command_line,
             machine: &report.machine,

@@ -3,16 +3,16 @@
 use std::time::SystemTime;
 
 use super::delivery::Delivery;
-use super::drive::Driven;
+use super::drive::DriveResult;
 use super::hostile::Tallies;
 use super::judge::figure::Figures;
-use super::judge::{Comparison, Judge, Judged, Measured};
+use super::judge::{ConditionResult, Judge, LoadComparison, LoadFigures};
 use super::machine::Machine;
-use super::measure::{Codes, Counts, Kind, Quantiles, Series};
-use super::options::Settings;
+use super::measure::{KindMeasurements, MeasurementSeries, OutcomeCodes, OutcomeCounts, Quantiles};
+use super::options::LoadSettings;
 use super::pace::Pace;
 use super::saturation::Saturation;
-use super::scenario::{Scenario, Verdict};
+use super::scenario::{LoadVerdict, Scenario};
 use super::server::ServerFacts;
 
 pub mod files;
@@ -24,7 +24,7 @@ mod plot;
 pub mod text;
 
 /// The whole report.
-pub struct Report {
+pub struct LoadReport {
     /// The scenario's name.
     pub scenario: &'static str,
     /// Names and values of all parameters of the load, except the password.
@@ -38,13 +38,13 @@ pub struct Report {
     /// Whether it was an open loop.
     pub open: bool,
     /// The measurements by kind of operation, in the scenario's order, for the kinds in the mix.
-    pub kinds: Vec<(&'static str, Kind)>,
+    pub kinds: Vec<(&'static str, KindMeasurements)>,
     /// The measurements of all kinds together.
-    pub all: Kind,
+    pub all: KindMeasurements,
     /// The number of operations per code.
-    pub codes: Codes,
+    pub codes: OutcomeCodes,
     /// The measurements over time.
-    pub series: Series,
+    pub series: MeasurementSeries,
     /// The followers' measurements.
     pub delivery: Option<Delivery>,
     /// The answers to hostile clients.
@@ -54,11 +54,11 @@ pub struct Report {
     /// Whether the generator was the bottleneck.
     pub saturation: Saturation,
     /// The verification.
-    pub verdict: Verdict,
+    pub verdict: LoadVerdict,
     /// The results of the conditions.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<ConditionResult>,
     /// The comparison with an earlier load.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<LoadComparison>,
     /// The command line of the load, quoted for a shell.
     pub command_line: String,
     /// The machine on which the load generator ran.
@@ -67,19 +67,19 @@ pub struct Report {
     pub server: ServerFacts,
 }
 
-impl Report {
+impl LoadReport {
     /// Assembles the report.
     pub fn new<S: Scenario>(
         scenario: &S,
-        settings: &Settings,
+        settings: &LoadSettings,
         pace: &Pace,
-        driven: Driven<S::Notes>,
+        driven: DriveResult<S::Notes>,
         server: (ServerFacts, bool),
-        verdict: Verdict,
+        verdict: LoadVerdict,
         judge: &Judge,
-    ) -> Report {
+    ) -> LoadReport {
         let (server, near) = server;
-        let mut all = Kind::default();
+        let mut all = KindMeasurements::default();
         driven.kinds.iter().for_each(|kind| all.add(kind));
         let end = settings.length().map_or(driven.elapsed, |length| length.min(driven.elapsed));
         let open = pace.open.then(|| (&driven.punctuality, all.counts.all(), pace.due_by(end)));
@@ -91,7 +91,7 @@ impl Report {
         let kinds = S::KINDS.iter().copied().zip(driven.kinds).filter(|(_, kind)| kind.counts.all() > 0).collect();
         let mut parameters = common(settings);
         parameters.extend(scenario.parameters());
-        let mut report = Report {
+        let mut report = LoadReport {
             scenario: S::NAME,
             parameters,
             begun: driven.begun,
@@ -120,29 +120,29 @@ impl Report {
     }
 
     /// Returns the measurements for conditions and comparisons.
-    fn measured(&self) -> Measured<'_> {
+    fn measured(&self) -> LoadFigures<'_> {
         let kinds = self.kinds.iter().map(|(name, kind)| (*name, self.figures(kind))).collect();
-        Measured { all: self.figures(&self.all), kinds, parameters: &self.parameters }
+        LoadFigures { all: self.figures(&self.all), kinds, parameters: &self.parameters }
     }
 
     /// Returns the figures of a kind.
-    pub fn figures(&self, kind: &Kind) -> Figures {
+    pub fn figures(&self, kind: &KindMeasurements) -> Figures {
         let (counts, quantiles) = (kind.counts, Quantiles::of(&kind.latency));
         Figures { counts, per_second: self.rate(counts), quantiles }
     }
 
     /// Returns the share of a kind in all operations, 0 to 1.
-    pub fn share(&self, kind: &Kind) -> f64 {
+    pub fn share(&self, kind: &KindMeasurements) -> f64 {
         ratio(kind.counts.all() as f64, self.all.counts.all() as f64)
     }
 
     /// Returns the share of a kind in the time that clients waited for answers, 0 to 1.
-    pub fn share_of_time(&self, kind: &Kind) -> f64 {
+    pub fn share_of_time(&self, kind: &KindMeasurements) -> f64 {
         ratio(kind.waited.as_secs_f64(), self.all.waited.as_secs_f64())
     }
 
     /// Returns the successes per second over the whole time.
-    pub fn rate(&self, counts: Counts) -> f64 {
+    pub fn rate(&self, counts: OutcomeCounts) -> f64 {
         ratio(counts.succeeded as f64, self.elapsed_s)
     }
 }
@@ -161,7 +161,7 @@ fn command_line(words: impl Iterator<Item = String>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-fn common(settings: &Settings) -> Vec<(String, String)> {
+fn common(settings: &LoadSettings) -> Vec<(String, String)> {
     let time = |time| humantime::format_duration(time).to_string();
     let mut pairs = vec![("server", settings.url.clone()), ("user", settings.user.clone())];
     let ramp = settings.ramp.as_ref().map(ToString::to_string);

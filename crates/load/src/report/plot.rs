@@ -9,7 +9,7 @@ const SIZE: (f64, f64) = (640.0, 270.0);
 const ROOM: (f64, f64, f64, f64) = (64.0, 12.0, 14.0, 44.0);
 
 /// One of the two axes.
-pub struct Axis {
+pub struct PlotAxis {
     /// The name of the quantity, with its unit.
     pub name: &'static str,
     /// The labelled values.
@@ -20,20 +20,20 @@ pub struct Axis {
     pub log: bool,
 }
 
-impl Axis {
+impl PlotAxis {
     /// Creates an axis from 0 to at least `most`, with round ticks.
-    pub fn linear(name: &'static str, most: f64, label: impl Fn(f64) -> String) -> Axis {
+    pub fn linear(name: &'static str, most: f64, label: impl Fn(f64) -> String) -> PlotAxis {
         let most = if most > 0.0 { most } else { 1.0 };
         let step = round_step(most / 5.0);
         let count = (most / step).ceil().max(1.0);
         let ticks = (0..=count as u32).map(|tick| (f64::from(tick) * step, label(f64::from(tick) * step)));
-        Axis { name, ticks: ticks.collect(), range: (0.0, count * step), log: false }
+        PlotAxis { name, ticks: ticks.collect(), range: (0.0, count * step), log: false }
     }
 
     /// Creates an axis from 0 to exactly `most`, with round ticks, for quantities with a natural
     /// end.
-    pub fn until(name: &'static str, most: f64, label: impl Fn(f64) -> String) -> Axis {
-        let mut axis = Axis::linear(name, most, label);
+    pub fn until(name: &'static str, most: f64, label: impl Fn(f64) -> String) -> PlotAxis {
+        let mut axis = PlotAxis::linear(name, most, label);
         axis.range.1 = if most > 0.0 { most } else { 1.0 };
         axis.ticks.retain(|(value, _)| *value <= most * 1.001);
         axis
@@ -41,7 +41,7 @@ impl Axis {
 
     /// Creates a logarithmic axis around the values, with ticks at 1, 2 and 5 of each decade while
     /// there is room.
-    pub fn log(name: &'static str, least: f64, most: f64, label: impl Fn(f64) -> String) -> Axis {
+    pub fn log(name: &'static str, least: f64, most: f64, label: impl Fn(f64) -> String) -> PlotAxis {
         let (low, high) = (least.max(1e-9), most.max(least.max(1e-9) * 1.1));
         let steps: &[f64] = if (high / low).log10() > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let grid = (-9..12).flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
@@ -49,7 +49,7 @@ impl Axis {
         let from = grid.iter().copied().rfind(|tick| *tick <= low).unwrap_or(low);
         let to = grid.iter().copied().find(|tick| *tick >= high).unwrap_or(high);
         let ticks = grid.into_iter().filter(|tick| (from..=to).contains(tick)).map(|tick| (tick, label(tick)));
-        Axis { name, ticks: ticks.collect(), range: (from, to), log: true }
+        PlotAxis { name, ticks: ticks.collect(), range: (from, to), log: true }
     }
 
     /// Returns the relative position of a value, from 0 to 1.
@@ -69,7 +69,7 @@ fn round_step(value: f64) -> f64 {
 }
 
 /// A line with gaps where values are missing.
-pub struct Line {
+pub struct PlotLine {
     /// The name in the legend.
     pub name: String,
     /// The style sheet's class, which sets the colour.
@@ -80,7 +80,7 @@ pub struct Line {
 
 /// Renders a plot of lines. `title` is for screen readers. The area of the first line is filled if
 /// `filled`.
-pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> String {
+pub fn lines(title: &str, x: &PlotAxis, y: &PlotAxis, lines: &[PlotLine], filled: bool) -> String {
     let (width, height) = SIZE;
     let (left, top, right, bottom) = ROOM;
     let at_x = |value: f64| left + x.place(value) * (width - left - right);
@@ -88,7 +88,7 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> S
     let floor = height - bottom;
     let mut svg = format!(
         "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\" xmlns=\"http://www.w3.org/2000/svg\">",
-        escaped(title)
+        escape_markup(title)
     );
     // Writing to a String can't fail, here and below.
     for (value, label) in &y.ticks {
@@ -100,7 +100,7 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> S
             width - right,
             left - 8.0,
             at + 4.0,
-            escaped(label)
+            escape_markup(label)
         );
     }
     for (value, label) in &x.ticks {
@@ -111,7 +111,7 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> S
              <text class=\"tick mid\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
             floor + 4.0,
             floor + 18.0,
-            escaped(label)
+            escape_markup(label)
         );
     }
     let _ = write!(
@@ -121,7 +121,7 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> S
         width - right,
         width - right,
         height - 6.0,
-        escaped(x.name)
+        escape_markup(x.name)
     );
     for (index, line) in lines.iter().enumerate() {
         let mut path = String::new();
@@ -167,17 +167,17 @@ pub fn lines(title: &str, x: &Axis, y: &Axis, lines: &[Line], filled: bool) -> S
 }
 
 /// Renders the names and colours of the lines.
-pub fn legend(lines: &[Line]) -> String {
+pub fn legend(lines: &[PlotLine]) -> String {
     let mut out = String::from("<p class=\"legend\">");
     for line in lines {
-        let _ = write!(out, "<span><i class=\"{}\"></i>{}</span>", line.class, escaped(&line.name));
+        let _ = write!(out, "<span><i class=\"{}\"></i>{}</span>", line.class, escape_markup(&line.name));
     }
     out.push_str("</p>");
     out
 }
 
 /// A bar of a bar chart.
-pub struct Bar {
+pub struct PlotBar {
     /// The name of the counted thing.
     pub name: String,
     /// The style sheet's class, which sets the colour.
@@ -189,14 +189,14 @@ pub struct Bar {
 }
 
 /// Renders horizontal bars, each with its name above it.
-pub fn bars(title: &str, bars: &[Bar]) -> String {
+pub fn bars(title: &str, bars: &[PlotBar]) -> String {
     const EACH: f64 = 40.0;
     let width = SIZE.0;
     let most = bars.iter().map(|bar| bar.value).max().unwrap_or(1).max(1) as f64;
     let height = EACH * bars.len() as f64 + 6.0;
     let mut svg = format!(
         "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\" xmlns=\"http://www.w3.org/2000/svg\">",
-        escaped(title)
+        escape_markup(title)
     );
     for (index, bar) in bars.iter().enumerate() {
         let top = EACH * index as f64;
@@ -206,9 +206,9 @@ pub fn bars(title: &str, bars: &[Bar]) -> String {
              <rect class=\"track\" x=\"0\" y=\"{:.1}\" width=\"{width}\" height=\"8\" rx=\"4\"/>\
              <rect class=\"{}\" x=\"0\" y=\"{:.1}\" width=\"{:.1}\" height=\"8\" rx=\"4\"/>",
             top + 15.0,
-            escaped(&bar.name),
+            escape_markup(&bar.name),
             top + 15.0,
-            escaped(&bar.label),
+            escape_markup(&bar.label),
             top + 22.0,
             bar.class,
             top + 22.0,
@@ -220,7 +220,7 @@ pub fn bars(title: &str, bars: &[Bar]) -> String {
 }
 
 /// Escapes a text for markup.
-pub fn escaped(text: &str) -> String {
+pub fn escape_markup(text: &str) -> String {
     // Characters that XML forbids are left out.
     let clean: String = text.chars().filter(|char| !char.is_control()).collect();
     quick_xml::escape::escape(clean).into_owned()
@@ -232,22 +232,22 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_hold_all_values() {
-        let axis = Axis::linear("a second", 1234.0, |value| format!("{value}"));
+        let axis = PlotAxis::linear("a second", 1234.0, |value| format!("{value}"));
         let ticks: Vec<f64> = axis.ticks.iter().map(|(value, _)| *value).collect();
         assert_eq!(ticks, [0.0, 500.0, 1000.0, 1500.0]);
         assert_eq!(axis.range, (0.0, 1500.0));
-        let axis = Axis::log("ms", 0.3, 40.0, |value| format!("{value}"));
+        let axis = PlotAxis::log("ms", 0.3, 40.0, |value| format!("{value}"));
         assert!(axis.range.0 <= 0.3 && axis.range.1 >= 40.0);
         assert!((axis.place(axis.range.0), axis.place(axis.range.1)) == (0.0, 1.0));
-        let nothing = Axis::linear("", 0.0, |value| format!("{value}"));
+        let nothing = PlotAxis::linear("", 0.0, |value| format!("{value}"));
         assert!(nothing.place(0.0) == 0.0, "nothing is divided by nothing");
     }
 
     #[test]
     fn a_gap_in_the_values_is_a_gap_in_the_line() {
         let points = vec![(0.0, Some(1.0)), (1.0, Some(2.0)), (2.0, None), (3.0, Some(1.0)), (4.0, Some(1.0))];
-        let axis = |most| Axis::linear("x", most, |value| format!("{value}"));
-        let line = Line { name: "a & b".into(), class: "c1", points };
+        let axis = |most| PlotAxis::linear("x", most, |value| format!("{value}"));
+        let line = PlotLine { name: "a & b".into(), class: "c1", points };
         let svg = lines("<title>", &axis(4.0), &axis(2.0), &[line], false);
         let path = svg.split("class=\"line c1\" d=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
         assert_eq!(path.matches('M').count(), 2, "{path}");

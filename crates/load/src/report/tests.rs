@@ -8,26 +8,26 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use super::*;
-use crate::followers::Followed;
-use crate::followers::board::{Board, Times};
+use crate::followers::FollowerOutcome;
+use crate::followers::board::{Board, CallTimes};
 use crate::measure::{Punctuality, Recorder};
 use crate::saturation::ThreadLoad;
-use crate::scenario::{Finding, Outcome};
+use crate::scenario::{OperationOutcome, VerificationFinding};
 use crate::server::StoreFacts;
 
 /// A load of a server that says odd things.
-fn report(finding: Finding) -> Report {
+fn report(finding: VerificationFinding) -> LoadReport {
     let mut recorder = Recorder::new(2);
-    let mut series = Series::default();
-    let mut codes = Codes::default();
+    let mut series = MeasurementSeries::default();
+    let mut codes = OutcomeCodes::default();
     for second in 1..=5u64 {
         // Nothing at all in one second.
         for n in (0..200).take_while(|_| second != 3) {
             let outcome = match n % 50 {
-                0 => Outcome::Failed("<b>&\"odd\"\u{0}".into()),
-                1 => Outcome::Refused("CMS.DrawerFull".into()),
-                2 => Outcome::Overloaded("CMS.Overloaded".into()),
-                _ => Outcome::Succeeded,
+                0 => OperationOutcome::Failed("<b>&\"odd\"\u{0}".into()),
+                1 => OperationOutcome::Refused("CMS.DrawerFull".into()),
+                2 => OperationOutcome::Overloaded("CMS.Overloaded".into()),
+                _ => OperationOutcome::Succeeded,
             };
             recorder.record((n % 2) as usize, Duration::from_micros(n * n + 100), outcome, true);
         }
@@ -35,10 +35,10 @@ fn report(finding: Finding) -> Report {
         codes.add(std::mem::take(&mut slice.codes));
         series.push(second as f64, slice);
     }
-    let mut all = Kind::default();
+    let mut all = KindMeasurements::default();
     recorder.kinds.iter().for_each(|kind| all.add(kind));
     let thread = ThreadLoad { cpu: 0.9, peak_cpu: 0.97, waited: Some(0.0) };
-    Report {
+    LoadReport {
         scenario: "drawer",
         parameters: vec![("server".into(), "http://host/a?b=<&>".into()), ("seed".into(), "1".into())],
         begun: SystemTime::UNIX_EPOCH,
@@ -53,13 +53,13 @@ fn report(finding: Finding) -> Report {
         hostile: None,
         rules: "the drawers",
         saturation: Saturation::of(vec![thread], Some((&Punctuality::default(), 1000, 1000)), true),
-        verdict: Verdict {
+        verdict: LoadVerdict {
             finding,
             method: "Replay".into(),
             details: vec!["some".into()],
             problems: vec!["object <3> & more".into()],
         },
-        judged: vec![Judged {
+        judged: vec![ConditionResult {
             condition: "p99>50ms".into(),
             criterion: "p99 ≤ 50ms".into(),
             value: "<60> ms".into(),
@@ -83,15 +83,16 @@ fn report(finding: Finding) -> Report {
 }
 
 /// The same beside an earlier load.
-fn compared() -> Report {
+fn compared() -> LoadReport {
     let mut earlier: serde_json::Value =
-        serde_json::from_str(&json::json(&report(Finding::Verified)).expect("it can be written")).expect("JSON");
+        serde_json::from_str(&json::json(&report(VerificationFinding::Verified)).expect("it can be written"))
+            .expect("JSON");
     earlier["all"]["perSecond"] = serde_json::json!(300.8);
     earlier["parameters"]["seed"] = serde_json::json!("<2>");
     let file = tempfile::NamedTempFile::new().expect("a file can be made");
     std::fs::write(file.path(), earlier.to_string()).expect("it can be written");
     let judge = Judge::new(&["rate<0.9x".to_owned()], Some(file.path()), "drawer", &["read", "add"], json::FORMAT);
-    let mut report = report(Finding::Verified);
+    let mut report = report(VerificationFinding::Verified);
     let measured = report.measured();
     report.comparison = judge.expect("what is written can be read").compare(&measured);
     report
@@ -118,7 +119,7 @@ fn a_report_is_put_beside_an_earlier_one_in_all_its_forms() {
 
 #[test]
 fn the_server_the_machine_and_the_conditions_are_in_the_report() {
-    let report = report(Finding::Verified);
+    let report = report(VerificationFinding::Verified);
     let table = text::table(&report);
     for part in [
         "server: <stet> 0.1.0",
@@ -141,19 +142,19 @@ fn the_server_the_machine_and_the_conditions_are_in_the_report() {
 }
 
 /// The same with followers, one of which was let go for an odd reason.
-fn followed(finding: Finding) -> Report {
+fn followed(finding: VerificationFinding) -> LoadReport {
     let board = Board::new(0);
     for revision in 1..=40u64 {
         let now = board.now();
         board.heard(revision, "liveblog.post.add", "{\"ids\":[\"1$1.0.1\"]}", revision);
-        board.made(revision, Times { sent: now, answered: now });
+        board.made(revision, CallTimes { sent: now, answered: now });
         board.heard(revision, "liveblog.post.add", "{\"ids\":[\"1$1.0.1\"]}", revision);
     }
     let thread = ThreadLoad { cpu: 0.5, peak_cpu: 0.9, waited: None };
-    let mut followed = Followed { followers: 2, threads: vec![thread], ..Followed::default() };
+    let mut followed = FollowerOutcome { followers: 2, threads: vec![thread], ..FollowerOutcome::default() };
     followed.faults.dropped.insert("<gone> & away".into(), 3);
     let delivery = Delivery::of(board.summary(), followed);
-    let mut report = Report { scenario: "liveblog", rules: "the liveblog", ..report(finding) };
+    let mut report = LoadReport { scenario: "liveblog", rules: "the liveblog", ..report(finding) };
     report.saturation.follow(&delivery.followed, delivery.deliveries);
     report.delivery = Some(delivery);
     report
@@ -161,7 +162,7 @@ fn followed(finding: Finding) -> Report {
 
 #[test]
 fn followers_have_plots_a_table_and_histograms_of_their_own() {
-    let report = followed(Finding::Verified);
+    let report = followed(VerificationFinding::Verified);
     let page = html::page(&report);
     let (text, _) = parsed(&page);
     for part in [
@@ -192,15 +193,15 @@ fn followers_have_plots_a_table_and_histograms_of_their_own() {
         assert!(table.contains(part), "`{part}` is missing in\n{table}");
     }
     let without: serde_json::Value =
-        serde_json::from_str(&json::json(&self::report(Finding::Verified)).unwrap()).unwrap();
+        serde_json::from_str(&json::json(&self::report(VerificationFinding::Verified)).unwrap()).unwrap();
     assert!(without.get("delivery").is_none());
 }
 
 #[test]
 fn followers_that_heard_nothing_have_a_page_too() {
-    let mut empty = followed(Finding::Unknown);
-    empty.delivery = Some(Delivery::of(Board::new(0).summary(), Followed::default()));
-    empty.saturation.follow(&Followed::default(), 0);
+    let mut empty = followed(VerificationFinding::Unknown);
+    empty.delivery = Some(Delivery::of(Board::new(0).summary(), FollowerOutcome::default()));
+    empty.saturation.follow(&FollowerOutcome::default(), 0);
     let page = html::page(&empty);
     parsed(&page);
     assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
@@ -237,9 +238,11 @@ fn named(attribute: &quick_xml::events::attributes::Attribute<'_>) -> (String, S
 
 #[test]
 fn the_page_is_well_formed_whatever_the_server_says_and_needs_nothing_else() {
-    for (finding, word) in
-        [(Finding::Verified, "verified"), (Finding::Violated, "NOT AS"), (Finding::Unknown, "not verified")]
-    {
+    for (finding, word) in [
+        (VerificationFinding::Verified, "verified"),
+        (VerificationFinding::Violated, "NOT AS"),
+        (VerificationFinding::Unknown, "not verified"),
+    ] {
         let page = html::page(&report(finding));
         let (text, attributes) = parsed(&page);
         for part in [
@@ -272,22 +275,23 @@ fn the_page_is_well_formed_whatever_the_server_says_and_needs_nothing_else() {
 /// They stood in one chart, and a reader took what was planned for errors.
 #[test]
 fn planned_refusals_stand_apart_from_errors() {
-    let page = html::page(&report(Finding::Verified));
+    let page = html::page(&report(VerificationFinding::Verified));
     let errors = page.split("<h2>").find(|part| part.starts_with("Errors by code")).expect("it is there");
     assert!(errors.contains("CMS.Overloaded") && errors.contains("odd") && !errors.contains("DrawerFull"), "{errors}");
     let planned = page.split("<h2>").find(|part| part.starts_with("Planned refusals")).expect("it is there");
     assert!(planned.contains("CMS.DrawerFull") && !planned.contains("Overloaded"), "{planned}");
-    let mut well = report(Finding::Verified);
-    well.codes = Codes::default();
+    let mut well = report(VerificationFinding::Verified);
+    well.codes = OutcomeCodes::default();
     let (text, _) = parsed(&html::page(&well));
     assert!(text.contains("nothing failed") && text.contains("no rule was touched"), "{text}");
 }
 
 #[test]
 fn a_load_in_which_nothing_was_answered_has_a_page_too() {
-    let mut empty = report(Finding::Unknown);
-    (empty.kinds, empty.all, empty.codes) = (vec![("read", Kind::default())], Kind::default(), Codes::default());
-    (empty.series, empty.elapsed_s) = (Series::default(), 0.0);
+    let mut empty = report(VerificationFinding::Unknown);
+    (empty.kinds, empty.all, empty.codes) =
+        (vec![("read", KindMeasurements::default())], KindMeasurements::default(), OutcomeCodes::default());
+    (empty.series, empty.elapsed_s) = (MeasurementSeries::default(), 0.0);
     let page = html::page(&empty);
     parsed(&page);
     assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
@@ -296,7 +300,7 @@ fn a_load_in_which_nothing_was_answered_has_a_page_too() {
 
 #[test]
 fn the_histograms_in_the_json_are_those_that_were_measured() {
-    let report = report(Finding::Verified);
+    let report = report(VerificationFinding::Verified);
     let json: serde_json::Value = serde_json::from_str(&json::json(&report).expect("it can be written")).expect("JSON");
     let read = |value: &serde_json::Value| -> Histogram<u64> {
         let bytes = STANDARD.decode(value["histogram"].as_str().expect("it is there")).expect("it is base64");
@@ -318,7 +322,7 @@ fn the_histograms_in_the_json_are_those_that_were_measured() {
 
 #[test]
 fn the_table_has_a_line_for_each_kind_and_the_verdict() {
-    let table = text::table(&report(Finding::Violated));
+    let table = text::table(&report(VerificationFinding::Violated));
     for part in [
         "read",
         "all",

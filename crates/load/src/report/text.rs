@@ -2,20 +2,20 @@
 
 use std::fmt::Write;
 
-use super::{Report, following, hostile};
-use crate::figures::{counted, duration_us, number, percent};
+use super::{LoadReport, following, hostile};
+use crate::figures::{duration_us, format_count, number, percent};
 use crate::judge::figure::Figure;
-use crate::judge::{Beside, Compared, Comparison, Difference, times};
+use crate::judge::{Difference, FigureComparison, LoadComparison, OperationComparison, times};
 use crate::machine::Machine;
-use crate::measure::{Codes, Kind, Quantiles};
-use crate::scenario::Finding;
+use crate::measure::{KindMeasurements, OutcomeCodes, Quantiles};
+use crate::scenario::VerificationFinding;
 
 /// Describes the verdict in a word or two.
-pub fn finding(finding: Finding) -> &'static str {
+pub fn finding(finding: VerificationFinding) -> &'static str {
     match finding {
-        Finding::Verified => "verified",
-        Finding::Violated => "NOT AS ACKNOWLEDGED",
-        Finding::Unknown => "not verified",
+        VerificationFinding::Verified => "verified",
+        VerificationFinding::Violated => "NOT AS ACKNOWLEDGED",
+        VerificationFinding::Unknown => "not verified",
     }
 }
 
@@ -38,8 +38,8 @@ pub const COLUMNS: [&str; 14] = [
 ];
 
 /// Returns the rows of the table by kind, with all kinds together last.
-pub fn rows(report: &Report) -> Vec<[String; 14]> {
-    let row = |name: &str, kind: &Kind| {
+pub fn rows(report: &LoadReport) -> Vec<[String; 14]> {
+    let row = |name: &str, kind: &KindMeasurements| {
         let (counts, quantiles) = (kind.counts, Quantiles::of(&kind.latency));
         let Quantiles { p50_us, p90_us, p99_us, p999_us, max_us, .. } = quantiles;
         [
@@ -63,7 +63,7 @@ pub fn rows(report: &Report) -> Vec<[String; 14]> {
 }
 
 /// Renders rows below their heads, with the first column left-aligned and the others right-aligned.
-fn aligned<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> String {
+fn align_columns<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> String {
     let heads = heads.map(str::to_owned);
     let width = |column: usize| {
         let all = rows.iter().chain([&heads]);
@@ -82,7 +82,7 @@ fn aligned<const N: usize>(heads: &[&str; N], rows: &[[String; N]]) -> String {
 }
 
 /// Summarises all operations in one line.
-fn headline(report: &Report) -> String {
+fn headline(report: &LoadReport) -> String {
     let counts = report.all.counts;
     let share = |count: u64| percent(counts.share(count));
     format!(
@@ -100,10 +100,10 @@ fn headline(report: &Report) -> String {
 pub const BESIDE: [&str; 4] = ["all operations", "now", "before", "ratio"];
 
 /// Returns the rows of the comparison of all operations.
-pub fn beside(comparison: &Comparison) -> Vec<[String; 4]> {
+pub fn comparison_rows(comparison: &LoadComparison) -> Vec<[String; 4]> {
     // The entry for all kinds together is the last.
     let all = comparison.operations.last().map(|all| all.figures.as_slice()).unwrap_or_default();
-    let row = |beside: &Beside| {
+    let row = |beside: &FigureComparison| {
         let [now, before, ratio] = beside.in_words();
         [beside.figure.name().to_owned(), now, before, ratio]
     };
@@ -118,8 +118,8 @@ pub fn ratio_heads() -> [&'static str; 12] {
 }
 
 /// Returns the rows of the table of ratios, without all kinds together, which the other table has.
-pub fn ratio_rows(comparison: &Comparison) -> Vec<[String; 12]> {
-    let row = |compared: &Compared| {
+pub fn ratio_rows(comparison: &LoadComparison) -> Vec<[String; 12]> {
+    let row = |compared: &OperationComparison| {
         let mut row: [String; 12] = std::array::from_fn(|_| String::new());
         row[0].clone_from(&compared.operation);
         row[1..].iter_mut().zip(&compared.figures).for_each(|(cell, beside)| *cell = times(beside.ratio));
@@ -129,7 +129,7 @@ pub fn ratio_rows(comparison: &Comparison) -> Vec<[String; 12]> {
 }
 
 /// Describes each parameter that differed between the two loads.
-pub fn differences(comparison: &Comparison) -> Vec<String> {
+pub fn differences(comparison: &LoadComparison) -> Vec<String> {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
     let words = |difference: &Difference| {
         let Difference { parameter, now, before } = difference;
@@ -138,11 +138,11 @@ pub fn differences(comparison: &Comparison) -> Vec<String> {
     comparison.different.iter().map(words).collect()
 }
 
-fn comparison(report: &Report) -> String {
+fn comparison(report: &LoadReport) -> String {
     let Some(comparison) = &report.comparison else { return String::new() };
     let mut out = format!("beside the load of {}; of counts the shares are compared\n", comparison.begun);
-    out.push_str(&aligned(&BESIDE, &beside(comparison)));
-    out.push_str(&aligned(&ratio_heads(), &ratio_rows(comparison)));
+    out.push_str(&align_columns(&BESIDE, &comparison_rows(comparison)));
+    out.push_str(&align_columns(&ratio_heads(), &ratio_rows(comparison)));
     for difference in differences(comparison) {
         let _ = writeln!(out, "not alike: {difference}");
     }
@@ -150,7 +150,7 @@ fn comparison(report: &Report) -> String {
 }
 
 /// Describes the origin of the figures: the server, the load's machine and its command line.
-pub fn surroundings(report: &Report) -> Vec<(String, String)> {
+pub fn surroundings(report: &LoadReport) -> Vec<(String, String)> {
     let server = &report.server;
     let named = [server.name.as_deref(), server.version.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let told = if named.is_empty() { "it does not tell its version".to_owned() } else { named };
@@ -160,14 +160,14 @@ pub fn surroundings(report: &Report) -> Vec<(String, String)> {
         pairs.push((name.trim_end_matches("_info").to_owned(), labels.join(", ")));
     }
     if let Some(store) = server.store {
-        let commits = counted(store.commits, "commit", "commits");
+        let commits = format_count(store.commits, "commit", "commits");
         pairs.push((
             "its store".to_owned(),
             format!("{commits}, {} each on average", duration_us(store.mean_commit_us)),
         ));
     }
     let Machine { cores, processor, memory_bytes, kernel } = &report.machine;
-    let cores = counted(*cores as u64, "processor", "processors");
+    let cores = format_count(*cores as u64, "processor", "processors");
     let processor = processor.as_ref().map(|processor| format!(" ({processor})")).unwrap_or_default();
     let memory = memory_bytes.map(|bytes| format!(", {:.1} GiB of memory", bytes as f64 / f64::from(1 << 30)));
     pairs.push(("load from".to_owned(), format!("{cores}{processor}{}, {kernel}", memory.unwrap_or_default())));
@@ -176,23 +176,23 @@ pub fn surroundings(report: &Report) -> Vec<(String, String)> {
 }
 
 /// Renders the final table for printing.
-pub fn table(report: &Report) -> String {
-    let mut out = aligned(&COLUMNS, &rows(report));
+pub fn table(report: &LoadReport) -> String {
+    let mut out = align_columns(&COLUMNS, &rows(report));
     let _ = writeln!(out, "{}", headline(report));
-    let Codes { refused, overloaded, failed } = &report.codes;
+    let OutcomeCodes { refused, overloaded, failed } = &report.codes;
     for (what, codes) in [("refused", refused), ("overloaded", overloaded), ("failed", failed)] {
         for (code, count) in codes {
             let _ = writeln!(out, "{what}: {} × {code}", number(*count));
         }
     }
     if let Some(delivery) = &report.delivery {
-        out.push_str(&aligned(&following::COLUMNS, &following::rows(delivery)));
+        out.push_str(&align_columns(&following::COLUMNS, &following::rows(delivery)));
         for (name, value) in following::facts(delivery) {
             let _ = writeln!(out, "{name}: {value}");
         }
     }
     if let Some(tallies) = &report.hostile {
-        out.push_str(&aligned(&hostile::COLUMNS, &hostile::rows(tallies)));
+        out.push_str(&align_columns(&hostile::COLUMNS, &hostile::rows(tallies)));
     }
     let busiest = report.saturation.threads.iter().map(|thread| thread.cpu).fold(0.0, f64::max);
     let _ = writeln!(out, "generator: busiest thread at {:.0} % of a processor", busiest * 100.0);

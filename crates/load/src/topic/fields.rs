@@ -3,57 +3,57 @@
 
 use std::collections::HashMap;
 
-use super::model::Line;
-use super::wire::Said;
+use super::model::LineNumber;
+use super::wire::ShownItemFields;
 
 /// The possible final fields of an item: the last acknowledged ones, and those of later calls
 /// without a certain outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct ExpectedFields {
     steps: Vec<u32>,
     attached: Vec<Option<usize>>,
 }
 
-impl Default for Told {
-    fn default() -> Told {
-        Told { steps: vec![0], attached: vec![None] }
+impl Default for ExpectedFields {
+    fn default() -> ExpectedFields {
+        ExpectedFields { steps: vec![0], attached: vec![None] }
     }
 }
 
 /// The field that one call sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Saying {
+pub enum FieldChange {
     /// The step of another comment.
     Step(u32),
     /// The index of another attached object.
     Attached(usize),
 }
 
-impl Told {
+impl ExpectedFields {
     /// Notes a call that sets a field. `is_sure` if it was acknowledged; otherwise its outcome is
     /// unknown.
-    pub fn say(&mut self, saying: Saying, is_sure: bool) {
+    pub fn say(&mut self, saying: FieldChange, is_sure: bool) {
         if is_sure {
             match saying {
-                Saying::Step(_) => self.steps.clear(),
-                Saying::Attached(_) => self.attached.clear(),
+                FieldChange::Step(_) => self.steps.clear(),
+                FieldChange::Attached(_) => self.attached.clear(),
             }
         }
         match saying {
-            Saying::Step(step) => self.steps.push(step),
-            Saying::Attached(object) => self.attached.push(Some(object)),
+            FieldChange::Step(step) => self.steps.push(step),
+            FieldChange::Attached(object) => self.attached.push(Some(object)),
         }
     }
 
-    fn may_be(&self, (step, attached): Said) -> bool {
+    fn may_be(&self, (step, attached): ShownItemFields) -> bool {
         self.steps.contains(&step) && self.attached.contains(&attached)
     }
 }
 
 /// Compares the fields of the items with the expected ones and returns a sentence for each item
 /// that differs.
-pub fn compare(told: &HashMap<Line, Told>, held: &HashMap<Line, Said>) -> Vec<String> {
-    let nothing = Told::default();
+pub fn compare(told: &HashMap<LineNumber, ExpectedFields>, held: &HashMap<LineNumber, ShownItemFields>) -> Vec<String> {
+    let nothing = ExpectedFields::default();
     let mut problems: Vec<_> = held
         .iter()
         .filter(|(line, said)| !told.get(line).unwrap_or(&nothing).may_be(**said))
@@ -79,15 +79,15 @@ pub fn compare(told: &HashMap<Line, Told>, held: &HashMap<Line, Said>) -> Vec<St
 mod tests {
     use super::*;
 
-    fn problems(sayings: &[(Saying, bool)], said: Said) -> usize {
-        let mut told = Told::default();
+    fn problems(sayings: &[(FieldChange, bool)], said: ShownItemFields) -> usize {
+        let mut told = ExpectedFields::default();
         sayings.iter().for_each(|(saying, is_sure)| told.say(*saying, *is_sure));
         compare(&[(7, told)].into(), &[(7, said)].into()).len()
     }
 
     #[test]
     fn the_last_that_was_acknowledged_counts_and_what_is_in_doubt_may_be() {
-        use Saying::*;
+        use FieldChange::*;
         assert_eq!(problems(&[], (0, None)), 0);
         assert_eq!(problems(&[], (1, None)), 1);
         let said = [(Step(3), true), (Attached(1), true), (Step(4), true)];

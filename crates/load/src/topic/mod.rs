@@ -4,17 +4,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::client::{Answer, Connection, Trouble};
+use super::client::{CallAnswer, CallTrouble, Connection};
 use super::delivery::Delivery;
 use super::desk::Desk;
-use super::figures::counted;
+use super::figures::format_count;
 use super::followers::audience::Audience;
-use super::followers::board::Times;
+use super::followers::board::CallTimes;
 use super::followers::files;
-use super::followers::heard::Heard;
-use super::options::{Settings, mix_in_words};
-use super::replay::evidence::Span;
-use super::scenario::{Outcome, Scenario, Verdict};
+use super::followers::heard::ReceivedEvents;
+use super::options::{LoadSettings, mix_in_words};
+use super::replay::evidence::ContainerSpan;
+use super::scenario::{LoadVerdict, OperationOutcome, Scenario};
 
 mod book;
 mod fields;
@@ -26,14 +26,16 @@ mod prepare;
 mod verify;
 pub(super) mod wire;
 
-use self::book::Book;
-use self::model::{Ids, Lines, topic_line};
-use self::notes::{Notes, change, doubt_shared};
+use self::book::TopicBook;
+use self::model::{Ids, TopicModel, topic_line};
+use self::notes::{TopicNotes, change, doubt_shared};
 use self::options::TopicSettings;
-use self::plan::{DEFAULT_MIX, Deed, KINDS, Kind, Operation, Plan, Recipe, Scene};
-use self::prepare::Held;
-use self::verify::Evidence;
-use self::wire::{Paths, mark};
+use self::plan::{
+    DEFAULT_MIX, KINDS, TopicAction, TopicLoadPlan, TopicOperation, TopicOperationKind, TopicRecipe, TopicScene,
+};
+use self::prepare::HeldContainer;
+use self::verify::TopicEvidence;
+use self::wire::{Paths, hash_id};
 
 /// The codes of refusals by a topic's own rules (docs/api/topics.md): the item no longer exists, or
 /// there are too many dividers or lines.
@@ -45,12 +47,12 @@ const NOWHERE: &str = "1$1.0.0";
 pub struct TopicLoad {
     settings: TopicSettings,
     weights: Vec<u32>,
-    recipe: Recipe,
+    recipe: TopicRecipe,
     patience: std::time::Duration,
     paths: Paths,
-    book: Book,
+    book: TopicBook,
     /// The state of each container before the load, the plan last.
-    before: Vec<Held>,
+    before: Vec<HeldContainer>,
     /// The reason why revisions cannot be relied on; `None` if they can.
     uncounted: Option<String>,
     audience: Audience,
@@ -61,13 +63,13 @@ impl TopicLoad {
     ///
     /// # Errors
     /// One sentence that names the unusable setting.
-    pub fn new(settings: &Settings) -> Result<TopicLoad, String> {
+    pub fn new(settings: &LoadSettings) -> Result<TopicLoad, String> {
         let own = settings.topic.clone();
         let mut weights = match &settings.mix {
             Some(mix) => mix.weights(KINDS)?,
             None => DEFAULT_MIX.to_vec(),
         };
-        let moves = &mut weights[Kind::Move as usize];
+        let moves = &mut weights[TopicOperationKind::Move as usize];
         if own.topics == 1 && *moves > 0 {
             if settings.mix.is_some() {
                 return Err("`mix` has moves, which want two `topics` or more".to_owned());
@@ -76,10 +78,10 @@ impl TopicLoad {
         }
         // At most 20,000: checked.
         let clients = u32::try_from(settings.clients()).unwrap_or(u32::MAX);
-        let scene = Scene { clients, topics: own.topics, skew: own.skew, fill: own.fill, own: own.own };
-        let recipe = Recipe::new(settings.seed, &weights, scene)?;
+        let scene = TopicScene { clients, topics: own.topics, skew: own.skew, fill: own.fill, own: own.own };
+        let recipe = TopicRecipe::new(settings.seed, &weights, scene)?;
         files::make_room(u64::from(clients) + u64::from(own.followers))?;
-        let book = Book::new(recipe.clone(), clients, own.topics + 1);
+        let book = TopicBook::new(recipe.clone(), clients, own.topics + 1);
         let (paths, patience) = (Paths::default(), settings.patience());
         Ok(TopicLoad {
             settings: own,
@@ -101,8 +103,8 @@ impl TopicLoad {
 }
 
 impl Scenario for TopicLoad {
-    type Operation = Operation;
-    type Notes = Notes;
+    type Operation = TopicOperation;
+    type Notes = TopicNotes;
     const NAME: &'static str = "topic";
     const KINDS: &'static [&'static str] = KINDS;
     const RULES: &'static str = "the topics";
@@ -126,53 +128,57 @@ impl Scenario for TopicLoad {
         Ok(())
     }
 
-    fn plan(&self, client: usize) -> impl Iterator<Item = Operation> + Send + 'static {
+    fn plan(&self, client: usize) -> impl Iterator<Item = TopicOperation> + Send + 'static {
         // The number of clients fits into a u32.
-        let plan: Plan = self.recipe.plan(u32::try_from(client).unwrap_or(u32::MAX));
+        let plan: TopicLoadPlan = self.recipe.plan(u32::try_from(client).unwrap_or(u32::MAX));
         plan
     }
 
-    fn kind(operation: &Operation) -> usize {
+    fn kind(operation: &TopicOperation) -> usize {
         operation.kind() as usize
     }
 
-    async fn carry_out(&self, connection: &mut Connection, operation: &Operation) -> Result<Answer, Trouble> {
+    async fn carry_out(
+        &self,
+        connection: &mut Connection,
+        operation: &TopicOperation,
+    ) -> Result<CallAnswer, CallTrouble> {
         let (paths, client) = (&self.paths, operation.client);
         let line = match operation.deed {
-            Deed::Read(_) | Deed::Structure(_) | Deed::Plan => 0,
-            Deed::Shift(recent, _) | Deed::Move(recent, ..) => self.book.recent(recent),
-            Deed::Order(topic, _) => topic_line(topic),
-            Deed::Item(line, ..)
-            | Deed::Edit(line, _)
-            | Deed::Attach(line)
-            | Deed::Remove(line)
-            | Deed::Divide(line, ..)
-            | Deed::ShiftDivider(line, _)
-            | Deed::Undivide(line) => line,
+            TopicAction::Read(_) | TopicAction::Structure(_) | TopicAction::Plan => 0,
+            TopicAction::Shift(recent, _) | TopicAction::Move(recent, ..) => self.book.recent(recent),
+            TopicAction::Order(topic, _) => topic_line(topic),
+            TopicAction::Item(line, ..)
+            | TopicAction::Edit(line, _)
+            | TopicAction::Attach(line)
+            | TopicAction::Remove(line)
+            | TopicAction::Divide(line, ..)
+            | TopicAction::ShiftDivider(line, _)
+            | TopicAction::Undivide(line) => line,
         };
         let mut known = self.book.find(line);
-        if let (Deed::Attach(_), Some(known)) = (operation.deed, &mut known) {
+        if let (TopicAction::Attach(_), Some(known)) = (operation.deed, &mut known) {
             let next = known.attached.map_or(0, |last| (last + 1) % paths.objects.len());
             self.book.attaching(line, next);
             known.attached = Some(next);
         }
         let (at, id) = known.as_ref().map_or((0, NOWHERE), |known| (known.topic, &*known.id));
         let (container, call) = match operation.deed {
-            Deed::Read(topic) => (topic, paths.read(topic)),
-            Deed::Structure(topic) => (topic, paths.structure(topic)),
-            Deed::Plan => (self.plan_container(), paths.plan()),
-            Deed::Item(_, topic, position) => (topic, paths.item(topic, line, position)),
-            Deed::Edit(_, step) => (at, paths.edit(at, id, step)),
-            Deed::Attach(_) => {
+            TopicAction::Read(topic) => (topic, paths.read(topic)),
+            TopicAction::Structure(topic) => (topic, paths.structure(topic)),
+            TopicAction::Plan => (self.plan_container(), paths.plan()),
+            TopicAction::Item(_, topic, position) => (topic, paths.item(topic, line, position)),
+            TopicAction::Edit(_, step) => (at, paths.edit(at, id, step)),
+            TopicAction::Attach(_) => {
                 (at, paths.attach(at, id, known.as_ref().and_then(|known| known.attached).unwrap_or_default()))
             }
-            Deed::Remove(_) => (at, paths.remove(at, id)),
-            Deed::Shift(_, position) => (at, paths.shift(at, id, position)),
-            Deed::Move(_, topic, position) => (topic, paths.move_into(topic, id, position)),
-            Deed::Divide(_, topic, position) => (topic, paths.divide(topic, line, position)),
-            Deed::ShiftDivider(_, position) => (at, paths.shift_divider(at, id, position)),
-            Deed::Undivide(_) => (at, paths.undivide(at, id)),
-            Deed::Order(topic, position) => (self.plan_container(), paths.order(topic, position)),
+            TopicAction::Remove(_) => (at, paths.remove(at, id)),
+            TopicAction::Shift(_, position) => (at, paths.shift(at, id, position)),
+            TopicAction::Move(_, topic, position) => (topic, paths.move_into(topic, id, position)),
+            TopicAction::Divide(_, topic, position) => (topic, paths.divide(topic, line, position)),
+            TopicAction::ShiftDivider(_, position) => (at, paths.shift_divider(at, id, position)),
+            TopicAction::Undivide(_) => (at, paths.undivide(at, id)),
+            TopicAction::Order(topic, position) => (self.plan_container(), paths.order(topic, position)),
         };
         let after = self.book.newest(container);
         let sent = self.audience.now();
@@ -185,26 +191,31 @@ impl Scenario for TopicLoad {
         answered
     }
 
-    fn note(&self, notes: &mut Notes, operation: &Operation, answered: &Result<Answer, Trouble>) -> Outcome {
-        let outcome = Outcome::of(answered, RULES);
+    fn note(
+        &self,
+        notes: &mut TopicNotes,
+        operation: &TopicOperation,
+        answered: &Result<CallAnswer, CallTrouble>,
+    ) -> OperationOutcome {
+        let outcome = OperationOutcome::of(answered, RULES);
         let (deed, asked) = (operation.deed, self.book.asked(operation.client));
         let Some(change) = change(deed, asked.line) else {
             let understood = match answered {
                 Ok(answer) if answer.is_success() => notes.read(deed, asked.container, &self.paths, answer),
                 _ => true,
             };
-            return if understood { outcome } else { Outcome::Failed("no such reply".to_owned()) };
+            return if understood { outcome } else { OperationOutcome::Failed("no such reply".to_owned()) };
         };
         let noted = notes.changed(deed, change, &asked, &self.paths, answered, &outcome);
         if let Ok(answer) = answered
             && answer.is_success()
         {
             match (deed, &noted.made) {
-                (Deed::Item(line, topic, _) | Deed::Divide(line, topic, _), Some(id)) => {
+                (TopicAction::Item(line, topic, _) | TopicAction::Divide(line, topic, _), Some(id)) => {
                     self.book.learn(line, id, topic);
                 }
-                (Deed::Move(..), _) => self.book.moved(asked.line, asked.container),
-                (Deed::Remove(line), _) => self.book.removed(line),
+                (TopicAction::Move(..), _) => self.book.moved(asked.line, asked.container),
+                (TopicAction::Remove(line), _) => self.book.removed(line),
                 _ => {}
             }
             if let Some(revision) = answer.revision() {
@@ -214,14 +225,14 @@ impl Scenario for TopicLoad {
         for (container, revision) in &noted.revised {
             self.book.revised(*container, *revision);
             if *container == 0 {
-                self.audience.made(*revision, Times { sent: asked.sent, answered: asked.answered });
+                self.audience.made(*revision, CallTimes { sent: asked.sent, answered: asked.answered });
             }
         }
-        if noted.understood { outcome } else { Outcome::Failed("no such reply".to_owned()) }
+        if noted.understood { outcome } else { OperationOutcome::Failed("no such reply".to_owned()) }
     }
 
-    async fn verify(&self, desk: &mut Desk, notes: Vec<Notes>) -> Verdict {
-        let mut evidence = Evidence { known: self.book.known(), ..Evidence::default() };
+    async fn verify(&self, desk: &mut Desk, notes: Vec<TopicNotes>) -> LoadVerdict {
+        let mut evidence = TopicEvidence { known: self.book.known(), ..TopicEvidence::default() };
         for notes in notes {
             evidence.order.acked.extend(notes.acked);
             evidence.order.seen.extend(notes.seen);
@@ -235,7 +246,7 @@ impl Scenario for TopicLoad {
         doubt_shared(&mut evidence.order.acked, &mut evidence.order.doubts);
         let after = match self.end(desk, !evidence.order.doubts.is_empty()).await {
             Ok(after) => after,
-            Err(why) => return Verdict::unread("The topics", &why),
+            Err(why) => return LoadVerdict::unread("The topics", &why),
         };
         let last = after.first().and_then(|first| first.revision).unwrap_or(0);
         let topics = usize::from(self.settings.topics);
@@ -244,22 +255,23 @@ impl Scenario for TopicLoad {
             evidence.said.extend(&held.said);
         }
         // The final state has the ids of lines whose creation was never acknowledged.
-        let plan = (0..).zip(&self.paths.topics).map(|(topic, id)| (topic_line(topic), mark(id)));
-        let known = evidence.known.iter().map(|(line, id)| (*line, mark(id)));
-        let held = evidence.held.iter().map(|(line, id)| (*line, mark(id)));
+        let plan = (0..).zip(&self.paths.topics).map(|(topic, id)| (topic_line(topic), hash_id(id)));
+        let known = evidence.known.iter().map(|(line, id)| (*line, hash_id(id)));
+        let held = evidence.held.iter().map(|(line, id)| (*line, hash_id(id)));
         let ids: Arc<Ids> = Arc::new(held.chain(known).chain(plan).collect::<HashMap<_, _>>());
-        let spans = self.before.iter().zip(after).map(|(before, after)| Span {
-            initial: Lines::new(before.lines.clone(), ids.clone()),
+        let spans = self.before.iter().zip(after).map(|(before, after)| ContainerSpan {
+            initial: TopicModel::new(before.lines.clone(), ids.clone()),
             held: after.lines,
             revisions: before.revision.zip(after.revision),
         });
         evidence.order.containers = spans.collect();
         let is_divider = |line| self.recipe.is_divider(line);
         match self.audience.end(last, self.patience).await {
-            Err(why) => Verdict::unread("What followers heard", &why),
+            Err(why) => LoadVerdict::unread("What followers heard", &why),
             Ok(None) => verify::verdict(&evidence, None, self.uncounted.as_deref(), is_divider),
             Ok(Some((summary, followed))) => {
-                let verdict = verify::verdict(&evidence, Some(&Heard::of(&summary, &followed)), None, is_divider);
+                let verdict =
+                    verify::verdict(&evidence, Some(&ReceivedEvents::of(&summary, &followed)), None, is_divider);
                 self.audience.keep(Delivery::of(summary, followed));
                 verdict
             }
@@ -271,8 +283,8 @@ impl Scenario for TopicLoad {
         let pairs = [
             ("topics", own.topics.to_string()),
             ("skew (Zipf exponent)", own.skew.to_string()),
-            ("filled with", counted(own.fill.into(), "item each", "items each")),
-            ("own", counted(own.own.into(), "item a client", "items a client")),
+            ("filled with", format_count(own.fill.into(), "item each", "items each")),
+            ("own", format_count(own.own.into(), "item a client", "items a client")),
             ("objects", own.objects.to_string()),
             ("followers", own.followers.to_string()),
             ("follower threads", own.follower_threads().to_string()),

@@ -7,22 +7,22 @@ use hyper::Method;
 use serde_json::json;
 
 use super::TopicLoad;
-use super::model::{FOREIGN, Line, topic_line};
-use super::plan::Kind;
-use super::wire::{self, Paths, Said, Structure, Whole};
-use crate::client::{Answer, Call};
-use crate::desk::{Desk, id};
-use crate::settle::settled;
+use super::model::{FOREIGN, LineNumber, topic_line};
+use super::plan::TopicOperationKind;
+use super::wire::{self, Paths, ShownItemFields, StructureReply, TopicReadReply};
+use crate::client::{Call, CallAnswer};
+use crate::desk::{Desk, created_id};
+use crate::settle::read_until_settled;
 
 /// The state of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct HeldContainer {
     /// The lines in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LineNumber>,
     /// The lines with their ids.
-    pub ids: Vec<(Line, Box<str>)>,
+    pub ids: Vec<(LineNumber, Box<str>)>,
     /// The fields of the items.
-    pub said: HashMap<Line, Said>,
+    pub said: HashMap<LineNumber, ShownItemFields>,
     /// The revision, if the server reports one.
     pub revision: Option<u64>,
 }
@@ -36,11 +36,11 @@ impl TopicLoad {
         let body = |name: String| json!({ "name": name, "folderPath": folder });
         let call = Call::json(Method::POST, "/v3/container/topicplan", &body("plan".to_owned()));
         let (reply, _) = desk.call(&call).await.map_err(|why| cannot("topic plan", why))?;
-        self.paths.plan = id(&reply, "topic plan")?;
+        self.paths.plan = created_id(&reply, "topic plan")?;
         for number in 0..self.settings.topics {
             let call = Call::json(Method::POST, "/v3/container/topic", &body(format!("topic-{number}")));
             let (reply, _) = desk.call(&call).await.map_err(|why| cannot("topic", why))?;
-            self.paths.topics.push(id(&reply, "topic")?);
+            self.paths.topics.push(created_id(&reply, "topic")?);
             let added = desk.call(&self.paths.order(number, -1)).await;
             added.map_err(|why| format!("a topic can't be added to a plan: {why}"))?;
         }
@@ -58,8 +58,9 @@ impl TopicLoad {
         let read = desk.call(&paths.structure(0)).await?.1;
         let Some(before) = read.revision() else { return Ok(Some("its replies carry no revision".to_owned())) };
         let (reply, answer) = desk.call(&paths.item(0, trial, 0)).await?;
-        let item = id(&reply, "item")?;
-        let changed = |answer: &Answer| wire::result::<wire::Item<'_>>(answer).and_then(|item| item.info.revision);
+        let item = created_id(&reply, "item")?;
+        let changed =
+            |answer: &CallAnswer| wire::result::<wire::TopicReplyItem<'_>>(answer).and_then(|item| item.info.revision);
         let mut right = answer.revision() == Some(before + 1) && changed(&answer) == Some(before + 1);
         for (call, step) in
             [(paths.edit(0, &item, 1), 2), (paths.shift(0, &item, 0), 2), (paths.attach(0, &item, 0), 3)]
@@ -68,15 +69,16 @@ impl TopicLoad {
             right &= answer.revision() == Some(before + step) && changed(&answer) == Some(before + step);
         }
         let (_, answer) = desk.call(&paths.divide(0, trial, 0)).await?;
-        let divider =
-            wire::result::<wire::Divided<'_>>(&answer).ok_or("a new divider has no `info` in the reply")?.info;
+        let divider = wire::result::<wire::DividerChangeReply<'_>>(&answer)
+            .ok_or("a new divider has no `info` in the reply")?
+            .info;
         desk.call(&paths.undivide(0, &divider.id)).await?;
         let (mut left, mut moves_told) = (before + 5, true);
-        if self.weights[Kind::Move as usize] > 0 {
+        if self.weights[TopicOperationKind::Move as usize] > 0 {
             for target in [1, 0] {
                 let (_, answer) = desk.call(&paths.move_into(target, &item, 0)).await?;
                 let told = |topic: u16| {
-                    let moved: Option<wire::Moved<'_>> = wire::result(&answer);
+                    let moved: Option<wire::TopicMoveReply<'_>> = wire::result(&answer);
                     let revisions = moved.and_then(|moved| moved.revisions)?;
                     let of = revisions.iter().find(|revised| paths.topic_of(&revised.id) == Some(topic))?;
                     Some(of.revision)
@@ -103,7 +105,7 @@ impl TopicLoad {
                     .call(&self.paths.item(topic, line, -1))
                     .await
                     .map_err(|why| format!("an item can't be made: {why}"))?;
-                self.book.learn(line, &id(&reply, "item")?, topic);
+                self.book.learn(line, &created_id(&reply, "item")?, topic);
                 line += 1;
             }
         }
@@ -111,14 +113,14 @@ impl TopicLoad {
     }
 
     /// Reads the present state of all topics and of the plan, which is last.
-    pub(super) async fn look(&self, desk: &mut Desk) -> Result<Vec<Held>, String> {
+    pub(super) async fn look(&self, desk: &mut Desk) -> Result<Vec<HeldContainer>, String> {
         let odd = "a reply has another shape than the interface says";
         let mut all = Vec::new();
         for topic in 0..self.settings.topics {
             let (_, answer) = desk.call(&self.paths.read(topic)).await?;
-            let whole: Whole<'_> = wire::result(&answer).ok_or(odd)?;
+            let whole: TopicReadReply<'_> = wire::result(&answer).ok_or(odd)?;
             let read = whole.lines(&self.paths).ok_or("the positions of a topic's lines are not dense")?;
-            all.push(Held {
+            all.push(HeldContainer {
                 lines: read.iter().map(|read| read.line).collect(),
                 said: read.iter().filter_map(|read| Some((read.line, read.said?))).collect(),
                 ids: read.into_iter().map(|read| (read.line, read.id)).collect(),
@@ -126,20 +128,20 @@ impl TopicLoad {
             });
         }
         let (_, answer) = desk.call(&self.paths.plan()).await?;
-        let structure: Structure<'_> = wire::result(&answer).ok_or(odd)?;
+        let structure: StructureReply<'_> = wire::result(&answer).ok_or(odd)?;
         all.push(plan(&structure, &self.paths, answer.revision()));
         Ok(all)
     }
 
     /// Reads the state of all containers after all changes have settled.
-    pub(super) async fn end(&self, desk: &mut Desk, doubts: bool) -> Result<Vec<Held>, String> {
+    pub(super) async fn end(&self, desk: &mut Desk, doubts: bool) -> Result<Vec<HeldContainer>, String> {
         let look = async |desk: &mut Desk| self.look(desk).await;
-        settled(desk, doubts, "the topics", look, |last, now| last == now).await
+        read_until_settled(desk, doubts, "the topics", look, |last, now| last == now).await
     }
 }
 
-fn plan(structure: &Structure<'_>, paths: &Paths, revision: Option<u64>) -> Held {
+fn plan(structure: &StructureReply<'_>, paths: &Paths, revision: Option<u64>) -> HeldContainer {
     let ids = structure.ids().map(|id| (paths.topic_of(id).map_or(FOREIGN, topic_line), id.into()));
-    let ids: Vec<(Line, Box<str>)> = ids.collect();
-    Held { lines: ids.iter().map(|(line, _)| *line).collect(), ids, said: HashMap::new(), revision }
+    let ids: Vec<(LineNumber, Box<str>)> = ids.collect();
+    HeldContainer { lines: ids.iter().map(|(line, _)| *line).collect(), ids, said: HashMap::new(), revision }
 }

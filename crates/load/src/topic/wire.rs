@@ -10,9 +10,9 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::model::{FOREIGN, Line};
-use crate::client::{Answer, Call};
-use crate::desk::encoded;
+use super::model::{FOREIGN, LineNumber};
+use crate::client::{Call, CallAnswer};
+use crate::desk::encode_segment;
 
 /// The loids of the objects that the load works on.
 #[derive(Debug, Clone, Default)]
@@ -27,20 +27,20 @@ pub struct Paths {
 
 impl Paths {
     fn topic(&self, topic: u16, rest: &str) -> String {
-        format!("/v3/container/topic/{}{rest}", encoded(&self.topics[usize::from(topic)]))
+        format!("/v3/container/topic/{}{rest}", encode_segment(&self.topics[usize::from(topic)]))
     }
 
     fn below(&self, topic: u16, kind: &str, id: &str) -> String {
-        self.topic(topic, &format!("/{kind}/{}", encoded(id)))
+        self.topic(topic, &format!("/{kind}/{}", encode_segment(id)))
     }
 
     fn in_plan(&self, rest: &str) -> String {
-        format!("/v3/container/topicplan/{}{rest}", encoded(&self.plan))
+        format!("/v3/container/topicplan/{}{rest}", encode_segment(&self.plan))
     }
 
     /// Returns the path of the first topic's events.
     pub fn events(&self) -> String {
-        format!("/v3/container/{}/events", encoded(&self.topics[0]))
+        format!("/v3/container/{}/events", encode_segment(&self.topics[0]))
     }
 
     /// Reads a topic with its items.
@@ -59,7 +59,7 @@ impl Paths {
     }
 
     /// Creates an item.
-    pub fn item(&self, topic: u16, line: Line, position: i32) -> Call {
+    pub fn item(&self, topic: u16, line: LineNumber, position: i32) -> Call {
         let body = json!({ "name": item_name(line), "position": position });
         Call::json(Method::POST, &self.topic(topic, "/topicitem"), &body)
     }
@@ -71,7 +71,7 @@ impl Paths {
 
     /// Attaches an object.
     pub fn attach(&self, topic: u16, id: &str, object: usize) -> Call {
-        let object = encoded(&self.objects[object]);
+        let object = encode_segment(&self.objects[object]);
         Call::new(Method::PUT, format!("{}/attach/{object}", self.below(topic, "topicitem", id)))
     }
 
@@ -92,7 +92,7 @@ impl Paths {
     }
 
     /// Creates a divider.
-    pub fn divide(&self, topic: u16, line: Line, position: i32) -> Call {
+    pub fn divide(&self, topic: u16, line: LineNumber, position: i32) -> Call {
         let body = json!({ "title": divider_title(line), "position": position });
         Call::json(Method::POST, &self.topic(topic, "/divider"), &body)
     }
@@ -109,7 +109,7 @@ impl Paths {
 
     /// Moves a topic to a position of the plan, and adds it if it is missing.
     pub fn order(&self, topic: u16, position: i32) -> Call {
-        let path = self.in_plan(&format!("/add/{}", encoded(&self.topics[usize::from(topic)])));
+        let path = self.in_plan(&format!("/add/{}", encode_segment(&self.topics[usize::from(topic)])));
         Call::json(Method::PUT, &path, &json!({ "position": position }))
     }
 
@@ -123,38 +123,38 @@ impl Paths {
 const ITEM: &str = "item ";
 const DIVIDER: &str = "divider ";
 
-fn item_name(line: Line) -> String {
+fn item_name(line: LineNumber) -> String {
     format!("{ITEM}{line}")
 }
 
-fn divider_title(line: Line) -> String {
+fn divider_title(line: LineNumber) -> String {
     format!("{DIVIDER}{line}")
 }
 
-fn numbered(text: &str, what: &str) -> Line {
+fn line_from_name(text: &str, what: &str) -> LineNumber {
     text.strip_prefix(what).and_then(|line| line.parse().ok()).unwrap_or(FOREIGN)
 }
 
 /// Hashes an id.
-pub fn mark(id: &str) -> u64 {
+pub fn hash_id(id: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     id.hash(&mut hasher);
     hasher.finish()
 }
 
 #[derive(Deserialize)]
-struct Envelope<T> {
+struct TopicEnvelope<T> {
     result: T,
 }
 
 /// Returns the used part of a successful reply's `result`.
-pub fn result<'a, T: Deserialize<'a>>(answer: &'a Answer) -> Option<T> {
-    serde_json::from_slice::<Envelope<T>>(&answer.body).ok().map(|envelope| envelope.result)
+pub fn result<'a, T: Deserialize<'a>>(answer: &'a CallAnswer) -> Option<T> {
+    serde_json::from_slice::<TopicEnvelope<T>>(&answer.body).ok().map(|envelope| envelope.result)
 }
 
 /// An item in a reply, with or without details.
 #[derive(Debug, Deserialize)]
-pub struct Item<'a> {
+pub struct TopicReplyItem<'a> {
     /// The item's own fields.
     #[serde(borrow)]
     pub info: ItemInfo<'a>,
@@ -162,7 +162,7 @@ pub struct Item<'a> {
     pub position: Option<u32>,
     /// The attached object.
     #[serde(borrow, default)]
-    attachment: Option<Id<'a>>,
+    attachment: Option<ReplyId<'a>>,
 }
 
 /// The item's own fields.
@@ -180,23 +180,23 @@ pub struct ItemInfo<'a> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Id<'a> {
+struct ReplyId<'a> {
     #[serde(borrow, default)]
     id: Cow<'a, str>,
 }
 
 /// The fields of an item: the step of its comment, 0 for none, and the index of its attachment. An
 /// unknown attachment has the index one beyond the objects.
-pub type Said = (u32, Option<usize>);
+pub type ShownItemFields = (u32, Option<usize>);
 
-impl Item<'_> {
+impl TopicReplyItem<'_> {
     /// Returns the line's number.
-    pub fn line(&self) -> Line {
-        numbered(&self.info.name, ITEM)
+    pub fn line(&self) -> LineNumber {
+        line_from_name(&self.info.name, ITEM)
     }
 
     /// Returns the item's fields.
-    pub fn said(&self, paths: &Paths) -> Said {
+    pub fn said(&self, paths: &Paths) -> ShownItemFields {
         let comment = &self.info.comment;
         let step = if comment.is_empty() { 0 } else { comment.parse().unwrap_or(u32::MAX) };
         let place = |id: &str| paths.objects.iter().position(|object| object == id).unwrap_or(paths.objects.len());
@@ -206,15 +206,15 @@ impl Item<'_> {
 
 /// The reply to a change of a divider.
 #[derive(Debug, Deserialize)]
-pub struct Divided<'a> {
+pub struct DividerChangeReply<'a> {
     /// The divider.
     #[serde(borrow)]
-    pub info: Divider<'a>,
+    pub info: TopicReplyDivider<'a>,
 }
 
 /// A divider.
 #[derive(Debug, Deserialize)]
-pub struct Divider<'a> {
+pub struct TopicReplyDivider<'a> {
     /// The divider's id.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
@@ -226,34 +226,35 @@ pub struct Divider<'a> {
 
 /// A topic with its items and dividers.
 #[derive(Debug, Deserialize)]
-pub struct Whole<'a> {
+pub struct TopicReadReply<'a> {
     /// The items, in order.
     #[serde(borrow)]
-    pub items: Vec<Item<'a>>,
+    pub items: Vec<TopicReplyItem<'a>>,
     #[serde(borrow, default)]
-    dividers: Vec<Divider<'a>>,
+    dividers: Vec<TopicReplyDivider<'a>>,
 }
 
 /// A line in the reply to a read of a topic.
-pub struct Read {
+pub struct TopicReplyLine {
     /// The line's number.
-    pub line: Line,
+    pub line: LineNumber,
     /// The line's id.
     pub id: Box<str>,
     /// The fields of an item; `None` for a divider.
-    pub said: Option<Said>,
+    pub said: Option<ShownItemFields>,
 }
 
-impl Whole<'_> {
+impl TopicReadReply<'_> {
     /// Returns items and dividers in order; `None` if positions are missing or used twice.
-    pub fn lines(&self, paths: &Paths) -> Option<Vec<Read>> {
+    pub fn lines(&self, paths: &Paths) -> Option<Vec<TopicReplyLine>> {
         let items = self.items.iter().map(|item| {
-            let read = Read { line: item.line(), id: item.info.id.as_ref().into(), said: Some(item.said(paths)) };
+            let read =
+                TopicReplyLine { line: item.line(), id: item.info.id.as_ref().into(), said: Some(item.said(paths)) };
             (item.position, read)
         });
         let dividers = self.dividers.iter().map(|divider| {
-            let line = numbered(&divider.title, DIVIDER);
-            (divider.position, Read { line, id: divider.id.as_ref().into(), said: None })
+            let line = line_from_name(&divider.title, DIVIDER);
+            (divider.position, TopicReplyLine { line, id: divider.id.as_ref().into(), said: None })
         });
         let mut lines: Vec<_> = items.chain(dividers).collect();
         lines.sort_by_key(|(position, _)| *position);
@@ -264,12 +265,12 @@ impl Whole<'_> {
 
 /// The structure of a topic or plan.
 #[derive(Debug, Deserialize)]
-pub struct Structure<'a> {
+pub struct StructureReply<'a> {
     #[serde(borrow)]
-    items: Vec<Id<'a>>,
+    items: Vec<ReplyId<'a>>,
 }
 
-impl Structure<'_> {
+impl StructureReply<'_> {
     /// Returns the ids of the lines in order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.items.iter().map(|line| &*line.id)
@@ -278,12 +279,12 @@ impl Structure<'_> {
 
 /// The reply to a move.
 #[derive(Debug, Deserialize)]
-pub struct Moved<'a> {
+pub struct TopicMoveReply<'a> {
     #[serde(borrow, default)]
     items: Vec<MovedItem<'a>>,
     /// The topics that the move has changed.
     #[serde(borrow)]
-    pub revisions: Option<Vec<Revised<'a>>>,
+    pub revisions: Option<Vec<TopicRevision<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -295,7 +296,7 @@ struct MovedItem<'a> {
 
 /// A topic that a move has changed.
 #[derive(Debug, Deserialize)]
-pub struct Revised<'a> {
+pub struct TopicRevision<'a> {
     /// The topic's loid.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
@@ -303,7 +304,7 @@ pub struct Revised<'a> {
     pub revision: u64,
 }
 
-impl Moved<'_> {
+impl TopicMoveReply<'_> {
     /// Returns the new position of the item with this id.
     pub fn position(&self, id: &str) -> Option<u32> {
         self.items.iter().find(|item| item.id == id).map(|item| item.position)
@@ -312,16 +313,16 @@ impl Moved<'_> {
 
 /// The reply to a change of a plan, with the affected topic.
 #[derive(Debug, Deserialize)]
-pub struct Ordered {
-    items: Vec<Placed>,
+pub struct PlanChangeReply {
+    items: Vec<PlanEntryPosition>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Placed {
+struct PlanEntryPosition {
     position: Option<u32>,
 }
 
-impl Ordered {
+impl PlanChangeReply {
     /// Returns the topic's position.
     pub fn position(&self) -> Option<u32> {
         self.items.first()?.position
@@ -332,8 +333,8 @@ impl Ordered {
 mod tests {
     use super::*;
 
-    fn answer(body: &str) -> Answer {
-        Answer { status: 200, etag: None, body: body.to_owned().into() }
+    fn answer(body: &str) -> CallAnswer {
+        CallAnswer { status: 200, etag: None, body: body.to_owned().into() }
     }
 
     fn paths() -> Paths {
@@ -380,30 +381,30 @@ mod tests {
             {"info":{"id":"a","name":"item 7","comment":"3","revision":4},"position":0,"attachment":{"id":"1$1.0.4"}},
             {"info":{"id":"b","name":"x","comment":""},"position":2,"attachment":null}]}}"#;
         let shown = answer(body);
-        let whole: Whole<'_> = result(&shown).expect("it is such a reply");
+        let whole: TopicReadReply<'_> = result(&shown).expect("it is such a reply");
         let lines = whole.lines(&paths()).expect("its positions are dense");
         let read: Vec<_> = lines.iter().map(|read| (read.line, &*read.id, read.said)).collect();
         assert_eq!(read, [(7, "a", Some((3, Some(1)))), (8, "5", None), (FOREIGN, "b", Some((0, None)))]);
         let gap = answer(&body.replace("\"position\":2", "\"position\":3"));
-        assert!(result::<Whole<'_>>(&gap).expect("it is such a reply").lines(&paths()).is_none());
+        assert!(result::<TopicReadReply<'_>>(&gap).expect("it is such a reply").lines(&paths()).is_none());
     }
 
     #[test]
     fn replies_to_changes_are_read_with_whatever_else_is_in_them() {
         let gone = answer(r#"{"result":{"info":{"id":"a"}}}"#);
-        let gone: Item<'_> = result(&gone).expect("it is such a reply");
+        let gone: TopicReplyItem<'_> = result(&gone).expect("it is such a reply");
         assert_eq!((&*gone.info.id, gone.position, gone.info.revision), ("a", None, None));
         let moved = answer(
             r#"{"result":{"info":{"id":"t"},"items":[{"id":"a","position":6}],"revisions":[{"id":"t","revision":9}]}}"#,
         );
-        let moved: Moved<'_> = result(&moved).expect("it is such a reply");
+        let moved: TopicMoveReply<'_> = result(&moved).expect("it is such a reply");
         assert_eq!((moved.position("a"), moved.position("b")), (Some(6), None));
         assert_eq!(moved.revisions.expect("they are there")[0].revision, 9);
         let ordered = answer(r#"{"result":{"info":{},"items":[{"info":{"id":"t"},"position":2}]}}"#);
-        assert_eq!(result::<Ordered>(&ordered).and_then(|ordered| ordered.position()), Some(2));
+        assert_eq!(result::<PlanChangeReply>(&ordered).and_then(|ordered| ordered.position()), Some(2));
         let structure =
             answer(r#"{"result":{"info":{},"items":[{"id":"a","kind":"item"},{"id":"5","kind":"divider"}]}}"#);
-        let structure: Structure<'_> = result(&structure).expect("it is such a reply");
+        let structure: StructureReply<'_> = result(&structure).expect("it is such a reply");
         assert_eq!(structure.ids().collect::<Vec<_>>(), ["a", "5"]);
     }
 }

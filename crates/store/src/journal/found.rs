@@ -10,15 +10,15 @@ use stet_actors::store::Seq;
 
 use super::{FORMAT, GROWTH, StoredRecord, corrupt, unreadable};
 use crate::backend::{Backends, StoreFile, is_bad_place};
-use crate::blob::{self, Set};
-use crate::lease::{Kept, Lease};
+use crate::blob::{self, NumberedChangeSet};
+use crate::lease::{KeptFile, Lease};
 use crate::mark::Mark;
-use crate::options::{Loss, OpenError};
-use crate::record::{FileHead, HEAD, Head, Marked, PAGE, Salt};
+use crate::options::{JournalLoss, OpenError};
+use crate::record::{FileHead, HEAD, MarkContent, PAGE, RecordHead, Salt};
 
 /// The facts about a journal that are known before it is read.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
+pub struct JournalFacts {
     /// The last change set in the tables.
     pub folded: Seq,
     /// The salt noted in the tables; `None` before there is a journal.
@@ -28,14 +28,14 @@ pub struct Known {
 }
 
 /// The contents of a journal.
-pub struct Found {
+pub struct JournalContents {
     /// The file, if it exists, and the salt in its head.
-    pub(super) file: Option<(Arc<Kept>, Salt)>,
+    pub(super) file: Option<(Arc<KeptFile>, Salt)>,
     pub(super) mark: Option<Mark>,
     /// The records that must be kept, oldest first.
     pub(super) needed: VecDeque<StoredRecord>,
     /// The change sets that are not folded, complete up to `reach`.
-    pub sets: Vec<Set>,
+    pub sets: Vec<NumberedChangeSet>,
     /// The change set up to which everything is in the tables or in `sets`.
     pub reach: Seq,
     /// The number of records that contained `sets`. Their bytes follow.
@@ -45,10 +45,10 @@ pub struct Found {
     /// that, before the record is acknowledged.
     pub torn: Option<Seq>,
     /// The loss, if anything is missing.
-    pub loss: Option<Loss>,
+    pub loss: Option<JournalLoss>,
 }
 
-impl Found {
+impl JournalContents {
     /// Reports whether there is a journal.
     pub fn is_there(&self) -> bool {
         self.file.is_some()
@@ -58,9 +58,9 @@ impl Found {
     ///
     /// # Errors
     /// The files cannot be read, or a newer stet wrote them.
-    pub fn read(backends: &dyn Backends, known: &Known) -> Result<Found, OpenError> {
-        let Known { folded, salt, made } = *known;
-        let kept = backends.open_existing(StoreFile::Journal).map_err(unreadable)?.map(Kept::new);
+    pub fn read(backends: &dyn Backends, known: &JournalFacts) -> Result<JournalContents, OpenError> {
+        let JournalFacts { folded, salt, made } = *known;
+        let kept = backends.open_existing(StoreFile::Journal).map_err(unreadable)?.map(KeptFile::new);
         let first = kept.as_ref().map(first_page).transpose().map_err(unreadable)?.flatten();
         let head = first.as_ref().and_then(|first| FileHead::read(first));
         // Tables that do not know their journal's salt yet trust the mark of the file's own salt.
@@ -69,7 +69,7 @@ impl Found {
         let (marked, mark) = marked.unzip();
         let marked = marked.unwrap_or_default();
         let sure = marked.first().map(|marked| marked.sure);
-        let mut found = Found {
+        let mut found = JournalContents {
             file: None,
             mark,
             needed: VecDeque::new(),
@@ -80,7 +80,8 @@ impl Found {
             torn: None,
             loss: None,
         };
-        let lost = |why: &str| Loss { why: why.to_owned(), kept: folded, last: sure.map(|sure| sure.max(folded)) };
+        let lost =
+            |why: &str| JournalLoss { why: why.to_owned(), kept: folded, last: sure.map(|sure| sure.max(folded)) };
         let Some(kept) = kept.filter(|_| first.is_some()) else {
             found.loss = made.then(|| lost("journal.wal is missing or empty"));
             return Ok(found);
@@ -107,11 +108,12 @@ impl Found {
             )));
             return Ok(found);
         }
-        Reading { lease, salt: head.salt, found: &mut found, folded, newest: sure.unwrap_or_default() }.run(&claims)?;
+        JournalReader { lease, salt: head.salt, found: &mut found, folded, newest: sure.unwrap_or_default() }
+            .run(&claims)?;
         found.file = Some((kept, head.salt));
         if found.loss.is_none() && salt.is_some() && found.mark.is_none() {
             let why = "journal.mark is missing, damaged or that of another data directory".to_owned();
-            found.loss = Some(Loss { why, kept: found.reach, last: None });
+            found.loss = Some(JournalLoss { why, kept: found.reach, last: None });
         }
         Ok(found)
     }
@@ -119,7 +121,7 @@ impl Found {
 
 /// Reads the first page of a journal; returns `None` if its creation was not finished. The head is
 /// written last, so nothing was committed without it.
-fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
+fn first_page(kept: &Arc<KeptFile>) -> io::Result<Option<Vec<u8>>> {
     let lease = kept.lease();
     let len = lease.len()?;
     let mut first = vec![0; PAGE.min(len as usize)];
@@ -136,16 +138,16 @@ fn first_page(kept: &Arc<Kept>) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// The state of reading the records.
-struct Reading<'a> {
+struct JournalReader<'a> {
     lease: Lease,
     salt: Salt,
-    found: &'a mut Found,
+    found: &'a mut JournalContents,
     folded: Seq,
     /// The newest change that must have been in the journal.
     newest: Seq,
 }
 
-impl Reading<'_> {
+impl JournalReader<'_> {
     fn run(mut self, claims: &[StoredRecord]) -> Result<(), OpenError> {
         let (old, new) = claims.split_at(claims.partition_point(|place| place.head.last <= self.folded));
         let mut hidden = None;
@@ -186,7 +188,7 @@ impl Reading<'_> {
 
     /// Takes a sound record, which is newer than the previous ones.
     fn take(&mut self, place: &StoredRecord, record: Vec<u8>) -> Result<(), OpenError> {
-        let Head { previous, last, length, .. } = place.head;
+        let RecordHead { previous, last, length, .. } = place.head;
         let (first, reach) = (self.found.needed.is_empty(), self.found.reach);
         self.found.needed.push_back(*place);
         self.newest = self.newest.max(last);
@@ -215,7 +217,7 @@ impl Reading<'_> {
 
     fn miss(&mut self, why: String) {
         let kept = self.found.reach;
-        self.found.loss.get_or_insert(Loss { why, kept, last: None });
+        self.found.loss.get_or_insert(JournalLoss { why, kept, last: None });
     }
 }
 
@@ -223,12 +225,12 @@ impl Reading<'_> {
 /// checksum. That change was the last of its record. The empty record of a clean close has the
 /// number of the record before it, and contains no change. So it does not identify the journal: the
 /// mark may be older than it when the record before it has been overwritten.
-fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[Marked]) -> io::Result<bool> {
+fn is_foreign(lease: &Lease, salt: Salt, claims: &[StoredRecord], marked: &[MarkContent]) -> io::Result<bool> {
     let known = marked.iter().find(|marked| marked.sum.is_some());
-    let Some(Marked { sure, .. }) = known.copied() else { return Ok(false) };
+    let Some(MarkContent { sure, .. }) = known.copied() else { return Ok(false) };
     let mut others = false;
     for place in claims {
-        let Head { previous, last, sum, .. } = place.head;
+        let RecordHead { previous, last, sum, .. } = place.head;
         let (has_it, ends_there) = (previous < sure && sure <= last, last == sure);
         if (has_it || ends_there) && read_if_it_can(lease, salt, place)?.is_some() {
             if ends_there && marked.iter().any(|marked| marked.sum == Some(sum)) {

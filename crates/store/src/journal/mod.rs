@@ -10,7 +10,7 @@
 //!
 //! A crash leaves every acknowledged record intact, and of the newest one, which was being written,
 //! any part. So records that are missing before others, or before the number in `journal.mark`, are
-//! reported as a loss ([`Found`]). So is a journal in which the record of `journal.mark` is another
+//! reported as a loss ([`JournalContents`]). So is a journal in which the record of `journal.mark` is another
 //! one. Only one loss cannot be detected: that of the newest record alone, if a power failure lost
 //! `journal.mark` as well.
 //!
@@ -27,14 +27,14 @@ use std::sync::Arc;
 use redb::StorageBackend;
 use stet_actors::store::Seq;
 
-pub(super) use self::found::{Found, Known};
+pub(super) use self::found::{JournalContents, JournalFacts};
 use self::found::{read, read_what_can_be};
 use super::backend::{Backends, DiskError, StoreFile};
-use super::blob::{self, Parts, Set};
-use super::lease::{Kept, Lease};
+use super::blob::{self, ChangeSetParts, NumberedChangeSet};
+use super::lease::{KeptFile, Lease};
 use super::mark::Mark;
 use super::options::OpenError;
-use super::record::{FileHead, Head, Marked, PAGE, Salt};
+use super::record::{FileHead, MarkContent, PAGE, RecordHead, Salt};
 
 /// The format number of a `journal.wal` that this stet writes.
 pub(super) const FORMAT: u64 = 1;
@@ -50,7 +50,7 @@ const KEPT: usize = 32 << 20;
 #[derive(Debug, Clone, Copy)]
 struct StoredRecord {
     at: u64,
-    head: Head,
+    head: RecordHead,
 }
 
 impl StoredRecord {
@@ -61,7 +61,7 @@ impl StoredRecord {
 
 /// The journal, open for appending.
 pub(super) struct Journal {
-    kept: Arc<Kept>,
+    kept: Arc<KeptFile>,
     lease: Lease,
     salt: Salt,
     /// `None` until the tables have the salt.
@@ -85,9 +85,9 @@ pub(super) struct Journal {
 impl Journal {
     /// Opens the file, or creates one if none was ever created. Returns the change sets after those
     /// in the tables, and makes them durable.
-    pub fn open(backends: &dyn Backends, known: &Known) -> Result<(Journal, Vec<Set>), OpenError> {
-        let found = Found::read(backends, known)?;
-        let Found { file, mark, needed, sets, reach, records, bytes, torn, loss } = found;
+    pub fn open(backends: &dyn Backends, known: &JournalFacts) -> Result<(Journal, Vec<NumberedChangeSet>), OpenError> {
+        let found = JournalContents::read(backends, known)?;
+        let JournalContents { file, mark, needed, sets, reach, records, bytes, torn, loss } = found;
         let folded = known.folded;
         let read = if file.is_some() { "journal.wal is read" } else { "journal.wal is not there" };
         let (first, last) = (sets.first().map(|set| set.seq), sets.last().map(|set| set.seq));
@@ -113,7 +113,7 @@ impl Journal {
         Ok((journal, sets))
     }
 
-    fn with(kept: Arc<Kept>, lease: Lease, salt: Salt, len: u64) -> Journal {
+    fn with(kept: Arc<KeptFile>, lease: Lease, salt: Salt, len: u64) -> Journal {
         let (needed, record) = (VecDeque::new(), Vec::new());
         let (mark, doubtful) = (None, None);
         Journal { kept, lease, salt, mark, len, needed, room: 0..0, doubtful, record, bytes: 0, unsure: false }
@@ -122,7 +122,7 @@ impl Journal {
     /// Creates a new file in place of any existing one. Its first record has no changes; the next
     /// record continues from it.
     pub fn make(backends: &dyn Backends, folded: Seq) -> Result<Journal, OpenError> {
-        let kept = Kept::new(backends.open(StoreFile::Journal).map_err(unreadable)?);
+        let kept = KeptFile::new(backends.open(StoreFile::Journal).map_err(unreadable)?);
         let lease = kept.lease();
         let mut journal = Journal::with(kept, lease, Salt::random(), 0);
         let write = |journal: &mut Journal| {
@@ -151,16 +151,16 @@ impl Journal {
         Ok(())
     }
 
-    fn note(&mut self, marked: Marked) {
+    fn note(&mut self, marked: MarkContent) {
         if let Some(mark) = &mut self.mark {
             mark.note(marked);
         }
     }
 
     /// Returns the content of the mark for when every change up to `sure` is on disk.
-    fn marked(&self, sure: Seq) -> Marked {
+    fn marked(&self, sure: Seq) -> MarkContent {
         let newest = self.needed.back().filter(|newest| newest.head.last == sure);
-        Marked { sure, sum: newest.map(|newest| newest.head.sum) }
+        MarkContent { sure, sum: newest.map(|newest| newest.head.sum) }
     }
 
     fn head(&self) -> FileHead {
@@ -232,7 +232,12 @@ impl Journal {
     /// because the tables are filled up to `folded`, make room. The record is on disk when this
     /// returns `Ok`. After an error that is unknown until [`Journal::reopen`]. Returns the number
     /// of bytes written.
-    pub fn append<'a>(&mut self, last: Seq, sets: impl Iterator<Item = Parts<'a>>, folded: Seq) -> io::Result<u64> {
+    pub fn append<'a>(
+        &mut self,
+        last: Seq,
+        sets: impl Iterator<Item = ChangeSetParts<'a>>,
+        folded: Seq,
+    ) -> io::Result<u64> {
         if self.unsure {
             self.make_sure()?;
             self.unsure = false;
@@ -264,7 +269,7 @@ impl Journal {
     /// Notes that a record is on disk.
     fn stands(&mut self, place: StoredRecord) {
         // The mark is noted before any of its changes is acknowledged.
-        self.note(Marked { sure: place.head.last, sum: Some(place.head.sum) });
+        self.note(MarkContent { sure: place.head.last, sum: Some(place.head.sum) });
         self.doubtful = None;
         self.room.start = place.end();
         self.needed.push_back(place);

@@ -5,16 +5,16 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, WriteTransaction};
-use stet_actors::ends::{EndTime, Ends};
-use stet_actors::store::{EventId, Key, Logged, Segment, SegmentHead, Table};
+use stet_actors::ends::{ExpiryClock, ExpiryTime};
+use stet_actors::store::{EventId, RowPlace, Segment, SegmentHead, StoredEvent, Table};
 
-use super::{SEGMENT_BYTES, Tail};
+use super::{EventTail, SEGMENT_BYTES};
 use crate::options::StoreOptions;
 use crate::tables::{self, FOLDED, META, RedbError, failure};
 
 /// The conditions under which events are packed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Packing {
+pub(crate) struct PackingRules {
     /// The maximum number of events in a segment.
     pub events: usize,
     /// The maximum size of a segment's events in bytes of their stored forms; a single event may be
@@ -28,11 +28,11 @@ pub(crate) struct Packing {
     pub now_ms: u64,
 }
 
-impl Packing {
+impl PackingRules {
     /// Returns the conditions that the options set.
-    pub fn of(options: &StoreOptions) -> Packing {
+    pub fn of(options: &StoreOptions) -> PackingRules {
         let checkpoint = &options.checkpoint;
-        Packing {
+        PackingRules {
             events: checkpoint.segment_events.max(1),
             bytes: SEGMENT_BYTES,
             span_ms: checkpoint.segment_span_ms,
@@ -49,7 +49,7 @@ impl Packing {
 
 /// The outcome of a checkpoint for events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Folded {
+pub(crate) struct EventFoldResult {
     /// The number of removed events.
     pub trimmed: usize,
     /// The last event that is in a segment, or was in a removed one.
@@ -60,7 +60,11 @@ pub(crate) struct Folded {
 
 /// Stores events, of which the tables may already have some: a failed checkpoint is repeated,
 /// whatever its outcome was.
-pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing: &Packing) -> Result<(), RedbError> {
+pub(crate) fn fold(
+    transaction: &WriteTransaction,
+    events: Vec<StoredEvent>,
+    packing: &PackingRules,
+) -> Result<(), RedbError> {
     let meta = transaction.open_table(META).map_err(failure)?;
     let folded = meta.get(FOLDED).map_err(failure)?.map_or(0, |seq| seq.value());
     drop(meta);
@@ -74,7 +78,7 @@ pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing:
             let (key, value) = row.map_err(failure)?;
             bytes += value.value().len();
             if place == 0 {
-                first_ms = readable(key.value(), value.value()).map_or(first_ms, |event| Some(event.at_ms));
+                first_ms = decode_event(key.value(), value.value()).map_or(first_ms, |event| Some(event.at_ms));
             }
         }
     }
@@ -92,7 +96,11 @@ pub(crate) fn fold(transaction: &WriteTransaction, events: Vec<Logged>, packing:
 
 /// Packs the stored rows and the given events after them into segments. Events that do not fill a
 /// segment remain rows, unless they are too old for that.
-pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &Packing) -> Result<(), RedbError> {
+pub(crate) fn pack(
+    transaction: &WriteTransaction,
+    events: &[StoredEvent],
+    packing: &PackingRules,
+) -> Result<(), RedbError> {
     let mut packer = Packer {
         packing,
         last: None,
@@ -106,7 +114,7 @@ pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &
     for row in rows.iter().map_err(failure)? {
         let (key, value) = row.map_err(failure)?;
         // An unreadable event is of no use.
-        if let Some(event) = readable(key.value(), value.value()) {
+        if let Some(event) = decode_event(key.value(), value.value()) {
             packer.push(event)?;
         }
     }
@@ -124,8 +132,8 @@ pub(crate) fn pack(transaction: &WriteTransaction, events: &[Logged], packing: &
     Ok(())
 }
 
-fn readable(key: &[u8], value: &[u8]) -> Option<Logged> {
-    let event = EventId::from_key(key).and_then(|id| Logged::read(id, Bytes::copy_from_slice(value)).ok());
+fn decode_event(key: &[u8], value: &[u8]) -> Option<StoredEvent> {
+    let event = EventId::from_key(key).and_then(|id| StoredEvent::read(id, Bytes::copy_from_slice(value)).ok());
     if event.is_none() {
         tracing::warn!(key = %key.escape_ascii(), "an event can't be understood, and is left out");
     }
@@ -134,19 +142,19 @@ fn readable(key: &[u8], value: &[u8]) -> Option<Logged> {
 
 /// A builder of segments from events in order.
 struct Packer<'a> {
-    packing: &'a Packing,
+    packing: &'a PackingRules,
     last: Option<EventId>,
-    waiting: Vec<Logged>,
+    waiting: Vec<StoredEvent>,
     bytes: usize,
-    segments: Stored<'a>,
-    times: Stored<'a>,
-    of: Stored<'a>,
+    segments: WritableRows<'a>,
+    times: WritableRows<'a>,
+    of: WritableRows<'a>,
 }
 
-type Stored<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
+type WritableRows<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
 
 impl Packer<'_> {
-    fn push(&mut self, event: Logged) -> Result<(), RedbError> {
+    fn push(&mut self, event: StoredEvent) -> Result<(), RedbError> {
         // An error here would be permanent: the checkpoint would fail each time for the same events
         // in memory.
         if self.last.is_some_and(|last| event.id <= last) {
@@ -155,7 +163,7 @@ impl Packer<'_> {
         }
         self.last = Some(event.id);
         let len = event.value.len();
-        let apart = |first: &Logged| event.at_ms.saturating_sub(first.at_ms) >= self.packing.span_ms;
+        let apart = |first: &StoredEvent| event.at_ms.saturating_sub(first.at_ms) >= self.packing.span_ms;
         let fits = self.bytes.saturating_add(len) <= self.packing.bytes && !self.waiting.first().is_some_and(apart);
         if !fits {
             self.close()?;
@@ -173,7 +181,7 @@ impl Packer<'_> {
         let odd = || failure(redb::Error::Corrupted("events are not in order".to_owned()));
         let segment = Segment::of(std::mem::take(&mut self.waiting)).ok_or_else(odd)?;
         self.segments.insert(&segment.key()[..], &segment.encode()[..]).map_err(failure)?;
-        for (Key { table, key }, value) in segment.index() {
+        for (RowPlace { table, key }, value) in segment.index() {
             let index = if table == Table::SegmentTimes { &mut self.times } else { &mut self.of };
             index.insert(&key[..], &value[..]).map_err(failure)?;
         }
@@ -184,7 +192,7 @@ impl Packer<'_> {
     }
 
     /// Returns the events that remain rows.
-    fn rest(mut self) -> Result<Vec<Logged>, RedbError> {
+    fn rest(mut self) -> Result<Vec<StoredEvent>, RedbError> {
         if self.packing.are_due(self.waiting.len(), self.bytes, self.waiting.first().map(|event| event.at_ms)) {
             self.close()?;
         }
@@ -199,24 +207,24 @@ impl Packer<'_> {
 /// So a segment past retention is removed with all before it, and one from the future does not stop
 /// the search.
 #[derive(Debug, Default)]
-pub(crate) struct Trim {
+pub(crate) struct SegmentTrimmer {
     /// The key up to which segments are past their retention.
     old: Option<Vec<u8>>,
     /// The key up to which segments have been examined: they are old, or from the future.
     seen: Option<Vec<u8>>,
 }
 
-impl Trim {
+impl SegmentTrimmer {
     /// Removes the oldest segments: those with the number of events that the options allow at a
     /// time, and one more.
     pub fn run(
         &mut self,
         options: &StoreOptions,
-        ends: &Ends,
+        ends: &ExpiryClock,
         transaction: &WriteTransaction,
-    ) -> Result<Folded, RedbError> {
+    ) -> Result<EventFoldResult, RedbError> {
         let mut times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
-        let mut folded = Folded { packed: last_of(&times)?, ..Folded::default() };
+        let mut folded = EventFoldResult { packed: last_of(&times)?, ..EventFoldResult::default() };
         if let Some(kept_ms) = options.event_retention_ms
             && let Some(now) = ends.now()
         {
@@ -242,7 +250,12 @@ impl Trim {
         Ok(folded)
     }
 
-    fn look(&mut self, times: &impl Heads, (before_ms, now_ms): (u64, u64), most: usize) -> Result<(), RedbError> {
+    fn look(
+        &mut self,
+        times: &impl SegmentHeadTable,
+        (before_ms, now_ms): (u64, u64),
+        most: usize,
+    ) -> Result<(), RedbError> {
         let from = self.seen.clone();
         let from = from.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         let mut looked = 0;
@@ -266,11 +279,11 @@ impl Trim {
 }
 
 /// The table of segments' heads.
-trait Heads: ReadableTable<&'static [u8], &'static [u8]> {}
-impl<T: ReadableTable<&'static [u8], &'static [u8]>> Heads for T {}
+trait SegmentHeadTable: ReadableTable<&'static [u8], &'static [u8]> {}
+impl<T: ReadableTable<&'static [u8], &'static [u8]>> SegmentHeadTable for T {}
 
 /// Returns the last event that is in a segment.
-fn last_of(times: &impl Heads) -> Result<Option<EventId>, RedbError> {
+fn last_of(times: &impl SegmentHeadTable) -> Result<Option<EventId>, RedbError> {
     let last = times.last().map_err(failure)?;
     Ok(last.and_then(|(_, head)| Some(SegmentHead::read(head.value()).ok()?.last)))
 }
@@ -293,16 +306,16 @@ fn remove(transaction: &WriteTransaction, key: &[u8]) -> Result<(), RedbError> {
 
 /// Reports whether a checkpoint without rows would pack events because of their age, or remove some
 /// past their retention.
-pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &Ends) -> Result<bool, RedbError> {
+pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &ExpiryClock) -> Result<bool, RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
     let first = rows.first().map_err(failure)?;
-    let first = first.and_then(|(key, value)| readable(key.value(), value.value()));
-    if first.is_some_and(|first| Packing::of(options).are_due(0, 0, Some(first.at_ms))) {
+    let first = first.and_then(|(key, value)| decode_event(key.value(), value.value()));
+    if first.is_some_and(|first| PackingRules::of(options).are_due(0, 0, Some(first.at_ms))) {
         return Ok(true);
     }
     let Some(kept_ms) = options.event_retention_ms else { return Ok(false) };
-    let Some(now_ms) = ends.now().map(EndTime::ms) else { return Ok(false) };
+    let Some(now_ms) = ends.now().map(ExpiryTime::ms) else { return Ok(false) };
     let times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
     for row in times.iter().map_err(failure)? {
         match SegmentHead::read(row.map_err(failure)?.1.value()) {
@@ -317,7 +330,7 @@ pub(crate) fn is_past(db: &Database, options: &StoreOptions, ends: &Ends) -> Res
 
 /// Returns the time of the newest event. It is in memory, which has all events without a segment,
 /// or in the last segment.
-pub(crate) fn newest_ms(db: &Database, tail: &Tail) -> Result<Option<u64>, RedbError> {
+pub(crate) fn newest_ms(db: &Database, tail: &EventTail) -> Result<Option<u64>, RedbError> {
     if let Some(newest_ms) = tail.newest_ms() {
         return Ok(Some(newest_ms));
     }
@@ -329,13 +342,13 @@ pub(crate) fn newest_ms(db: &Database, tail: &Tail) -> Result<Option<u64>, RedbE
 
 /// Returns the events stored as rows, oldest first, and the last event in a segment. Memory begins
 /// with these.
-pub(crate) fn unpacked(db: &Database) -> Result<(Vec<Logged>, Option<EventId>), RedbError> {
+pub(crate) fn unpacked_events(db: &Database) -> Result<(Vec<StoredEvent>, Option<EventId>), RedbError> {
     let transaction = db.begin_read().map_err(failure)?;
     let rows = transaction.open_table(tables::rows(Table::Events)).map_err(failure)?;
     let mut events = Vec::new();
     for row in rows.iter().map_err(failure)? {
         let (key, value) = row.map_err(failure)?;
-        events.extend(readable(key.value(), value.value()));
+        events.extend(decode_event(key.value(), value.value()));
     }
     let times = transaction.open_table(tables::rows(Table::SegmentTimes)).map_err(failure)?;
     Ok((events, last_of(&times)?))

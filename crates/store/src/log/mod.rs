@@ -1,7 +1,7 @@
 //! The event log of the store.
 //!
 //! - An event is written to the journal with its change set, and added to memory at the commit
-//!   ([`Tail`]).
+//!   ([`EventTail`]).
 //! - A checkpoint writes it to the tables ([`mod@fold`]) as a row of
 //!   [`Table::Events`](stet_actors::store::Table). Once there are enough of these, or the first is
 //!   old enough, they are packed into a [`Segment`](stet_actors::store::Segment): one row for
@@ -13,22 +13,22 @@
 //! So readers (`read`) look there first, which is usually enough for followers, and then into
 //! segments. The rows are read only at the start.
 
-use stet_actors::store::Logged;
+use stet_actors::store::StoredEvent;
 
 mod fold;
 mod read;
 mod tail;
 
-pub(super) use self::fold::{Folded, Packing, Trim, fold, is_past, newest_ms, unpacked};
-pub(super) use self::read::Opened;
-pub(super) use self::tail::Tail;
+pub(super) use self::fold::{EventFoldResult, PackingRules, SegmentTrimmer, fold, is_past, newest_ms, unpacked_events};
+pub(super) use self::read::SegmentCache;
+pub(super) use self::tail::EventTail;
 
 /// The memory in bytes that an event takes beside its stored form: its index entry, and the
 /// overhead of the allocation.
 const EVENT_OVERHEAD: usize = 256;
 
 /// Returns the memory in bytes that an event takes.
-pub(super) fn weight(event: &Logged) -> usize {
+pub(super) fn weight(event: &StoredEvent) -> usize {
     event.value.len() + EVENT_OVERHEAD
 }
 

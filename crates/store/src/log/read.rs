@@ -11,13 +11,13 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use stet_actors::id::Loid;
 use stet_actors::store::{
-    Event, EventId, EventLog, Logged, Passage, Range, Resumed, Room, Segment, SegmentHead, StoreError, Table, Times,
-    View, Way, key_of,
+    BatchRoom, Event, EventId, EventLog, EventPeriod, KeyRange, LogDirection, LogPassage, ReadLevel, ResumeRequest,
+    Segment, SegmentHead, StoreError, StoredEvent, Table, key_of,
 };
 
 use super::{PASSAGE, SEGMENT_BYTES};
 use crate::RedbStore;
-use crate::shared::Shared;
+use crate::shared::StoreCore;
 
 /// The maximum number of segment heads that are examined for a passage.
 const HEADS: usize = 10_000;
@@ -31,9 +31,9 @@ const OPENED: usize = 8;
 
 /// The most recently decoded segments. They never change.
 #[derive(Debug, Default)]
-pub(crate) struct Opened(Mutex<VecDeque<Arc<Segment>>>);
+pub(crate) struct SegmentCache(Mutex<VecDeque<Arc<Segment>>>);
 
-impl Opened {
+impl SegmentCache {
     fn get(&self, key: &[u8]) -> Option<Arc<Segment>> {
         self.0.lock().iter().find(|segment| segment.key() == key).cloned()
     }
@@ -55,7 +55,7 @@ impl Opened {
     }
 }
 
-impl Shared {
+impl StoreCore {
     fn check_open(&self) -> Result<(), StoreError> {
         if self.snapshot().is_closed() { Err(StoreError::Closed) } else { Ok(()) }
     }
@@ -65,7 +65,7 @@ impl Shared {
         if let Some(segment) = self.opened.get(key) {
             return Ok(Some(segment));
         }
-        let Some(value) = self.get(View::Committed, Table::EventSegments, key)? else { return Ok(None) };
+        let Some(value) = self.get(ReadLevel::Committed, Table::EventSegments, key)? else { return Ok(None) };
         let segment = Arc::new(Segment::decode(&value)?);
         self.opened.keep(&segment);
         Ok(Some(segment))
@@ -73,29 +73,29 @@ impl Shared {
 
     /// Returns the next segment heads in a direction, with their keys, beginning with the segment
     /// that contains the starting place.
-    fn heads(&self, way: Way, most: usize) -> Result<Vec<(Bytes, SegmentHead)>, StoreError> {
-        let all = Range { from: Bytes::new(), to: None };
+    fn heads(&self, way: LogDirection, most: usize) -> Result<Vec<(Bytes, SegmentHead)>, StoreError> {
+        let all = KeyRange { from: Bytes::new(), to: None };
         let (range, backwards) = match way {
-            Way::Back(before) => (Range { to: before.map(EventId::to_key), ..all }, true),
-            Way::Forth(None) => (all, false),
+            LogDirection::Back(before) => (KeyRange { to: before.map(EventId::to_key), ..all }, true),
+            LogDirection::Forth(None) => (all, false),
             // The segment that begins at or before that place may extend beyond it.
-            Way::Forth(Some(after)) => {
+            LogDirection::Forth(Some(after)) => {
                 let behind = key_of(&[&after.to_key(), &[0]]);
-                let up_to = Range { to: Some(behind), ..all.clone() };
-                let own = self.scan(View::Committed, Table::SegmentTimes, &up_to, 1, true)?;
-                (own.first().map_or(all, |(key, _)| Range { from: key.clone(), to: None }), false)
+                let up_to = KeyRange { to: Some(behind), ..all.clone() };
+                let own = self.scan(ReadLevel::Committed, Table::SegmentTimes, &up_to, 1, true)?;
+                (own.first().map_or(all, |(key, _)| KeyRange { from: key.clone(), to: None }), false)
             }
         };
-        let rows = self.scan(View::Committed, Table::SegmentTimes, &range, most, backwards)?;
+        let rows = self.scan(ReadLevel::Committed, Table::SegmentTimes, &range, most, backwards)?;
         rows.into_iter().map(|(key, head)| Ok((key, SegmentHead::read(&head)?))).collect()
     }
 
     /// Takes the wanted events of a container from segments. Returns whether there may be more than
     /// there was room for. No segment is decoded merely to find out whether there are more.
-    fn segments_of(&self, container: Loid, after: u64, wanted: &mut Wanted) -> Result<bool, StoreError> {
+    fn segments_of(&self, container: Loid, after: u64, wanted: &mut EventCollector) -> Result<bool, StoreError> {
         let Some(mut range) = Segment::range_of(container, after) else { return Ok(false) };
         loop {
-            let places = self.scan(View::Committed, Table::SegmentsOf, &range, PLACES, false)?;
+            let places = self.scan(ReadLevel::Committed, Table::SegmentsOf, &range, PLACES, false)?;
             for (_, key) in &places {
                 let Some(segment) = self.segment(key)? else { continue };
                 for event in segment.events() {
@@ -117,16 +117,16 @@ impl Shared {
 }
 
 /// The events to be found, with the room for them.
-struct Wanted {
+struct EventCollector {
     /// The last event that may be taken.
     up_to: EventId,
-    room: Room,
+    room: BatchRoom,
     found: Vec<Event>,
 }
 
-impl Wanted {
+impl EventCollector {
     /// Takes the next event. Returns false if there is no room for it.
-    fn take(&mut self, event: &Logged) -> Result<bool, StoreError> {
+    fn take(&mut self, event: &StoredEvent) -> Result<bool, StoreError> {
         let fits = self.room.takes(event.value.len());
         if fits {
             self.found.push(event.event()?);
@@ -136,14 +136,14 @@ impl Wanted {
 }
 
 impl EventLog for RedbStore {
-    fn events_of(&self, resumed: &Resumed) -> Result<(Vec<Event>, bool), StoreError> {
-        let (shared, Resumed { container, after, room }) = (&self.shared, *resumed);
+    fn events_of(&self, resumed: &ResumeRequest) -> Result<(Vec<Event>, bool), StoreError> {
+        let (shared, ResumeRequest { container, after, room }) = (&self.shared, *resumed);
         shared.check_open()?;
         let memory = shared.overlay.log.of(resumed);
         // Each change raises the revision by one. If the first event in memory has the revision
         // after `after`, no segment has an earlier wanted one.
         let is_next = memory.events.first().is_some_and(|first| first.revision == after.saturating_add(1));
-        let mut wanted = Wanted { up_to: memory.last_gone.unwrap_or_default(), room, found: Vec::new() };
+        let mut wanted = EventCollector { up_to: memory.last_gone.unwrap_or_default(), room, found: Vec::new() };
         if memory.last_gone.is_some() && !is_next && shared.segments_of(container, after, &mut wanted)? {
             return Ok((wanted.found, true));
         }
@@ -155,17 +155,17 @@ impl EventLog for RedbStore {
         Ok((wanted.found, memory.more))
     }
 
-    fn events(&self, way: Way, times: &Times) -> Result<Passage, StoreError> {
+    fn events(&self, way: LogDirection, times: &EventPeriod) -> Result<LogPassage, StoreError> {
         let (place, backwards) = match way {
-            Way::Forth(place) => (place, false),
-            Way::Back(place) => (place, true),
+            LogDirection::Forth(place) => (place, false),
+            LogDirection::Back(place) => (place, true),
         };
         let shared = &self.shared;
         shared.check_open()?;
         let memory = shared.overlay.log.next_to(place, backwards);
         let in_segments = memory.last_gone.filter(|gone| match way {
-            Way::Forth(after) => after.is_none_or(|after| after < *gone),
-            Way::Back(_) => !memory.more,
+            LogDirection::Forth(after) => after.is_none_or(|after| after < *gone),
+            LogDirection::Back(_) => !memory.more,
         });
         let Some(gone) = in_segments else { return passage(&memory.events, memory.more, times) };
         // Backwards the newest events come first, and those are in memory.
@@ -174,7 +174,7 @@ impl EventLog for RedbStore {
         }
         match shared.passage_of_segments(way, gone, times)? {
             Some(passage) => Ok(passage),
-            None if backwards => Ok(Passage::default()),
+            None if backwards => Ok(LogPassage::default()),
             None => {
                 let memory = shared.overlay.log.next_to(place.max(Some(gone)), false);
                 passage(&memory.events, memory.more, times)
@@ -183,12 +183,17 @@ impl EventLog for RedbStore {
     }
 }
 
-impl Shared {
+impl StoreCore {
     /// Returns the next passage from segments, up to `gone`; `None` if the segments have none left.
-    fn passage_of_segments(&self, way: Way, gone: EventId, times: &Times) -> Result<Option<Passage>, StoreError> {
+    fn passage_of_segments(
+        &self,
+        way: LogDirection,
+        gone: EventId,
+        times: &EventPeriod,
+    ) -> Result<Option<LogPassage>, StoreError> {
         let is_next = |id: EventId| match way {
-            Way::Forth(after) => after.is_none_or(|after| id > after) && id <= gone,
-            Way::Back(before) => before.is_none_or(|before| id < before) && id <= gone,
+            LogDirection::Forth(after) => after.is_none_or(|after| id > after) && id <= gone,
+            LogDirection::Back(before) => before.is_none_or(|before| id < before) && id <= gone,
         };
         // Usually the first head is that of a matching segment. Where many are outside the times,
         // they are skipped by the thousand.
@@ -199,20 +204,20 @@ impl Shared {
                 if head.touches(times)
                     && let Some(segment) = self.segment(key)?
                 {
-                    let mut room = Room::of(PASSAGE, SEGMENT_BYTES);
-                    let fits = |event: &&Logged| room.takes(event.value.len());
+                    let mut room = BatchRoom::of(PASSAGE, SEGMENT_BYTES);
+                    let fits = |event: &&StoredEvent| room.takes(event.value.len());
                     let events = segment.events().iter().filter(|event| is_next(event.id));
-                    let events: Vec<Logged> = match way {
-                        Way::Forth(_) => events.take_while(fits).cloned().collect(),
-                        Way::Back(_) => events.rev().take_while(fits).cloned().collect(),
+                    let events: Vec<StoredEvent> = match way {
+                        LogDirection::Forth(_) => events.take_while(fits).cloned().collect(),
+                        LogDirection::Back(_) => events.rev().take_while(fits).cloned().collect(),
                     };
                     if !events.is_empty() {
                         return passage(&events, true, times).map(Some);
                     }
                 }
                 on = match way {
-                    Way::Forth(_) => Way::Forth(Some(head.last)),
-                    Way::Back(_) => Way::Back(EventId::from_key(key)),
+                    LogDirection::Forth(_) => LogDirection::Forth(Some(head.last)),
+                    LogDirection::Back(_) => LogDirection::Back(EventId::from_key(key)),
                 };
             }
             looked += heads.len();
@@ -220,16 +225,16 @@ impl Shared {
                 return Ok(None);
             }
             if looked >= HEADS {
-                let (Way::Forth(next) | Way::Back(next)) = on;
-                return Ok(Some(Passage { next, ..Passage::default() }));
+                let (LogDirection::Forth(next) | LogDirection::Back(next)) = on;
+                return Ok(Some(LogPassage { next, ..LogPassage::default() }));
             }
             most = (2 * most).min(MOST_HEADS);
         }
     }
 }
 
-fn passage(events: &[Logged], more: bool, times: &Times) -> Result<Passage, StoreError> {
+fn passage(events: &[StoredEvent], more: bool, times: &EventPeriod) -> Result<LogPassage, StoreError> {
     let wanted = events.iter().filter(|event| times.contain(event.at_ms));
     let wanted = wanted.map(|event| Ok((event.id, event.event()?))).collect::<Result<_, StoreError>>()?;
-    Ok(Passage { events: wanted, read: events.len(), next: events.last().filter(|_| more).map(|event| event.id) })
+    Ok(LogPassage { events: wanted, read: events.len(), next: events.last().filter(|_| more).map(|event| event.id) })
 }

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use foldhash::HashMap;
 use parking_lot::{Mutex, MutexGuard};
 use stet_actors::id::Loid;
-use stet_actors::store::{EventId, Logged, Resumed, Room, Seq};
+use stet_actors::store::{BatchRoom, EventId, ResumeRequest, Seq, StoredEvent};
 
 use super::{PASSAGE, RECENT_BYTES, SEGMENT_BYTES, weight};
 
@@ -16,12 +16,12 @@ const STEP: usize = 4_096;
 /// The events in memory. The lock is held for a few instructions; for indexing and dropping, for
 /// those of one step.
 #[derive(Debug, Default)]
-pub(crate) struct Tail(Mutex<Inner>);
+pub(crate) struct EventTail(Mutex<TailState>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct TailState {
     /// The events, ordered by id.
-    events: VecDeque<Logged>,
+    events: VecDeque<StoredEvent>,
     /// The memory that the events take, in bytes ([`weight`]).
     bytes: usize,
     /// The number of dropped events, which is the first event's number among all ever added.
@@ -37,9 +37,9 @@ struct Inner {
 
 /// The result of a search in memory.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct TailEvents {
     /// The events, in the requested order.
-    pub events: Vec<Logged>,
+    pub events: Vec<StoredEvent>,
     /// Whether memory has more events after these.
     pub more: bool,
     /// The last dropped event. Events up to it are in segments, unless they are past their
@@ -47,7 +47,7 @@ pub(crate) struct Found {
     pub last_gone: Option<EventId>,
 }
 
-impl Inner {
+impl TailState {
     fn number(&self, at: usize) -> u64 {
         self.gone + at as u64
     }
@@ -58,7 +58,7 @@ impl Inner {
         let end = self.events.len().min(begin + STEP);
         for at in begin..end {
             let number = self.number(at);
-            let Logged { container, revision, .. } = self.events[at];
+            let StoredEvent { container, revision, .. } = self.events[at];
             if let Some(container) = container {
                 self.of.entry(container).or_default().push_back((revision, number));
             }
@@ -82,11 +82,11 @@ impl Inner {
     }
 }
 
-impl Tail {
+impl EventTail {
     /// Replaces all events by these, which are all that are in no segment. `packed` is the last
     /// event in a segment.
-    pub fn begin(&self, events: impl IntoIterator<Item = Logged>, packed: Option<EventId>) {
-        *self.0.lock() = Inner { last_gone: packed, ..Inner::default() };
+    pub fn begin(&self, events: impl IntoIterator<Item = StoredEvent>, packed: Option<EventId>) {
+        *self.0.lock() = TailState { last_gone: packed, ..TailState::default() };
         self.append(events);
     }
 
@@ -96,7 +96,7 @@ impl Tail {
     }
 
     /// Adds committed events after all others.
-    pub fn append(&self, events: impl IntoIterator<Item = Logged>) {
+    pub fn append(&self, events: impl IntoIterator<Item = StoredEvent>) {
         let mut inner = self.0.lock();
         for event in events {
             inner.bytes += weight(&event);
@@ -105,7 +105,7 @@ impl Tail {
     }
 
     /// Returns the events of the change sets after `folded`, up to `last`.
-    pub fn between(&self, folded: Seq, last: Seq) -> Vec<Logged> {
+    pub fn between(&self, folded: Seq, last: Seq) -> Vec<StoredEvent> {
         let inner = self.0.lock();
         let begin = inner.events.partition_point(|event| event.id.seq <= folded);
         let end = inner.events.partition_point(|event| event.id.seq <= last);
@@ -127,7 +127,7 @@ impl Tail {
         self.let_go_while(|_, first| first.id <= packed);
     }
 
-    fn let_go_while(&self, goes: impl Fn(&Inner, &Logged) -> bool) {
+    fn let_go_while(&self, goes: impl Fn(&TailState, &StoredEvent) -> bool) {
         loop {
             let mut inner = self.0.lock();
             for _ in 0..STEP {
@@ -141,8 +141,8 @@ impl Tail {
     }
 
     /// Returns the first events of a container after a revision, as many as there is room for.
-    pub fn of(&self, resumed: &Resumed) -> Found {
-        let Resumed { container, after, mut room } = *resumed;
+    pub fn of(&self, resumed: &ResumeRequest) -> TailEvents {
+        let ResumeRequest { container, after, mut room } = *resumed;
         let inner = loop {
             let mut inner = self.0.lock();
             if inner.index_some() {
@@ -150,7 +150,7 @@ impl Tail {
             }
             MutexGuard::unlock_fair(inner);
         };
-        let mut found = Found { last_gone: inner.last_gone, ..Found::default() };
+        let mut found = TailEvents { last_gone: inner.last_gone, ..TailEvents::default() };
         let Some(of) = inner.of.get(&container) else { return found };
         let behind = of.range(of.partition_point(|(revision, _)| *revision <= after)..);
         let behind = behind.map(|(_, number)| &inner.events[(number - inner.gone) as usize]);
@@ -163,11 +163,11 @@ impl Tail {
     /// Returns the first events after a place, or the last ones before it, newest first if
     /// backwards. They make at most a passage, and at most the bytes of a segment, except that a
     /// single event may be larger.
-    pub fn next_to(&self, place: Option<EventId>, backwards: bool) -> Found {
+    pub fn next_to(&self, place: Option<EventId>, backwards: bool) -> TailEvents {
         let inner = self.0.lock();
-        let mut room = Room::of(PASSAGE, SEGMENT_BYTES);
-        let fits = |event: &&Logged| room.takes(event.value.len());
-        let (events, all): (Vec<Logged>, usize) = if backwards {
+        let mut room = BatchRoom::of(PASSAGE, SEGMENT_BYTES);
+        let fits = |event: &&StoredEvent| room.takes(event.value.len());
+        let (events, all): (Vec<StoredEvent>, usize) = if backwards {
             let end = place.map_or(inner.events.len(), |place| inner.events.partition_point(|event| event.id < place));
             (inner.events.range(..end).rev().take_while(fits).cloned().collect(), end)
         } else {
@@ -175,7 +175,7 @@ impl Tail {
             let all = inner.events.len() - begin;
             (inner.events.range(begin..).take_while(fits).cloned().collect(), all)
         };
-        Found { more: all > events.len(), events, last_gone: inner.last_gone }
+        TailEvents { more: all > events.len(), events, last_gone: inner.last_gone }
     }
 }
 
@@ -190,22 +190,28 @@ mod tests {
     use super::super::EVENT_OVERHEAD;
     use super::*;
 
-    fn event(seq: Seq, container: Option<u64>, revision: u64, bytes: usize) -> Logged {
+    fn event(seq: Seq, container: Option<u64>, revision: u64, bytes: usize) -> StoredEvent {
         let container = container.map(|number| Loid::new(DatabaseId::FIRST, number));
-        Logged { id: EventId { seq, ordinal: 0 }, container, revision, at_ms: 0, value: Bytes::from(vec![0; bytes]) }
+        StoredEvent {
+            id: EventId { seq, ordinal: 0 },
+            container,
+            revision,
+            at_ms: 0,
+            value: Bytes::from(vec![0; bytes]),
+        }
     }
 
-    fn all(tail: &Tail) -> Vec<Seq> {
+    fn all(tail: &EventTail) -> Vec<Seq> {
         tail.between(0, Seq::MAX).iter().map(|event| event.id.seq).collect()
     }
 
-    fn seqs(found: &Found) -> Vec<Seq> {
+    fn seqs(found: &TailEvents) -> Vec<Seq> {
         found.events.iter().map(|event| event.id.seq).collect()
     }
 
     #[test]
     fn what_is_in_no_segment_stays_however_much_it_is() {
-        let tail = Tail::default();
+        let tail = EventTail::default();
         tail.append((1..=10).map(|seq| event(seq, Some(1), seq, RECENT_BYTES / 4 - EVENT_OVERHEAD)));
         tail.let_go(EventId { seq: 3, ordinal: 0 }, None);
         assert_eq!(all(&tail), (4..=10).collect::<Vec<_>>());
@@ -218,11 +224,11 @@ mod tests {
 
     #[test]
     fn heavy_events_come_alone_and_it_is_said_that_there_are_more() {
-        let tail = Tail::default();
+        let tail = EventTail::default();
         tail.append([(1, 10), (2, 10), (3, 100), (4, 1)].map(|(seq, bytes)| event(seq, Some(1), seq, bytes)));
         let of = |after, most| {
             let container = Loid::new(DatabaseId::FIRST, 1);
-            let found = tail.of(&Resumed { container, after, room: Room::of(most, 50) });
+            let found = tail.of(&ResumeRequest { container, after, room: BatchRoom::of(most, 50) });
             (seqs(&found), found.more)
         };
         assert_eq!(of(0, 10), (vec![1, 2], true));
@@ -239,8 +245,8 @@ mod tests {
         fn it_is_a_list_that_is_asked_by_place_and_by_container(
             steps in proptest::collection::vec((0..6_u8, 0..4_u64, 0..40_u64), 1..200),
         ) {
-            let tail = Tail::default();
-            let mut list: Vec<Logged> = Vec::new();
+            let tail = EventTail::default();
+            let mut list: Vec<StoredEvent> = Vec::new();
             let (mut seq, mut revisions) = (0, BTreeMap::<u64, u64>::new());
             for (step, container, number) in steps {
                 let loid = Loid::new(DatabaseId::FIRST, container);
@@ -262,7 +268,7 @@ mod tests {
                         }
                     }
                     4 => {
-                        let resumed = Resumed { container: loid, after: number, room: Room::of(5, usize::MAX) };
+                        let resumed = ResumeRequest { container: loid, after: number, room: BatchRoom::of(5, usize::MAX) };
                         let expected: Vec<Seq> = list
                             .iter()
                             .filter(|event| event.container == Some(loid) && event.revision > number)

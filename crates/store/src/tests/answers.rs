@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
-use stet_actors::checkout::{TakeLock, Unlock};
+use stet_actors::checkout::{TakeLock, UnlockObject};
 use stet_actors::clock::SystemClock;
-use stet_actors::command::Who;
-use stet_actors::drawer::{Add, Address, Drawer, NewDrawer, Remove};
+use stet_actors::command::CallerIdentity;
+use stet_actors::drawer::{AddDrawerItems, Drawer, DrawerItemAddress, NewDrawer, RemoveDrawerItems};
 use stet_actors::error::Code;
 use stet_actors::folder::root;
-use stet_actors::lifecycle::{Create, NewObject};
+use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{Request, RuntimeOptions};
-use stet_actors::store::observe::{Observed, Observer};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
+use stet_actors::store::observe::{ObservedStore, Observer};
 
 use super::*;
 
@@ -68,21 +68,21 @@ impl SlowCache {
     }
 }
 
-fn by(session: &str) -> Request {
-    Request::by(Who { user: "editor".into(), session: session.into(), address: None })
+fn by(session: &str) -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: session.into(), address: None })
 }
 
 #[test]
 fn what_changes_nothing_is_answered_when_what_it_saw_is_shown_by_the_caches_too() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let (store, cache) = (Arc::new(open(&disk)), Arc::new(SlowCache::default()));
-    let observed = Arc::new(Observed::new(store.clone(), cache.clone()));
+    let observed = Arc::new(ObservedStore::new(store.clone(), cache.clone()));
     actix::System::new().block_on(async {
         let clock = Arc::new(SystemClock);
         let repository = Repository::start(observed, clock, RuntimeOptions::default()).await.expect("it starts");
         repository.make_roots(&[DatabaseId::FIRST]).await.expect("roots can be made");
         let create = async |object| {
-            let create = Create { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
+            let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             repository.joint(create, by("a")).await.expect("it can be made").loid
         };
         let drawer = NewObject::of::<Drawer>("d", "Drawer", NewDrawer::empty(5));
@@ -95,7 +95,7 @@ fn what_changes_nothing_is_answered_when_what_it_saw_is_shown_by_the_caches_too(
         };
         let refused = async {
             cache.is_behind().await;
-            let unlock = Unlock { object: drawer, force: false, may_break: false };
+            let unlock = UnlockObject { object: drawer, force: false, may_break: false };
             let refused = repository.joint(unlock, by("b")).await.expect_err("it is locked");
             assert_eq!(refused.code, Code::ObjectLockedByMe);
             cache.answered();
@@ -106,12 +106,12 @@ fn what_changes_nothing_is_answered_when_what_it_saw_is_shown_by_the_caches_too(
         // And a command of the container alone.
         *cache.state.lock() = State::Slow;
         let add = async {
-            let add = Add { items: vec![Address::Object(story)] };
+            let add = AddDrawerItems { items: vec![DrawerItemAddress::Object(story)] };
             repository.execute(drawer, add, by("a")).await.expect("it can be changed");
         };
         let nothing = async {
             cache.is_behind().await;
-            let remove = Remove { items: Vec::<Address>::new(), strict: false };
+            let remove = RemoveDrawerItems { items: Vec::<DrawerItemAddress>::new(), strict: false };
             repository.execute(drawer, remove, by("b")).await.expect("there is nothing to do");
             cache.answered();
         };

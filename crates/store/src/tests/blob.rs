@@ -2,28 +2,29 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use stet_actors::store::{Change, EventId, Logged, Seq, Table};
+use stet_actors::store::{EventId, RowChange, Seq, StoredEvent, Table};
 
 use super::event;
-use crate::blob::{Set, decode, encode};
+use crate::blob::{NumberedChangeSet, decode, encode};
 
-fn encoded(sets: &[Set]) -> Bytes {
+fn encoded(sets: &[NumberedChangeSet]) -> Bytes {
     let mut blob = Vec::new();
-    encode(sets.iter().map(Set::parts), &mut blob);
+    encode(sets.iter().map(NumberedChangeSet::parts), &mut blob);
     blob.into()
 }
 
-fn any_sets() -> impl Strategy<Value = Vec<Set>> {
+fn any_sets() -> impl Strategy<Value = Vec<NumberedChangeSet>> {
     let bytes = || prop::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from);
     // Rows of events are no rows of their own.
     let tables: Vec<Table> = Table::ALL.iter().copied().filter(|table| !matches!(table, Table::Events)).collect();
     let table = prop::sample::select(tables);
     let change =
-        (table, bytes(), prop::option::of(bytes())).prop_map(|(table, key, value)| Change { table, key, value });
-    let logged = |(seq, ordinal, revision)| Logged::of(EventId { seq, ordinal }, &event(7, revision, revision / 2));
+        (table, bytes(), prop::option::of(bytes())).prop_map(|(table, key, value)| RowChange { table, key, value });
+    let logged =
+        |(seq, ordinal, revision)| StoredEvent::of(EventId { seq, ordinal }, &event(7, revision, revision / 2));
     let logged = (any::<Seq>(), any::<u32>(), any::<u64>()).prop_map(logged);
     let set = (any::<u64>(), prop::collection::vec(change, 0..5), prop::collection::vec(logged, 0..3));
-    prop::collection::vec(set.prop_map(|(seq, changes, events)| Set { seq, changes, events }), 0..6)
+    prop::collection::vec(set.prop_map(|(seq, changes, events)| NumberedChangeSet { seq, changes, events }), 0..6)
 }
 
 proptest! {
@@ -66,17 +67,17 @@ fn another_version_is_refused() {
 
 #[test]
 fn a_table_that_is_not_known_is_refused() {
-    let change = Change { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
-    let mut bytes = encoded(&[Set { seq: 1, changes: vec![change], events: vec![] }]).to_vec();
+    let change = RowChange { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
+    let mut bytes = encoded(&[NumberedChangeSet { seq: 1, changes: vec![change], events: vec![] }]).to_vec();
     bytes[5 + 12] = 200;
     assert_eq!(decode(&bytes.into()), Err("no table has the number 200".to_owned()));
 }
 
 #[test]
 fn sets_are_written_behind_what_is_there_and_read_with_anything_behind_them() {
-    let change = Change { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
+    let change = RowChange { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
     let mut blob = b"before".to_vec();
-    let set = Set { seq: 1, changes: vec![change], events: vec![] };
+    let set = NumberedChangeSet { seq: 1, changes: vec![change], events: vec![] };
     encode([set.parts()].into_iter(), &mut blob);
     blob.extend_from_slice(b"behind");
     assert_eq!(decode(&Bytes::from(blob).slice(6..)), Ok(vec![set]));
@@ -84,23 +85,23 @@ fn sets_are_written_behind_what_is_there_and_read_with_anything_behind_them() {
 
 #[test]
 fn rows_of_events_are_read_as_events_and_damaged_ones_are_refused() {
-    let logged = Logged::of(EventId { seq: 9, ordinal: 1 }, &event(7, 3, 5));
-    let row = |table, key: &Bytes, value: &Bytes| Change { table, key: key.clone(), value: Some(value.clone()) };
+    let logged = StoredEvent::of(EventId { seq: 9, ordinal: 1 }, &event(7, 3, 5));
+    let row = |table, key: &Bytes, value: &Bytes| RowChange { table, key: key.clone(), value: Some(value.clone()) };
     let key = logged.id.to_key();
     let other = row(Table::Marks, &key, &key);
     let changes = vec![row(Table::Events, &key, &logged.value), other.clone()];
-    let read = decode(&encoded(&[Set { seq: 9, changes, events: vec![] }]));
-    assert_eq!(read, Ok(vec![Set { seq: 9, changes: vec![other], events: vec![logged.clone()] }]));
+    let read = decode(&encoded(&[NumberedChangeSet { seq: 9, changes, events: vec![] }]));
+    assert_eq!(read, Ok(vec![NumberedChangeSet { seq: 9, changes: vec![other], events: vec![logged.clone()] }]));
     for damaged in [row(Table::Events, &key.slice(1..), &logged.value), row(Table::Events, &key, &key)] {
-        assert!(decode(&encoded(&[Set { seq: 9, changes: vec![damaged], events: vec![] }])).is_err());
+        assert!(decode(&encoded(&[NumberedChangeSet { seq: 9, changes: vec![damaged], events: vec![] }])).is_err());
     }
 }
 
 #[test]
 fn events_do_not_keep_in_memory_what_was_written_beside_them() {
-    let logged = Logged::of(EventId { seq: 9, ordinal: 0 }, &event(7, 3, 5));
-    let body = Change { table: Table::Bodies, key: Bytes::from_static(b"k"), value: Some(vec![7; 100_000].into()) };
-    let blob = encoded(&[Set { seq: 9, changes: vec![body], events: vec![logged] }]);
+    let logged = StoredEvent::of(EventId { seq: 9, ordinal: 0 }, &event(7, 3, 5));
+    let body = RowChange { table: Table::Bodies, key: Bytes::from_static(b"k"), value: Some(vec![7; 100_000].into()) };
+    let blob = encoded(&[NumberedChangeSet { seq: 9, changes: vec![body], events: vec![logged] }]);
     let mut sets = decode(&blob).expect("it can be read");
     assert!(!blob.is_unique(), "rows share it");
     sets[0].changes.clear();

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
-use stet_actors::store::{ChangeSet, Health, Range, Store, Table, View};
+use stet_actors::store::{ChangeSet, Health, KeyRange, ReadLevel, Store, Table};
 
 use super::*;
-use crate::fault::{DiskFault, Plan};
+use crate::fault::{DiskFault, FaultPlan};
 
 const GROUPS: usize = 5;
 const GROUP: usize = 3;
@@ -19,7 +19,7 @@ fn name(number: usize) -> String {
     format!("o{number:03}")
 }
 
-fn numbered(store: &RedbStore, disk: &Disk, answers: &Answers, number: usize) -> ChangeSet {
+fn numbered(store: &RedbStore, disk: &SimulatedDisk, answers: &Answers, number: usize) -> ChangeSet {
     let (disk, answers, boots) = (disk.clone(), answers.clone(), disk.boots());
     ChangeSet {
         changes: vec![
@@ -38,7 +38,7 @@ fn numbered(store: &RedbStore, disk: &Disk, answers: &Answers, number: usize) ->
 
 /// Submits groups of sets and waits for each group, until the machine is down. A fault that lasts
 /// is mended once it has been noticed.
-fn play(store: &RedbStore, disk: &Disk) -> Answers {
+fn play(store: &RedbStore, disk: &SimulatedDisk) -> Answers {
     let answers = Answers::default();
     for group in 0..GROUPS {
         let numbers = group * GROUP..(group + 1) * GROUP;
@@ -60,12 +60,12 @@ fn play(store: &RedbStore, disk: &Disk) -> Answers {
 
 /// Everything acknowledged is there, nothing refused is, and what is there came in order.
 fn check(store: &RedbStore, answers: &Answers, when: &str) {
-    let rows = store.scan(View::Committed, Table::Objects, &Range::prefix(b"o"), 1000, false).expect("scanned");
+    let rows = store.scan(ReadLevel::Committed, Table::Objects, &KeyRange::prefix(b"o"), 1000, false).expect("scanned");
     let there: Vec<String> = rows.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()).collect();
     for (number, answer) in answers.lock().iter() {
         assert_eq!(there.contains(&name(*number)), answer.is_ok(), "{when}: set {number} was answered {answer:?}");
     }
-    assert_eq!(get(store, View::Committed, Table::Marks, "last"), there.last().cloned(), "{when}");
+    assert_eq!(get(store, ReadLevel::Committed, Table::Marks, "last"), there.last().cloned(), "{when}");
     let events = logged(store);
     assert_eq!(events.len(), there.len(), "{when}: a set is there whole or not at all");
 }
@@ -79,9 +79,9 @@ enum Count {
 
 /// Plays the scenario with `plan`, and checks before and after a crash. Tells how many syncs or
 /// writes there were.
-fn replay(count: Count, plan: Option<Plan>, seed: u64) -> u64 {
+fn replay(count: Count, plan: Option<FaultPlan>, seed: u64) -> u64 {
     let when = format!("{count:?}: {plan:?}");
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     match (count, plan) {
         (Count::Syncs, Some(plan)) => disk.plan(plan),
         (Count::Writes, Some(plan)) => disk.plan_at_write(plan),
@@ -119,7 +119,7 @@ fn at_every_sync(faults: &[DiskFault], times: &[u64]) {
     for at in 1..=syncs {
         for &fault in faults {
             for &times in times {
-                replay(Count::Syncs, Some(Plan { at, times, fault }), at);
+                replay(Count::Syncs, Some(FaultPlan { at, times, fault }), at);
             }
         }
     }
@@ -129,7 +129,7 @@ fn at_every_write(fault: DiskFault, times: u64) {
     let writes = replay(Count::Writes, None, 0);
     assert!(writes > 25, "the scenario has {writes} writes");
     for at in 1..=writes {
-        replay(Count::Writes, Some(Plan { at, times, fault }), at);
+        replay(Count::Writes, Some(FaultPlan { at, times, fault }), at);
     }
 }
 

@@ -5,25 +5,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
-use stet_actors::store::{Health, Look, Range, Store, Table, View};
+use stet_actors::store::{Health, KeyRange, ReadLevel, RowReader, Store, Table};
 
 use super::*;
-use crate::blob::{self, Parts};
-use crate::fault::{DiskFault, Plan};
+use crate::blob::{self, ChangeSetParts};
+use crate::fault::{DiskFault, FaultPlan};
 use crate::journal::FORMAT;
 use crate::migrate::{MIGRATIONS, Migration, present};
-use crate::record::{FileHead, Marked, PAGE, Salt};
+use crate::record::{FileHead, MarkContent, PAGE, Salt};
 use crate::tables::{FOLDED, META};
-use crate::{Backends, Loss, StoreFile};
+use crate::{Backends, JournalLoss, StoreFile};
 
 type Bytes3 = BTreeMap<StoreFile, Vec<u8>>;
 
-fn files(disk: &Disk) -> Bytes3 {
+fn files(disk: &SimulatedDisk) -> Bytes3 {
     StoreFile::ALL.into_iter().map(|file| (file, disk.bytes(file))).collect()
 }
 
-fn on_disk(files: &Bytes3) -> Disk {
-    Disk::holding(files.clone())
+fn on_disk(files: &Bytes3) -> SimulatedDisk {
+    SimulatedDisk::holding(files.clone())
 }
 
 /// Changes in the tables, and those after them that are in the journal alone.
@@ -33,7 +33,7 @@ const CHANGES: u64 = 10;
 /// What the process leaves that is killed after [`CHANGES`], and before the one that was ended well
 /// after [`FOLDED_CHANGES`].
 fn killed() -> (Bytes3, Bytes3) {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     for number in 1..=FOLDED_CHANGES {
         assert_eq!(commit(&store, vec![put(Table::Marks, &format!("{number:03}"), "x")]), number);
@@ -49,13 +49,13 @@ fn killed() -> (Bytes3, Bytes3) {
 
 /// How many changes there are, which are the first ones.
 fn there(store: &RedbStore) -> u64 {
-    let rows = store.scan(View::Committed, Table::Marks, &Range::prefix(b"0"), 1000, false).expect("readable");
+    let rows = store.scan(ReadLevel::Committed, Table::Marks, &KeyRange::prefix(b"0"), 1000, false).expect("readable");
     let wanted: Vec<_> = (1..=rows.len()).map(|number| format!("{number:03}")).collect();
     assert_eq!(rows.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()).collect::<Vec<_>>(), wanted);
     rows.len() as u64
 }
 
-fn lost(files: &Bytes3) -> Loss {
+fn lost(files: &Bytes3) -> JournalLoss {
     match try_open(&on_disk(files)) {
         Err(OpenError::Lost(loss)) => loss,
         Err(error) => panic!("{error}"),
@@ -105,7 +105,8 @@ fn written_elsewhere(files: &mut Bytes3, each: u64) {
         let numbers: Vec<_> = (previous + 1..=previous + each).collect();
         let changes: Vec<_> =
             numbers.iter().map(|number| [put(Table::Marks, &format!("{number:03}"), "elsewhere")]).collect();
-        let sets = numbers.iter().zip(&changes).map(|(seq, changes)| Parts { seq: *seq, changes, events: &[] });
+        let sets =
+            numbers.iter().zip(&changes).map(|(seq, changes)| ChangeSetParts { seq: *seq, changes, events: &[] });
         salt.sealed(previous, previous + each, &mut record, |payload| blob::encode(sets, payload));
         journal.extend(record);
     }
@@ -171,7 +172,7 @@ fn what_a_journal_has_lost_is_told_with_its_numbers_and_can_be_given_up() {
         let whole = RedbStore::salvage(options(&disk), true).expect("it can be looked at");
         assert_eq!((whole.loss, whole.aside), (None, None), "{what}");
         commit(&open(&disk), vec![put(Table::Marks, "after", "x")]);
-        assert_eq!(get(&open(&disk), View::Committed, Table::Marks, "after").as_deref(), Some("x"), "{what}");
+        assert_eq!(get(&open(&disk), ReadLevel::Committed, Table::Marks, "after").as_deref(), Some("x"), "{what}");
     }
 }
 
@@ -201,7 +202,7 @@ fn the_journal_of_a_copy_is_told_from_the_one_that_was_written_here() {
             if folded && theirs < own {
                 // All that this one has made is in its tables.
                 let store = open(&on_disk(&mixed));
-                let newest = get(&store, View::Committed, Table::Marks, &format!("mine{}", own - 1));
+                let newest = get(&store, ReadLevel::Committed, Table::Marks, &format!("mine{}", own - 1));
                 assert_eq!(newest.as_deref(), Some("x"), "{own}, {theirs}");
                 continue;
             }
@@ -297,7 +298,10 @@ fn a_journal_whose_mark_is_of_before_a_close_that_lost_power_is_not_taken_for_a_
     let store = open(&disk);
     let newest = record(&files_before, CHANGES);
     // The close has written its record, and the mark gets to the disk no more.
-    disk.plan_for(StoreFile::Mark, Plan { at: disk.syncs_of(StoreFile::Mark) + 1, times: 1, fault: DiskFault::Crash });
+    disk.plan_for(
+        StoreFile::Mark,
+        FaultPlan { at: disk.syncs_of(StoreFile::Mark) + 1, times: 1, fault: DiskFault::Crash },
+    );
     store.close();
     assert_eq!(disk.boots(), 1);
     let mark = files_before[&StoreFile::Mark].clone();
@@ -326,7 +330,7 @@ fn a_salvage_that_ends_at_any_sync_can_be_repeated() {
         damage(&mut damaged);
         for at in 1.. {
             let disk = on_disk(&damaged);
-            disk.plan(Plan { at, times: 1, fault: DiskFault::Crash });
+            disk.plan(FaultPlan { at, times: 1, fault: DiskFault::Crash });
             let done = catch_unwind(AssertUnwindSafe(|| RedbStore::salvage(options(&disk), true)));
             let crashed = disk.boots() > 0;
             disk.heal();
@@ -407,7 +411,7 @@ fn tables_that_are_gone_are_told() {
     }
     // Of a store whose journal goes back to its beginning nothing is lost, unless the journal has
     // lost it too.
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     for number in 1..=CHANGES {
         commit(&store, vec![put(Table::Marks, &format!("{number:03}"), "x")]);
@@ -422,7 +426,7 @@ fn tables_that_are_gone_are_told() {
 /// A mark that knows no record, but the number of the newest change alone.
 fn mark_of_a_number_alone(sound: &Bytes3) -> Vec<u8> {
     let salt = FileHead::read(&sound[&StoreFile::Journal]).expect("a journal").salt;
-    let mut half = salt.mark(Marked { sure: CHANGES, sum: None });
+    let mut half = salt.mark(MarkContent { sure: CHANGES, sum: None });
     half.resize(PAGE, 0);
     half.repeat(2)
 }
@@ -448,11 +452,11 @@ fn a_mark_of_a_number_alone_is_understood_and_the_next_one_knows_the_record() {
 fn a_migration_survives_a_crash_at_any_sync() {
     let before = killed().1;
     let step = || Migration { number: present(MIGRATIONS) + 1, what: "changes nothing", run: |_| Ok(0) };
-    let try_open = |disk: &Disk| RedbStore::open_with(options(disk), &[step()]);
+    let try_open = |disk: &SimulatedDisk| RedbStore::open_with(options(disk), &[step()]);
     for fault in [DiskFault::Crash, DiskFault::Sync, DiskFault::SyncForgets] {
         for at in 1.. {
             let disk = on_disk(&before);
-            disk.plan(Plan { at, times: 1, fault });
+            disk.plan(FaultPlan { at, times: 1, fault });
             drop(try_open(&disk));
             let struck = disk.struck() > 0;
             disk.heal();
@@ -472,7 +476,7 @@ fn a_migration_survives_a_crash_at_any_sync() {
 
 #[test]
 fn the_journal_of_new_tables_is_theirs_alone() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     drop(open(&disk));
     let mut files = files(&disk);
     let head = FileHead { format: FORMAT, salt: Salt::random() };
@@ -534,7 +538,7 @@ proptest! {
         closes in prop::collection::vec(any::<prop::sample::Index>(), 0..2),
         blows in prop::collection::vec(any_blow(), 1..4),
     ) {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let mut store = open(&disk);
         let closes: Vec<_> = closes.iter().map(|at| at.index(commits as usize) as u64 + 1).collect();
         for number in 1..=commits {
@@ -556,7 +560,7 @@ proptest! {
         let disk = on_disk(&files);
         let verified = crate::StoreOptions { verify: true, ..options(&disk) };
         if let Ok(store) = RedbStore::open(verified) {
-            let rows = store.scan(View::Committed, Table::Marks, &Range::prefix(b"0"), 1000, false);
+            let rows = store.scan(ReadLevel::Committed, Table::Marks, &KeyRange::prefix(b"0"), 1000, false);
             let rows = rows.expect("what was checked can be read");
             let marked = blows.iter().any(|(file, ..)| *file == StoreFile::Mark);
             let there = rows.len() as u64;
@@ -578,7 +582,7 @@ proptest! {
     fn damaged_pages_of_the_tables_panic_nowhere(
         blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4),
     ) {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let store = open(&disk);
         let rows: Vec<_> = (0..400).map(|number| put(Table::Marks, &format!("{number:03}"), &"text ".repeat(50))).collect();
         commit(&store, rows);
@@ -594,7 +598,7 @@ proptest! {
         if let Ok(store) = RedbStore::open(options) {
             for table in Table::ALL {
                 // Either is right; that it returns is what counts.
-                drop(store.scan(View::Committed, *table, &Range::prefix(b""), 1000, false));
+                drop(store.scan(ReadLevel::Committed, *table, &KeyRange::prefix(b""), 1000, false));
             }
             if let Ok(answer) = submit(&store, vec![put(Table::Marks, "after", "x")]) {
                 answer.wait().expect("the journal takes it");
@@ -606,7 +610,7 @@ proptest! {
 
 #[test]
 fn a_journal_that_grows_while_checkpoints_fail_is_bounded_by_its_own_bytes() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.limits.journal_bytes = 200_000;
     let store = RedbStore::open(options).expect("the store opens");
@@ -634,7 +638,7 @@ fn a_journal_that_could_not_be_made_sure_of_at_start_is_before_the_next_commit()
     let (_, killed) = killed();
     let disk = on_disk(&killed);
     // Nothing can be written, not even over what is there.
-    disk.plan_for(StoreFile::Journal, Plan { at: 0, times: u64::MAX, fault: DiskFault::Full });
+    disk.plan_for(StoreFile::Journal, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Full });
     let Ok(store) = try_open(&disk) else { panic!("it opens for reading") };
     assert_eq!(there(&store), CHANGES);
     let before = disk.writes();

@@ -1,18 +1,18 @@
 //! Disks that stay broken for a while: what is answered meanwhile, and what becomes of it.
 
-use stet_actors::store::{ChangeSet, Health, Range, Store, StoreError, Table, View};
+use stet_actors::store::{ChangeSet, Health, KeyRange, ReadLevel, Store, StoreError, Table};
 
 use super::*;
 use crate::StoreFile;
-use crate::fault::{DiskFault, Plan};
-use crate::shared::Phase;
+use crate::fault::{DiskFault, FaultPlan};
+use crate::shared::SubmissionPhase;
 
-fn broken(disk: &Disk, fault: DiskFault) {
-    disk.plan(Plan { at: disk.syncs() + 1, times: u64::MAX, fault });
+fn broken(disk: &SimulatedDisk, fault: DiskFault) {
+    disk.plan(FaultPlan { at: disk.syncs() + 1, times: u64::MAX, fault });
 }
 
 /// A store with the row `old` in its tables and `new` in memory.
-fn two_rows(disk: &Disk, options: StoreOptions) -> RedbStore {
+fn two_rows(disk: &SimulatedDisk, options: StoreOptions) -> RedbStore {
     let store = open(disk);
     commit(&store, vec![put(Table::Marks, "old", "1")]);
     store.close();
@@ -22,12 +22,12 @@ fn two_rows(disk: &Disk, options: StoreOptions) -> RedbStore {
 }
 
 fn all_marks(store: &RedbStore) -> usize {
-    store.scan(View::Committed, Table::Marks, &Range::prefix(b""), 100, false).expect("reads go on").len()
+    store.scan(ReadLevel::Committed, Table::Marks, &KeyRange::prefix(b""), 100, false).expect("reads go on").len()
 }
 
 #[test]
 fn a_full_disk_is_told_reads_go_on_and_each_commit_tries_again() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     // The file must be read anew for the writer; readers must not notice.
     options.cache_bytes = 0;
@@ -42,14 +42,14 @@ fn a_full_disk_is_told_reads_go_on_and_each_commit_tries_again() {
         submit(&store, vec![put(Table::Marks, "m", "2")]).is_ok_and(|answer| answer.wait().is_ok())
     });
     assert_eq!(store.health(), Health::Ok);
-    assert_eq!(get(&store, View::Latest, Table::Marks, "m").as_deref(), Some("2"));
+    assert_eq!(get(&store, ReadLevel::Latest, Table::Marks, "m").as_deref(), Some("2"));
 }
 
 #[test]
 fn a_disk_that_was_full_for_one_commit_stays_told_until_the_next_succeeds() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
-    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: DiskFault::Full });
+    disk.plan(FaultPlan { at: disk.syncs() + 1, times: 1, fault: DiskFault::Full });
     assert_eq!(submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken").wait(), Err(StoreError::Full));
     assert_eq!(store.health(), Health::Full);
     until("submissions are taken again", || {
@@ -59,7 +59,7 @@ fn a_disk_that_was_full_for_one_commit_stays_told_until_the_next_succeeds() {
 }
 
 /// Keeps the writer in the sync of a commit until the disk is released.
-fn hold(disk: &Disk, store: &RedbStore) -> Answer {
+fn hold(disk: &SimulatedDisk, store: &RedbStore) -> Answer {
     disk.stall(StoreFile::Journal);
     let held = submit(store, vec![put(Table::Marks, "held", "1")]).expect("taken");
     until("the writer takes the set", || store.shared.gate.lock().queue.is_empty());
@@ -68,7 +68,7 @@ fn hold(disk: &Disk, store: &RedbStore) -> Answer {
 
 /// A commit that failed, each set in one of its own, and what was queued behind it.
 struct Behind {
-    disk: Disk,
+    disk: SimulatedDisk,
     store: RedbStore,
     /// The commit before, which went well.
     held: Seq,
@@ -80,7 +80,7 @@ struct Behind {
 impl Behind {
     /// A fault that so many writes of the journal meet.
     fn of(fault: DiskFault, times: u64) -> Behind {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let mut options = options(&disk);
         options.limits.batch_sets = 1;
         let store = RedbStore::open(options).expect("the store opens");
@@ -90,7 +90,7 @@ impl Behind {
         let fence = submit_set(&store, empty(&store)).expect("taken");
         // The held commit's sync is the next; the writes after it fail.
         let at = disk.syncs_of(StoreFile::Journal) + 2;
-        disk.plan_for(StoreFile::Journal, Plan { at, times, fault });
+        disk.plan_for(StoreFile::Journal, FaultPlan { at, times, fault });
         disk.release();
         let seq = held.seq;
         assert_eq!(held.wait(), Ok(seq));
@@ -105,7 +105,7 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
     assert_eq!(behind.wait(), Err(StoreError::Stale));
     assert_eq!(fence.wait(), Err(StoreError::Stale));
     assert_eq!(store.epoch(), 1);
-    assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
+    assert_eq!(get(&store, ReadLevel::Latest, Table::Marks, "m"), None);
     assert_eq!(store.committed(), held);
 }
 
@@ -122,7 +122,7 @@ fn what_was_queued_behind_a_commit_that_found_no_room_is_told_so() {
         until("commits succeed again", || {
             submit(&store, vec![put(Table::Marks, "after", "1")]).is_ok_and(|answer| answer.wait().is_ok())
         });
-        assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
+        assert_eq!(get(&store, ReadLevel::Latest, Table::Marks, "m"), None);
     }
 }
 
@@ -130,14 +130,14 @@ fn what_was_queued_behind_a_commit_that_found_no_room_is_told_so() {
 /// taken in, and never answered.
 #[test]
 fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let held = hold(&disk, &store);
     let phase = |phase| std::mem::replace(&mut store.shared.gate.lock().phase, phase);
-    let before = phase(Phase::Broken);
+    let before = phase(SubmissionPhase::Broken);
     assert!(matches!(submit_set(&store, empty(&store)), Err(StoreError::Closed)));
     assert!(matches!(submit(&store, vec![put(Table::Marks, "m", "1")]), Err(StoreError::Closed)));
-    phase(Phase::Closing);
+    phase(SubmissionPhase::Closing);
     let waits = submit_set(&store, empty(&store)).expect("what is pending will be decided");
     phase(before);
     disk.release();
@@ -150,21 +150,21 @@ fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
 fn whoever_finds_the_new_epoch_finds_nothing_of_what_was_refused() {
     // It takes milliseconds to take all back, and one look may miss them.
     for _ in 0..4 {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let store = open(&disk);
         // Taking back walks all of them, and comes to the later table last.
-        let many: Vec<Change> = (0..50_000).map(|n| put(Table::Objects, &format!("row {n}"), "1")).collect();
+        let many: Vec<RowChange> = (0..50_000).map(|n| put(Table::Objects, &format!("row {n}"), "1")).collect();
         commit(&store, many);
         let held = hold(&disk, &store);
         let behind = submit(&store, vec![put(Table::Locks, "lock", "1")]).expect("taken");
         let at = disk.syncs_of(StoreFile::Journal) + 2;
-        disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Write });
+        disk.plan_for(StoreFile::Journal, FaultPlan { at, times: 1, fault: DiskFault::Write });
         std::thread::scope(|scope| {
             let looker = scope.spawn(|| {
                 while store.epoch() == 0 {
                     std::hint::spin_loop();
                 }
-                get(&store, View::Latest, Table::Locks, "lock")
+                get(&store, ReadLevel::Latest, Table::Locks, "lock")
             });
             disk.release();
             assert_eq!(held.wait(), Ok(held.seq));
@@ -177,11 +177,11 @@ fn whoever_finds_the_new_epoch_finds_nothing_of_what_was_refused() {
 #[test]
 fn a_commit_whose_sync_failed_but_whose_record_is_there_is_made_sure_of() {
     for fault in [DiskFault::Sync, DiskFault::SyncForgets] {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let store = open(&disk);
         let held = hold(&disk, &store);
         let behind = submit(&store, vec![put(Table::Marks, "m", "2")]).expect("taken");
-        disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault });
+        disk.plan(FaultPlan { at: disk.syncs() + 1, times: 1, fault });
         disk.release();
         assert_eq!(held.wait(), Ok(held.seq));
         assert_eq!(behind.wait(), Ok(behind.seq));
@@ -194,7 +194,7 @@ fn a_commit_whose_sync_failed_but_whose_record_is_there_is_made_sure_of() {
 
 #[test]
 fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_for_ever() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.decide_within = Duration::from_millis(30);
     let store = two_rows(&disk, options);
@@ -209,7 +209,7 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
     assert!(!store.is_certain(), "it may be found after a crash");
     let refusal = submit(&store, vec![put(Table::Marks, "m", "2")]).err();
     assert!(matches!(refusal, Some(StoreError::Failed(_))), "{refusal:?}");
-    assert_eq!(get(&store, View::Latest, Table::Marks, "m"), None);
+    assert_eq!(get(&store, ReadLevel::Latest, Table::Marks, "m"), None);
     assert_eq!(all_marks(&store), 2);
     store.submit(empty(&store)).expect("nothing is pending, so nothing has to be waited for");
 
@@ -221,13 +221,13 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
     disk.crash(5);
     drop(store);
     let store = open(&disk);
-    assert_eq!(get(&store, View::Committed, Table::Marks, "m"), None);
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "m"), None);
     assert_eq!(all_marks(&store), 3);
 }
 
 #[test]
 fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_out_or_nothing() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.decide_within = Duration::from_millis(30);
     options.checkpoint.entries = 2;
@@ -240,7 +240,7 @@ fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_ou
     let second = submit(&store, vec![put(Table::Marks, "second", "1")]).expect("taken");
     disk.plan_for(
         StoreFile::Journal,
-        Plan { at: disk.syncs_of(StoreFile::Journal) + 2, times: u64::MAX, fault: DiskFault::Sync },
+        FaultPlan { at: disk.syncs_of(StoreFile::Journal) + 2, times: u64::MAX, fault: DiskFault::Sync },
     );
     disk.release();
     held.wait().expect("the held commit succeeds");
@@ -252,14 +252,14 @@ fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_ou
     drop(store);
     disk.heal();
     let store = open(&disk);
-    let there = |name| get(&store, View::Committed, Table::Marks, name).is_some();
+    let there = |name| get(&store, ReadLevel::Committed, Table::Marks, name).is_some();
     assert!(there("held"));
     assert_eq!(there("first"), there("second"));
 }
 
 #[test]
 fn a_barrier_does_not_resolve_before_the_fate_of_a_failed_commit_is_known() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     broken(&disk, DiskFault::Sync);
     let pending = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
@@ -273,7 +273,7 @@ fn a_barrier_does_not_resolve_before_the_fate_of_a_failed_commit_is_known() {
 
 #[test]
 fn a_store_whose_disk_is_gone_can_be_closed() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     broken(&disk, DiskFault::Sync);
     let pending = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
@@ -286,7 +286,7 @@ fn a_store_whose_disk_is_gone_can_be_closed() {
 #[test]
 fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_suffer() {
     for fault in [DiskFault::Write, DiskFault::Sync, DiskFault::SyncForgets, DiskFault::Full] {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let mut options = options(&disk);
         options.cache_bytes = 0;
         let store = two_rows(&disk, options);
@@ -294,7 +294,7 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
         disk.stall(StoreFile::State);
         store.shared.checkpoint_due();
         until("a checkpoint is under way", || store.shared.overlay.active().0 == 0);
-        let marks: Vec<Change> = (0..50).map(|number| put(Table::Marks, &format!("m{number}"), "1")).collect();
+        let marks: Vec<RowChange> = (0..50).map(|number| put(Table::Marks, &format!("m{number}"), "1")).collect();
         commit(&store, marks);
         until("the writer rests", || store.shared.gate.lock().taken == 0);
         broken(&disk, fault);
@@ -303,7 +303,7 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
         assert_eq!(store.health() == Health::Full, fault == DiskFault::Full, "{:?}", store.health());
         for _ in 0..5 {
             assert_eq!(all_marks(&store), 52, "{fault:?}");
-            assert_eq!(get(&store, View::Committed, Table::Marks, "old").as_deref(), Some("1"));
+            assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "old").as_deref(), Some("1"));
         }
         disk.heal();
         until("the checkpoint is made up for", || store.health() == Health::Ok);
@@ -317,18 +317,18 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
 #[test]
 fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_it() {
     let there = |store: &RedbStore| {
-        store.scan(View::Committed, Table::Marks, &Range::prefix(b""), 1000, false).map(|rows| rows.len())
+        store.scan(ReadLevel::Committed, Table::Marks, &KeyRange::prefix(b""), 1000, false).map(|rows| rows.len())
     };
-    let many = |prefix: &str| -> Vec<Change> {
+    let many = |prefix: &str| -> Vec<RowChange> {
         (0..300).map(|number| put(Table::Marks, &format!("{prefix}{number}"), &"value ".repeat(50))).collect()
     };
     // Closing has some five syncs.
     for (times, closed) in [(1, true), (1, false), (3, true), (3, false), (13, true), (13, false)] {
         for at in 1..=6 {
-            let disk = Disk::new();
+            let disk = SimulatedDisk::new();
             let store = open(&disk);
             commit(&store, many("a"));
-            disk.plan(Plan { at: disk.syncs() + at, times, fault: DiskFault::SyncForgets });
+            disk.plan(FaultPlan { at: disk.syncs() + at, times, fault: DiskFault::SyncForgets });
             drop(store);
             disk.heal();
             let store = open(&disk);
@@ -352,8 +352,8 @@ fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_
 fn what_a_sync_forgets_while_the_files_are_made_is_not_built_upon_by_who_opens_them() {
     for times in [1, 2] {
         for at in 1..=12 {
-            let disk = Disk::new();
-            disk.plan(Plan { at, times, fault: DiskFault::SyncForgets });
+            let disk = SimulatedDisk::new();
+            disk.plan(FaultPlan { at, times, fault: DiskFault::SyncForgets });
             let store = try_open(&disk).or_else(|_| {
                 disk.heal();
                 try_open(&disk)
@@ -372,12 +372,12 @@ fn what_a_sync_forgets_while_the_files_are_made_is_not_built_upon_by_who_opens_t
 
 #[test]
 fn a_table_that_could_not_be_read_once_is_read_again() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.cache_bytes = 0;
     let store = two_rows(&disk, options);
     disk.fail_reads(StoreFile::State, 1);
-    assert_eq!(get(&store, View::Committed, Table::Marks, "old").as_deref(), Some("1"));
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "old").as_deref(), Some("1"));
     assert_eq!(all_marks(&store), 2);
 }
 
@@ -385,7 +385,7 @@ fn a_table_that_could_not_be_read_once_is_read_again() {
 /// at once.
 #[test]
 fn nobody_waits_for_tables_that_can_not_be_opened() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.cache_bytes = 0;
     let store = open(&disk);
@@ -394,7 +394,7 @@ fn nobody_waits_for_tables_that_can_not_be_opened() {
     commit(&store, rows.collect());
     store.close();
     let store = two_rows(&disk, options);
-    let read = |number: u64| store.get(View::Committed, Table::Bodies, format!("{number:03}").as_bytes());
+    let read = |number: u64| store.get(ReadLevel::Committed, Table::Bodies, format!("{number:03}").as_bytes());
     disk.fail_reads(StoreFile::State, u64::MAX);
     for number in 0..20 {
         let found = read(number);
@@ -402,7 +402,11 @@ fn nobody_waits_for_tables_that_can_not_be_opened() {
     }
     let (_, waits) = store.shared.reopening.counts();
     assert!(waits <= 3, "of 20 reads {waits} have waited");
-    assert_eq!(get(&store, View::Committed, Table::Marks, "new").as_deref(), Some("1"), "what is in memory is told");
+    assert_eq!(
+        get(&store, ReadLevel::Committed, Table::Marks, "new").as_deref(),
+        Some("1"),
+        "what is in memory is told"
+    );
     disk.fail_reads(StoreFile::State, 0);
     until("the tables can be read again", || read(1).is_ok());
     until("the store is well again", || store.health() == Health::Ok);
@@ -412,7 +416,7 @@ fn nobody_waits_for_tables_that_can_not_be_opened() {
 /// Each read of it had the file opened anew three times, which ended the snapshots of all others.
 #[test]
 fn a_page_that_can_not_be_read_is_not_tried_all_the_time_and_keeps_nobody_from_the_others() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.cache_bytes = 0;
     let store = RedbStore::open(options).expect("the store opens");
@@ -420,7 +424,7 @@ fn a_page_that_can_not_be_read_is_not_tried_all_the_time_and_keeps_nobody_from_t
     let seq = commit(&store, rows.collect());
     store.shared.checkpoint_due();
     until("it is folded", || store.shared.folded.load(std::sync::atomic::Ordering::Acquire) == seq);
-    let read = |number: u64| store.get(View::Committed, Table::Bodies, format!("{number:03}").as_bytes());
+    let read = |number: u64| store.get(ReadLevel::Committed, Table::Bodies, format!("{number:03}").as_bytes());
     // As of a bad page: reading it fails, and does again once the file has been opened anew, which
     // goes well. (Without optimisation redb reads every page when it opens a file, so that no page
     // can be bad for good.)
@@ -444,27 +448,27 @@ fn a_page_that_can_not_be_read_is_not_tried_all_the_time_and_keeps_nobody_from_t
 
 #[test]
 fn a_fault_that_was_got_over_is_not_told_in_place_of_a_newer_one() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let large = |size| vec![put(Table::Bodies, "b", &"x".repeat(size))];
     let first = commit(&store, large(300_000));
     store.shared.checkpoint_due();
     until("it is folded", || store.shared.folded.load(std::sync::atomic::Ordering::Acquire) == first);
     // The file may not grow; then what is folded makes room.
-    disk.plan_for(StoreFile::Journal, Plan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
+    disk.plan_for(StoreFile::Journal, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
     while disk.struck() == 0 {
         commit(&store, large(100_000));
     }
     disk.heal();
     let at = disk.syncs_of(StoreFile::Journal) + 1;
-    disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Write });
+    disk.plan_for(StoreFile::Journal, FaultPlan { at, times: 1, fault: DiskFault::Write });
     let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken").wait();
     assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
 }
 
 #[test]
 fn a_set_that_is_too_large_is_refused() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.limits.set_bytes = 1_000;
     let store = RedbStore::open(options).expect("the store opens");

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use redb::{Builder, StorageBackend, WriteTransaction};
-use stet_actors::store::{Table, View};
+use stet_actors::store::{ReadLevel, Table};
 
 use super::*;
 use crate::journal::FORMAT as JOURNAL_FORMAT;
@@ -13,7 +13,7 @@ use crate::tables::{FOLDED, FORMAT, META, RedbError, failure, rows};
 use crate::{Backends, Durability, OpenError, StoreFile};
 
 /// Sets a number in the head of a file of a closed store.
-fn set_meta(disk: &Disk, file: StoreFile, name: &str, number: u64) {
+fn set_meta(disk: &SimulatedDisk, file: StoreFile, name: &str, number: u64) {
     #[derive(Debug)]
     struct Boxed(Box<dyn StorageBackend>);
     impl StorageBackend for Boxed {
@@ -42,7 +42,7 @@ fn set_meta(disk: &Disk, file: StoreFile, name: &str, number: u64) {
 
 #[test]
 fn a_newer_file_is_refused_and_left_alone() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     commit(&open(&disk), vec![put(Table::Marks, "m", "1")]);
     let journal = disk.bytes(StoreFile::Journal);
     let salt = FileHead::read(&journal).expect("a head").salt;
@@ -65,13 +65,13 @@ fn a_newer_file_is_refused_and_left_alone() {
             other => panic!("{other:?}"),
         }
         set(file, present);
-        assert_eq!(get(&open(&disk), View::Committed, Table::Marks, "m").as_deref(), Some("1"));
+        assert_eq!(get(&open(&disk), ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("1"));
     }
 }
 
 #[test]
 fn files_that_do_not_belong_together_are_refused() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let seq = commit(&open(&disk), vec![put(Table::Marks, "m", "1")]);
     set_meta(&disk, StoreFile::State, FOLDED, 0);
     assert!(matches!(try_open(&disk), Err(OpenError::Lost(loss)) if (loss.kept, loss.last) == (0, Some(seq))));
@@ -95,12 +95,12 @@ fn files_on_a_real_disk_keep_what_was_committed() {
     commit(&store, vec![put(Table::Marks, "m", "1")]);
     drop(store);
     let store = RedbStore::open(StoreOptions::new(&data)).expect("the store opens again");
-    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("1"));
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("1"));
 }
 
 #[test]
 fn without_a_journal_a_clean_close_saves_and_a_crash_does_not_harm() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let without = || {
         let mut options = busy_options(&disk);
         options.durability = Durability::None;
@@ -110,16 +110,16 @@ fn without_a_journal_a_clean_close_saves_and_a_crash_does_not_harm() {
     commit(&store, vec![put(Table::Marks, "m", "1")]);
     store.close();
     let store = without();
-    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("1"));
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("1"));
     commit(&store, vec![put(Table::Marks, "m", "2")]);
     disk.crash(7);
     drop(store);
-    assert!(get(&without(), View::Committed, Table::Marks, "m").is_some());
+    assert!(get(&without(), ReadLevel::Committed, Table::Marks, "m").is_some());
 }
 
 #[test]
 fn what_waits_in_the_journal_is_taken_over_by_a_store_without_one_and_never_again() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let open = |durability| {
         let mut options = options(&disk);
         options.durability = durability;
@@ -132,11 +132,11 @@ fn what_waits_in_the_journal_is_taken_over_by_a_store_without_one_and_never_agai
     disk.crash(7);
     drop(store);
     let store = open(Durability::None);
-    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("3"));
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("3"));
     commit(&store, vec![put(Table::Marks, "m", "4")]);
     store.close();
     let store = open(Durability::Journal);
-    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("4"));
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("4"));
 }
 
 static RUNS: AtomicU64 = AtomicU64::new(0);
@@ -161,7 +161,7 @@ fn fail(_: &WriteTransaction) -> Result<u64, RedbError> {
 
 #[test]
 fn a_migration_runs_once_and_sees_rows_that_wait_in_the_journal() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     commit(&store, vec![put(Table::Marks, "folded", "1")]);
     store.close();
@@ -175,7 +175,7 @@ fn a_migration_runs_once_and_sees_rows_that_wait_in_the_journal() {
     for _ in 0..2 {
         let store = RedbStore::open_with(options(&disk), &[first()]).expect("the store opens");
         for (key, value) in [("folded, moved", Some("1")), ("waiting, moved", Some("2")), ("waiting", None)] {
-            assert_eq!(get(&store, View::Committed, Table::Marks, key).as_deref(), value);
+            assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, key).as_deref(), value);
         }
         assert_eq!(RUNS.load(Ordering::Relaxed), 1);
     }

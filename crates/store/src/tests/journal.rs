@@ -5,22 +5,22 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::StoreFile;
-use crate::blob::Set;
-use crate::fault::{DiskFault, Plan};
-use crate::journal::{FORMAT, Journal, Known};
+use crate::blob::NumberedChangeSet;
+use crate::fault::{DiskFault, FaultPlan};
+use crate::journal::{FORMAT, Journal, JournalFacts};
 use crate::record::{FileHead, PAGE};
 
-fn open_journal(disk: &Disk, folded: Seq) -> Result<(Journal, Vec<Set>), OpenError> {
-    Journal::open(disk, &Known { folded, salt: None, made: false })
+fn open_journal(disk: &SimulatedDisk, folded: Seq) -> Result<(Journal, Vec<NumberedChangeSet>), OpenError> {
+    Journal::open(disk, &JournalFacts { folded, salt: None, made: false })
 }
 
-fn set(seq: Seq, size: usize) -> Set {
-    Set { seq, changes: vec![put(Table::Bodies, &format!("b{seq}"), &"x".repeat(size))], events: vec![] }
+fn set(seq: Seq, size: usize) -> NumberedChangeSet {
+    NumberedChangeSet { seq, changes: vec![put(Table::Bodies, &format!("b{seq}"), &"x".repeat(size))], events: vec![] }
 }
 
-fn append(journal: &mut Journal, sets: &[Set], folded: Seq) -> std::io::Result<u64> {
+fn append(journal: &mut Journal, sets: &[NumberedChangeSet], folded: Seq) -> std::io::Result<u64> {
     let last = sets.last().expect("a commit has change sets").seq;
-    journal.append(last, sets.iter().map(Set::parts), folded)
+    journal.append(last, sets.iter().map(NumberedChangeSet::parts), folded)
 }
 
 #[derive(Debug, Clone)]
@@ -52,15 +52,15 @@ proptest! {
 
     #[test]
     fn what_was_appended_and_not_folded_is_read_back_in_order(steps in prop::collection::vec(any_step(), 1..60)) {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
         journal.make_mark(&disk, 0).expect("the disk works");
         let salt = Some(journal.salt());
-        let (mut committed, mut next, mut folded): (Vec<Set>, Seq, Seq) = (Vec::new(), 1, 0);
+        let (mut committed, mut next, mut folded): (Vec<NumberedChangeSet>, Seq, Seq) = (Vec::new(), 1, 0);
         for step in steps {
             match step {
                 Step::Append(sizes) => {
-                    let sets: Vec<Set> = sizes.iter().enumerate().map(|(n, size)| set(next + n as u64, *size)).collect();
+                    let sets: Vec<NumberedChangeSet> = sizes.iter().enumerate().map(|(n, size)| set(next + n as u64, *size)).collect();
                     next += sets.len() as u64;
                     match append(&mut journal, &sets, folded) {
                         Ok(_) => committed.extend(sets),
@@ -83,7 +83,7 @@ proptest! {
                 }
                 Step::Fail(sync) => {
                     let fault = if sync { DiskFault::Sync } else { DiskFault::Write };
-                    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault });
+                    disk.plan(FaultPlan { at: disk.syncs() + 1, times: 1, fault });
                 }
                 Step::Crash(_) | Step::Finish => {
                     disk.heal();
@@ -92,8 +92,8 @@ proptest! {
                         _ => journal.finish(folded).expect("the disk works"),
                     }
                     drop(journal);
-                    let (again, sets) = Journal::open(&disk, &Known { folded, salt, made: true }).expect("it opens");
-                    let waiting: Vec<Set> = committed.iter().filter(|set| set.seq > folded).cloned().collect();
+                    let (again, sets) = Journal::open(&disk, &JournalFacts { folded, salt, made: true }).expect("it opens");
+                    let waiting: Vec<NumberedChangeSet> = committed.iter().filter(|set| set.seq > folded).cloned().collect();
                     prop_assert_eq!(sets, waiting);
                     journal = again;
                 }
@@ -104,7 +104,7 @@ proptest! {
 
 #[test]
 fn what_is_folded_makes_room() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     for seq in 1..2_000 {
         append(&mut journal, &[set(seq, 20_000)], seq.saturating_sub(20)).expect("the disk works");
@@ -119,10 +119,10 @@ fn what_is_folded_makes_room() {
 
 #[test]
 fn a_full_disk_leaves_the_room_that_there_is() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     append(&mut journal, &[set(1, 10)], 0).expect("there is room");
-    disk.plan(Plan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
+    disk.plan(FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
     let mut seq = 2;
     while append(&mut journal, &[set(seq, 50_000)], 0).is_ok() {
         seq += 1;
@@ -135,12 +135,12 @@ fn a_full_disk_leaves_the_room_that_there_is() {
 /// It took what was left of the disk, was refused, and kept it.
 #[test]
 fn a_record_for_which_the_disk_has_no_room_leaves_it_as_it_was() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     append(&mut journal, &[set(1, 10)], 0).expect("there is room");
     let before = disk.bytes(StoreFile::Journal).len();
     // There is for some of it.
-    disk.plan_at_write(Plan { at: disk.writes() + 3, times: u64::MAX, fault: DiskFault::NoRoom });
+    disk.plan_at_write(FaultPlan { at: disk.writes() + 3, times: u64::MAX, fault: DiskFault::NoRoom });
     append(&mut journal, &[set(2, 5 << 20)], 0).expect_err("there is no room");
     assert!(disk.struck() > 0);
     assert_eq!(disk.bytes(StoreFile::Journal).len(), before);
@@ -156,7 +156,7 @@ fn a_record_for_which_the_disk_has_no_room_leaves_it_as_it_was() {
 
 #[test]
 fn a_record_lost_from_among_the_others_is_noticed() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     for seq in 1..=4 {
         append(&mut journal, &[set(seq, 10)], 0).expect("the disk works");
@@ -170,7 +170,7 @@ fn a_record_lost_from_among_the_others_is_noticed() {
     let spoiled = |seq| {
         let mut bytes = sound.clone();
         bytes[place(seq) + 60] ^= 1;
-        open_journal(&Disk::holding([(StoreFile::Journal, bytes)]), 1)
+        open_journal(&SimulatedDisk::holding([(StoreFile::Journal, bytes)]), 1)
     };
     // The first has been folded; the last may be what a crash has left of one that nobody was told
     // of.
@@ -189,14 +189,14 @@ fn a_record_lost_from_among_the_others_is_noticed() {
 
 #[test]
 fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_ended() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("it opens");
     // The most room is before what is needed, so that the next record does not happen to write over
     // what is behind it.
     append(&mut journal, &[set(1, 600 << 10)], 0).expect("appended");
     append(&mut journal, &[set(2, 10)], 1).expect("appended");
     let next = |after: u64, fault| {
-        disk.plan(Plan { at: disk.syncs() + after, times: 1, fault });
+        disk.plan(FaultPlan { at: disk.syncs() + after, times: 1, fault });
     };
     next(1, DiskFault::Sync);
     append(&mut journal, &[set(3, 10), set(4, 10), set(5, 10)], 1).expect_err("its sync fails");
@@ -205,7 +205,7 @@ fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_end
     journal.reopen(None).expect_err("the removal is not known to be on disk");
     drop(journal);
     disk.heal();
-    let numbers = |sets: &[Set]| sets.iter().map(|set| set.seq).collect::<Vec<_>>();
+    let numbers = |sets: &[NumberedChangeSet]| sets.iter().map(|set| set.seq).collect::<Vec<_>>();
     let (mut journal, sets) = open_journal(&disk, 1).expect("it opens");
     assert_eq!(numbers(&sets), [2], "it reads as removed");
     append(&mut journal, &[set(3, 20)], 1).expect("appended");
@@ -217,7 +217,7 @@ fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_end
 
 #[test]
 fn what_is_no_journal_is_refused_and_left_alone() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     append(&mut journal, &[set(1, 10)], 0).expect("the disk works");
     drop(journal);
@@ -226,11 +226,11 @@ fn what_is_no_journal_is_refused_and_left_alone() {
     headless[..PAGE].fill(0);
     let foreign = FileHead { format: FORMAT, salt: crate::record::Salt::random() }.page();
     for bytes in [headless, b"this is no journal".to_vec(), sound[..PAGE].to_vec(), foreign] {
-        let disk = Disk::holding([(StoreFile::Journal, bytes.clone())]);
+        let disk = SimulatedDisk::holding([(StoreFile::Journal, bytes.clone())]);
         assert!(matches!(open_journal(&disk, 0), Err(OpenError::Lost(_))));
         assert_eq!(disk.bytes(StoreFile::Journal), bytes);
     }
     // Made, but not to the end.
-    let disk = Disk::holding([(StoreFile::Journal, vec![0; 2 * PAGE])]);
+    let disk = SimulatedDisk::holding([(StoreFile::Journal, vec![0; 2 * PAGE])]);
     assert!(open_journal(&disk, 0).expect("it is made anew").1.is_empty());
 }

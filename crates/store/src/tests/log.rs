@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use stet_actors::clock::ManualClock;
-use stet_actors::store::{Range, Resumed, Room, Segment, SegmentHead};
+use stet_actors::store::{BatchRoom, KeyRange, ResumeRequest, Segment, SegmentHead};
 
 use super::*;
 use crate::StoreFile;
-use crate::fault::{DiskFault, Plan};
+use crate::fault::{DiskFault, FaultPlan};
 use crate::options::DAY_MS;
-use crate::shared::Phase;
+use crate::shared::SubmissionPhase;
 
 fn loid(number: u64) -> Loid {
     Loid::new(DatabaseId::FIRST, number)
 }
 
-fn resumed(container: u64, after: u64, most: usize, bytes: usize) -> Resumed {
-    Resumed { container: loid(container), after, room: Room::of(most, bytes) }
+fn resumed(container: u64, after: u64, most: usize, bytes: usize) -> ResumeRequest {
+    ResumeRequest { container: loid(container), after, room: BatchRoom::of(most, bytes) }
 }
 
 fn rows_of(store: &RedbStore, table: Table) -> Vec<(Bytes, Bytes)> {
-    store.scan(View::Committed, table, &Range::prefix(b""), usize::MAX, false).expect("scanned")
+    store.scan(ReadLevel::Committed, table, &KeyRange::prefix(b""), usize::MAX, false).expect("scanned")
 }
 
 fn happen(store: &RedbStore, events: Vec<Event>) -> Seq {
@@ -47,7 +47,7 @@ fn forget(store: &RedbStore) {
 }
 
 /// Stores that pack so many events into a segment, and none because it is old.
-fn packing(disk: &Disk, events: usize) -> StoreOptions {
+fn packing(disk: &SimulatedDisk, events: usize) -> StoreOptions {
     let mut options = options(disk);
     options.checkpoint.segment_events = events;
     options.clock = Arc::new(ManualClock::at(0));
@@ -116,7 +116,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 struct Model {
-    disk: Disk,
+    disk: SimulatedDisk,
     events: usize,
     store: RedbStore,
     list: Vec<(EventId, Event)>,
@@ -124,7 +124,7 @@ struct Model {
 }
 
 impl Model {
-    fn open(disk: &Disk, events: usize) -> RedbStore {
+    fn open(disk: &SimulatedDisk, events: usize) -> RedbStore {
         RedbStore::open(packing(disk, events)).expect("the store opens")
     }
 
@@ -150,12 +150,12 @@ impl Model {
             }
             Step::Fail(container) => {
                 let at = self.disk.syncs_of(StoreFile::Journal) + 1;
-                self.disk.plan_for(StoreFile::Journal, Plan { at, times: 1, fault: DiskFault::Full });
+                self.disk.plan_for(StoreFile::Journal, FaultPlan { at, times: 1, fault: DiskFault::Full });
                 let events = vec![self.next(container, self.now_ms, &[])];
                 let answer = submit_set(&self.store, ChangeSet { events: events.clone(), ..empty(&self.store) });
                 until("it is decided", || !self.store.shared.gate.lock().pending());
                 self.disk.heal();
-                until("the store is well", || self.store.shared.gate.lock().phase == Phase::Open);
+                until("the store is well", || self.store.shared.gate.lock().phase == SubmissionPhase::Open);
                 // The record may have got there all the same.
                 if let Ok(Ok(seq)) = answer.map(|answer| answer.wait()) {
                     self.list.extend((0..).map(|ordinal| EventId { seq, ordinal }).zip(events));
@@ -182,7 +182,7 @@ impl Model {
                 assert!(more || found.len() == wanted.len(), "no more after {} of {}", found.len(), wanted.len());
             }
             Step::Passages { place, back, from_ms, to_ms } => {
-                let times = Times { from_ms, to_ms };
+                let times = EventPeriod { from_ms, to_ms };
                 let mut place = place.and_then(|at| self.list.get(at)).map(|(id, _)| *id);
                 let mut wanted = self.list.clone();
                 wanted.retain(|(id, event)| {
@@ -193,7 +193,7 @@ impl Model {
                 }
                 let mut found = Vec::new();
                 for _ in 0..1_000 {
-                    let way = if back { Way::Back(place) } else { Way::Forth(place) };
+                    let way = if back { LogDirection::Back(place) } else { LogDirection::Forth(place) };
                     let passage = self.store.events(way, &times).expect("read");
                     assert!(passage.events.len() <= passage.read);
                     found.extend(passage.events);
@@ -218,7 +218,7 @@ proptest! {
         forgets in any::<bool>(),
         steps in prop::collection::vec(step(), 1..60),
     ) {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let store = Model::open(&disk, events);
         let mut model = Model { disk, events, store, list: Vec::new(), now_ms: 1_000 };
         for step in steps {
@@ -239,7 +239,7 @@ proptest! {
 
 #[test]
 fn pending_events_are_counted_and_not_seen() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     happen(&store, vec![event(1, 1, 100)]);
     disk.stall(StoreFile::Journal);
@@ -257,7 +257,7 @@ fn pending_events_are_counted_and_not_seen() {
 
 #[test]
 fn events_wait_in_rows_until_there_are_enough_or_the_first_is_old_enough() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let clock = Arc::new(ManualClock::at(10 * DAY_MS));
     let mut options = packing(&disk, 3);
     options.clock = clock.clone();
@@ -286,15 +286,15 @@ fn events_wait_in_rows_until_there_are_enough_or_the_first_is_old_enough() {
 
 #[test]
 fn a_search_by_time_reads_no_segment_of_another_time() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 10)).expect("the store opens");
     for hundred in 0..20 {
         happen(&store, (0..10).map(|n| event(1, hundred * 10 + n + 1, hundred * 100 + n)).collect());
     }
     checkpoint(&store);
     forget(&store);
-    let times = Times { from_ms: Some(503), to_ms: Some(507) };
-    for way in [Way::Back(None), Way::Forth(None)] {
+    let times = EventPeriod { from_ms: Some(503), to_ms: Some(507) };
+    for way in [LogDirection::Back(None), LogDirection::Forth(None)] {
         let passage = store.events(way, &times).expect("read");
         assert_eq!((passage.events.len(), passage.read), (4, 10), "{way:?}");
     }
@@ -302,7 +302,7 @@ fn a_search_by_time_reads_no_segment_of_another_time() {
 
 #[test]
 fn what_is_read_at_a_time_has_a_weight() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 100)).expect("the store opens");
     let heavy = |revision| Event { user: "u".repeat(800_000), ..event(1, revision, 1) };
     for revision in 1..=3 {
@@ -310,7 +310,7 @@ fn what_is_read_at_a_time_has_a_weight() {
     }
     let counts = || {
         let (of, more) = store.events_of(&resumed(1, 0, 9, 500_000)).expect("read");
-        (of.len(), more, store.events(Way::Back(None), &Times::default()).expect("read").read)
+        (of.len(), more, store.events(LogDirection::Back(None), &EventPeriod::default()).expect("read").read)
     };
     assert_eq!(counts(), (1, true, 1));
     checkpoint(&store);
@@ -321,7 +321,7 @@ fn what_is_read_at_a_time_has_a_weight() {
 
 #[test]
 fn no_segment_is_opened_beyond_what_there_is_room_for() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 4)).expect("the store opens");
     for revision in 0..6 {
         happen(&store, vec![event(1, 2 * revision + 1, 1), event(1, 2 * revision + 2, 1)]);
@@ -341,7 +341,7 @@ fn no_segment_is_opened_beyond_what_there_is_room_for() {
 
 /// What is left of a log at some time, after so many checkpoints, if events are kept for ten
 /// seconds.
-fn left(disk: &Disk, now_ms: u64, checkpoints: u64, trim: usize) -> Vec<u64> {
+fn left(disk: &SimulatedDisk, now_ms: u64, checkpoints: u64, trim: usize) -> Vec<u64> {
     let mut options = packing(disk, 1);
     options.clock = Arc::new(ManualClock::at(now_ms));
     options.event_retention_ms = Some(10_000);
@@ -357,8 +357,8 @@ fn left(disk: &Disk, now_ms: u64, checkpoints: u64, trim: usize) -> Vec<u64> {
     logged(&store).iter().map(|(_, event)| event.at_ms).collect()
 }
 
-fn with_events(times: impl IntoIterator<Item = u64>) -> Disk {
-    let disk = Disk::new();
+fn with_events(times: impl IntoIterator<Item = u64>) -> SimulatedDisk {
+    let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 1)).expect("the store opens");
     for (revision, at_ms) in (1..).zip(times) {
         happen(&store, vec![event(1, revision, at_ms)]);
@@ -376,7 +376,7 @@ fn events_past_their_retention_go_and_the_others_stay() {
 #[test]
 fn events_past_their_retention_are_not_told_from_memory_either_and_a_closed_store_tells_none() {
     let clock = Arc::new(ManualClock::at(1_500));
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = packing(&disk, 1);
     options.clock = clock.clone();
     options.event_retention_ms = Some(10_000);
@@ -394,7 +394,7 @@ fn events_past_their_retention_are_not_told_from_memory_either_and_a_closed_stor
     assert_eq!(revisions(store.events_of(&resumed(1, 0, 9, 999)).expect("read").0), [2]);
     store.close();
     assert_eq!(store.events_of(&resumed(1, 0, 9, 999)), Err(StoreError::Closed));
-    assert_eq!(store.events(Way::Back(None), &Times::default()), Err(StoreError::Closed));
+    assert_eq!(store.events(LogDirection::Back(None), &EventPeriod::default()), Err(StoreError::Closed));
 }
 
 /// They stayed until the next change, which on a server that nobody uses is never.
@@ -402,7 +402,7 @@ fn events_past_their_retention_are_not_told_from_memory_either_and_a_closed_stor
 fn events_past_their_retention_go_although_nothing_changes() {
     const HOUR_MS: u64 = 60 * 60 * 1000;
     let clock = Arc::new(ManualClock::at(DAY_MS));
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = packing(&disk, 2);
     options.clock = clock.clone();
     options.event_retention_ms = Some(10 * DAY_MS);
@@ -446,7 +446,7 @@ fn events_past_their_retention_go_although_nothing_changes() {
 #[test]
 fn a_clock_that_is_ahead_at_a_start_ends_no_event_and_neither_does_a_second_start_by_what_it_wrote() {
     const HOUR: Duration = Duration::from_secs(60 * 60);
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let then = 1_000 * DAY_MS;
     let clock = Arc::new(ManualClock::at(then));
     let start = || {
@@ -496,7 +496,7 @@ fn a_clock_that_is_ahead_at_a_start_ends_no_event_and_neither_does_a_second_star
 /// A server that nobody uses would have to wait at its next start as one that stood still.
 #[test]
 fn that_the_clock_is_right_is_noted_although_nothing_changes() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let clock = Arc::new(ManualClock::at(1_000 * DAY_MS));
     let mut options = packing(&disk, 1);
     options.clock = clock.clone();
@@ -533,7 +533,7 @@ fn an_event_that_can_not_be_understood_keeps_no_other_from_being_packed_or_remov
     let store = open(&disk);
     // As damage might leave them: a row, and a segment of the times after it.
     let key = EventId { seq: 999, ordinal: 0 }.to_key();
-    let row = |table, value: &Bytes| Change { table, key: key.clone(), value: Some(value.clone()) };
+    let row = |table, value: &Bytes| RowChange { table, key: key.clone(), value: Some(value.clone()) };
     let nonsense = bytes("nonsense");
     commit(&store, vec![row(Table::EventSegments, &nonsense), row(Table::SegmentTimes, &nonsense)]);
     store.close();
@@ -544,14 +544,14 @@ fn an_event_that_can_not_be_understood_keeps_no_other_from_being_packed_or_remov
 #[test]
 fn a_checkpoint_that_fails_and_counts_all_the_same_logs_nothing_twice() {
     // Whatever a failing disk left of it: the same events are folded again.
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 3)).expect("the store opens");
     for round in 0..6_u64 {
         let events = (1..=4).map(|n| event(1, round * 4 + n, 1)).collect();
         happen(&store, events);
         let fault = if round % 2 == 0 { DiskFault::Sync } else { DiskFault::SyncForgets };
         let at = disk.syncs_of(StoreFile::State) + 1 + round / 2;
-        disk.plan_for(StoreFile::State, Plan { at, times: 1, fault });
+        disk.plan_for(StoreFile::State, FaultPlan { at, times: 1, fault });
         checkpoint(&store);
         disk.heal();
         let revisions: Vec<u64> = logged(&store).iter().map(|(_, event)| event.revision).collect();
@@ -565,7 +565,7 @@ fn a_checkpoint_that_fails_and_counts_all_the_same_logs_nothing_twice() {
 
 #[test]
 fn a_segment_and_memory_are_walked_piece_by_piece_without_gap_or_repeat() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 1_200)).expect("the store opens");
     // Change sets of many events, so that a piece ends amid one: a full segment, then rows.
     for hundred in 0..18 {
@@ -580,7 +580,7 @@ fn a_segment_and_memory_are_walked_piece_by_piece_without_gap_or_repeat() {
         assert_eq!(forth, (1..=1_800).collect::<Vec<_>>());
         let (mut back, mut before, mut pieces) = (Vec::new(), None, 0);
         loop {
-            let passage = store.events(Way::Back(before), &Times::default()).expect("read");
+            let passage = store.events(LogDirection::Back(before), &EventPeriod::default()).expect("read");
             assert!(passage.read <= 500, "{}", passage.read);
             back.extend(passage.events.iter().map(|(_, event)| event.revision));
             (before, pieces) = (passage.next, pieces + 1);
@@ -597,7 +597,7 @@ fn a_segment_and_memory_are_walked_piece_by_piece_without_gap_or_repeat() {
 fn a_change_set_may_leave_more_events_than_two_bytes_count() {
     // An object that so many drawers hold is discarded: each of them tells of it.
     const MANY: u64 = 70_000;
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 8_192)).expect("the store opens");
     let seq = happen(&store, (1..=MANY).map(|container| event(container, 1, 5)).collect());
     let after = happen(&store, vec![event(1, 2, 6)]);

@@ -23,12 +23,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::store::{
-    Change, ChangeSet, Event, EventId, EventLog, Look, Seq, Store, StoreError, Table, Times, View, Way,
+    ChangeSet, Event, EventId, EventLog, EventPeriod, LogDirection, ReadLevel, RowChange, RowReader, Seq, Store,
+    StoreError, Table,
 };
 
 use stet_actors::trace::Trace;
 
-use super::fault::Disk;
+use super::fault::SimulatedDisk;
 use super::{OpenError, RedbStore, StoreOptions};
 
 /// How long anything may take.
@@ -36,7 +37,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Options for a store on `disk` that makes checkpoints only when told to, that is, when it is
 /// closed.
-fn options(disk: &Disk) -> StoreOptions {
+fn options(disk: &SimulatedDisk) -> StoreOptions {
     let mut options = StoreOptions::new("on the disk in memory");
     options.backends = Arc::new(disk.clone());
     options.cache_bytes = 4 << 20;
@@ -46,7 +47,7 @@ fn options(disk: &Disk) -> StoreOptions {
 }
 
 /// The same with a checkpoint after nearly every commit.
-fn busy_options(disk: &Disk) -> StoreOptions {
+fn busy_options(disk: &SimulatedDisk) -> StoreOptions {
     let mut options = options(disk);
     options.checkpoint.entries = 1;
     options.checkpoint.segment_events = 4;
@@ -54,11 +55,11 @@ fn busy_options(disk: &Disk) -> StoreOptions {
     options
 }
 
-fn open(disk: &Disk) -> RedbStore {
+fn open(disk: &SimulatedDisk) -> RedbStore {
     RedbStore::open(options(disk)).expect("the store opens")
 }
 
-fn try_open(disk: &Disk) -> Result<RedbStore, OpenError> {
+fn try_open(disk: &SimulatedDisk) -> Result<RedbStore, OpenError> {
     RedbStore::open(options(disk))
 }
 
@@ -75,12 +76,12 @@ fn empty(store: &RedbStore) -> ChangeSet {
     }
 }
 
-fn put(table: Table, key: &str, value: &str) -> Change {
-    Change { table, key: bytes(key), value: Some(bytes(value)) }
+fn put(table: Table, key: &str, value: &str) -> RowChange {
+    RowChange { table, key: bytes(key), value: Some(bytes(value)) }
 }
 
-fn remove(table: Table, key: &str) -> Change {
-    Change { table, key: bytes(key), value: None }
+fn remove(table: Table, key: &str) -> RowChange {
+    RowChange { table, key: bytes(key), value: None }
 }
 
 fn bytes(text: &str) -> Bytes {
@@ -115,7 +116,7 @@ impl Answer {
     }
 }
 
-fn submit(store: &RedbStore, changes: Vec<Change>) -> Result<Answer, StoreError> {
+fn submit(store: &RedbStore, changes: Vec<RowChange>) -> Result<Answer, StoreError> {
     submit_set(store, ChangeSet { changes, ..empty(store) })
 }
 
@@ -129,11 +130,11 @@ fn submit_set(store: &RedbStore, mut set: ChangeSet) -> Result<Answer, StoreErro
 }
 
 /// Submits and waits for the commit.
-fn commit(store: &RedbStore, changes: Vec<Change>) -> Seq {
+fn commit(store: &RedbStore, changes: Vec<RowChange>) -> Seq {
     submit(store, changes).expect("the change set is taken").wait().expect("the commit succeeds")
 }
 
-fn get(store: &RedbStore, view: View, table: Table, key: &str) -> Option<String> {
+fn get(store: &RedbStore, view: ReadLevel, table: Table, key: &str) -> Option<String> {
     let value = store.get(view, table, key.as_bytes()).expect("the row can be read");
     value.map(|value| String::from_utf8_lossy(&value).into_owned())
 }
@@ -142,7 +143,7 @@ fn get(store: &RedbStore, view: View, table: Table, key: &str) -> Option<String>
 fn logged(store: &RedbStore) -> Vec<(EventId, Event)> {
     let (mut found, mut behind) = (Vec::new(), None);
     loop {
-        let passage = store.events(Way::Forth(behind), &Times::default()).expect("read");
+        let passage = store.events(LogDirection::Forth(behind), &EventPeriod::default()).expect("read");
         found.extend(passage.events);
         behind = passage.next;
         if behind.is_none() {

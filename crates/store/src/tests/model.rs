@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stet_actors::store::{Range, Store, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, Store, Table};
 
 use super::*;
 use crate::StoreFile;
@@ -54,7 +54,7 @@ fn key(number: u8) -> Bytes {
 }
 
 struct Model {
-    disk: Disk,
+    disk: SimulatedDisk,
     store: RedbStore,
     /// The rows after each change set, by its number.
     history: BTreeMap<Seq, Rows>,
@@ -63,7 +63,7 @@ struct Model {
 
 impl Model {
     fn new() -> Model {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let store = open(&disk);
         Model { disk, store, history: BTreeMap::from([(0, Rows::new())]), answers: Vec::new() }
     }
@@ -81,7 +81,7 @@ impl Model {
                 Some(value) => rows.insert((*table, key(*number)), value.clone()),
                 None => rows.remove(&(*table, key(*number))),
             };
-            set.changes.push(Change { table: TABLES[*table], key: key(*number), value });
+            set.changes.push(RowChange { table: TABLES[*table], key: key(*number), value });
         }
         let answer = submit_set(&self.store, set).expect("taken");
         self.history.insert(answer.seq, rows);
@@ -116,29 +116,29 @@ impl Model {
 
     fn compare_all(&self) {
         for table in 0..TABLES.len() {
-            self.scan(table, &Range { from: Bytes::new(), to: None }, usize::MAX, false);
+            self.scan(table, &KeyRange { from: Bytes::new(), to: None }, usize::MAX, false);
         }
     }
 
-    fn scan(&self, table: usize, range: &Range, limit: usize, backwards: bool) {
-        let found = self.store.scan(View::Latest, TABLES[table], range, limit, backwards).expect("scanned");
+    fn scan(&self, table: usize, range: &KeyRange, limit: usize, backwards: bool) {
+        let found = self.store.scan(ReadLevel::Latest, TABLES[table], range, limit, backwards).expect("scanned");
         assert_eq!(found, expected(self.latest(), table, range, limit, backwards));
         // The committed number may rise between the two looks; then the result may be as of either.
         let before = self.store.committed();
-        let found = self.store.scan(View::Committed, TABLES[table], range, limit, backwards).expect("scanned");
+        let found = self.store.scan(ReadLevel::Committed, TABLES[table], range, limit, backwards).expect("scanned");
         let after = self.store.committed();
         let fits = (before..=after).any(|seq| {
             self.history.get(&seq).is_some_and(|rows| found == expected(rows, table, range, limit, backwards))
         });
         assert!(fits, "committed {before} to {after}: {found:?}");
         for number in 0..26 {
-            let value = self.store.get(View::Latest, TABLES[table], &key(number)).expect("read");
+            let value = self.store.get(ReadLevel::Latest, TABLES[table], &key(number)).expect("read");
             assert_eq!(value.as_ref(), self.latest().get(&(table, key(number))));
         }
     }
 }
 
-fn expected(rows: &Rows, table: usize, range: &Range, limit: usize, backwards: bool) -> Vec<(Bytes, Bytes)> {
+fn expected(rows: &Rows, table: usize, range: &KeyRange, limit: usize, backwards: bool) -> Vec<(Bytes, Bytes)> {
     let within = |key: &Bytes| *key >= range.from && range.to.as_ref().is_none_or(|to| key < to);
     let rows = rows.iter().filter(|((in_table, key), _)| *in_table == table && within(key));
     let rows = rows.map(|((_, key), value)| (key.clone(), value.clone()));
@@ -160,7 +160,7 @@ proptest! {
                 Step::Close => model.reopen(None),
                 Step::Crash(seed) => model.reopen(Some(seed)),
                 Step::Scan { table, from, to, limit, backwards } => {
-                    let range = Range { from: key(from), to: to.map(key) };
+                    let range = KeyRange { from: key(from), to: to.map(key) };
                     model.scan(table, &range, limit, backwards);
                 }
             }

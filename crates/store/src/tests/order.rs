@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use stet_actors::store::{ChangeSet, Range, Seq, Store, StoreError, Table, View};
+use stet_actors::store::{ChangeSet, KeyRange, ReadLevel, Seq, Store, StoreError, Table};
 
 use super::*;
 use crate::StoreFile;
-use crate::shared::Phase;
+use crate::shared::SubmissionPhase;
 
 /// What was called, in order: `c3` for the third set's `on_commit`, `d3` for its `on_done`.
 type Log = Arc<Mutex<Vec<String>>>;
 
-fn logged(store: &RedbStore, log: &Log, name: usize, changes: Vec<Change>) -> ChangeSet {
+fn logged(store: &RedbStore, log: &Log, name: usize, changes: Vec<RowChange>) -> ChangeSet {
     let (first, second) = (log.clone(), log.clone());
     ChangeSet {
         changes,
@@ -29,7 +29,7 @@ fn logged(store: &RedbStore, log: &Log, name: usize, changes: Vec<Change>) -> Ch
 }
 
 /// Keeps the writer in a commit until the disk is released.
-fn hold(disk: &Disk, store: &RedbStore) -> Answer {
+fn hold(disk: &SimulatedDisk, store: &RedbStore) -> Answer {
     let syncs = disk.syncs();
     disk.stall(StoreFile::Journal);
     let held = submit(store, vec![put(Table::Marks, "held", "1")]).expect("the first set is taken");
@@ -41,7 +41,7 @@ fn hold(disk: &Disk, store: &RedbStore) -> Answer {
 
 #[test]
 fn all_views_of_a_batch_are_published_before_any_reply_and_both_in_order() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let held = hold(&disk, &store);
     let log = Log::default();
@@ -58,7 +58,7 @@ fn all_views_of_a_batch_are_published_before_any_reply_and_both_in_order() {
 
 #[test]
 fn an_empty_set_waits_for_those_before_it() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let held = hold(&disk, &store);
     let log = Log::default();
@@ -73,7 +73,7 @@ fn an_empty_set_waits_for_those_before_it() {
 
 #[test]
 fn an_empty_set_with_nothing_pending_is_answered_at_once() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let seq = commit(&store, vec![put(Table::Marks, "m", "1")]);
     // The answer comes just before the writer is done with the batch.
@@ -85,7 +85,7 @@ fn an_empty_set_with_nothing_pending_is_answered_at_once() {
 
 #[test]
 fn a_callback_may_submit() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = Arc::new(open(&disk));
     let (sender, answer) = mpsc::channel();
     let inner = store.clone();
@@ -103,12 +103,12 @@ fn a_callback_may_submit() {
     };
     store.submit(set).expect("taken");
     answer.recv_timeout(LIMIT).expect("answered in time").expect("committed");
-    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("2"));
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("2"));
 }
 
 #[test]
 fn a_panic_in_a_callback_ends_neither_the_writer_nor_the_batch() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let held = hold(&disk, &store);
     let bad = ChangeSet {
@@ -127,7 +127,7 @@ fn a_panic_in_a_callback_ends_neither_the_writer_nor_the_batch() {
 
 #[test]
 fn numbers_are_consecutive_and_continue_after_a_restart() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let numbers = |store: &RedbStore| -> Vec<Seq> {
         (0..3).map(|value| commit(store, vec![put(Table::Marks, "m", &value.to_string())])).collect()
     };
@@ -144,7 +144,7 @@ fn numbers_are_consecutive_and_continue_after_a_restart() {
 
 #[test]
 fn a_barrier_resolves_when_all_before_it_is_decided() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let held = hold(&disk, &store);
     let barrier = store.barrier();
@@ -157,15 +157,15 @@ fn a_barrier_resolves_when_all_before_it_is_decided() {
 
 #[test]
 fn a_stalled_disk_blocks_neither_readers_nor_submitters() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     commit(&store, vec![put(Table::Marks, "m", "old")]);
     let held = hold(&disk, &store);
     let next = submit(&store, vec![put(Table::Marks, "m", "new")]).expect("taken");
-    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("old"));
-    assert_eq!(get(&store, View::Latest, Table::Marks, "m").as_deref(), Some("new"));
-    assert_eq!(get(&store, View::Committed, Table::Marks, "held"), None);
-    let rows = store.scan(View::Latest, Table::Marks, &Range::prefix(b""), 10, false).expect("scanned");
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("old"));
+    assert_eq!(get(&store, ReadLevel::Latest, Table::Marks, "m").as_deref(), Some("new"));
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "held"), None);
+    let rows = store.scan(ReadLevel::Latest, Table::Marks, &KeyRange::prefix(b""), 10, false).expect("scanned");
     assert_eq!(rows.len(), 2);
     assert!(held.answer.try_recv().is_err());
     disk.release();
@@ -176,14 +176,14 @@ fn a_stalled_disk_blocks_neither_readers_nor_submitters() {
 
 #[test]
 fn who_waits_for_a_decision_is_not_sent_away_by_a_store_that_is_being_closed() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = Arc::new(open(&disk));
     let held = hold(&disk, &store);
     let closing = std::thread::spawn({
         let store = store.clone();
         move || store.close()
     });
-    until("the store is being closed", || store.shared.gate.lock().phase == Phase::Closing);
+    until("the store is being closed", || store.shared.gate.lock().phase == SubmissionPhase::Closing);
     let fence = submit_set(&store, empty(&store)).expect("the fence is taken");
     assert!(fence.answer.try_recv().is_err());
     disk.release();
@@ -195,7 +195,7 @@ fn who_waits_for_a_decision_is_not_sent_away_by_a_store_that_is_being_closed() {
 
 #[test]
 fn a_store_may_be_dropped_by_its_own_callback() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = Arc::new(open(&disk));
     let (sender, dropped) = mpsc::channel();
     let own = store.clone();
@@ -218,7 +218,7 @@ fn a_store_may_be_dropped_by_its_own_callback() {
 #[test]
 fn a_writer_takes_what_comes_while_it_lingers_and_when_it_sleeps_and_ends_at_once() {
     for linger in [Duration::ZERO, Duration::from_secs(3600)] {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let store = RedbStore::open(StoreOptions { linger, ..options(&disk) }).expect("the store opens");
         for value in ["1", "2", "3"] {
             commit(&store, vec![put(Table::Marks, "m", value)]);
@@ -228,6 +228,6 @@ fn a_writer_takes_what_comes_while_it_lingers_and_when_it_sleeps_and_ends_at_onc
         // An hour's linger that closing had to wait for would be seen as a test that hangs.
         store.close();
         drop(store);
-        assert_eq!(get(&open(&disk), View::Committed, Table::Marks, "m").as_deref(), Some("3"));
+        assert_eq!(get(&open(&disk), ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("3"));
     }
 }

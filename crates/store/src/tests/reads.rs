@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 
 use std::sync::atomic::Ordering;
 
-use stet_actors::store::{Range, Table, View};
+use stet_actors::store::{KeyRange, ReadLevel, Table};
 
 use super::*;
 use crate::StoreFile;
 
-fn keys(store: &RedbStore, range: &Range, limit: usize, backwards: bool) -> Vec<String> {
-    let rows = store.scan(View::Committed, Table::Names, range, limit, backwards).expect("scanned");
+fn keys(store: &RedbStore, range: &KeyRange, limit: usize, backwards: bool) -> Vec<String> {
+    let rows = store.scan(ReadLevel::Committed, Table::Names, range, limit, backwards).expect("scanned");
     rows.into_iter().map(|(key, value)| format!("{}={}", text(&key), text(&value))).collect()
 }
 
@@ -19,7 +19,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A store with `a=1 b=1 c=1 d=1` in the tables, and in memory `b` changed, `c` removed, `e` new.
-fn layered(disk: &Disk) -> RedbStore {
+fn layered(disk: &SimulatedDisk) -> RedbStore {
     let store = open(disk);
     commit(&store, ["a", "b", "c", "d"].map(|key| put(Table::Names, key, "1")).to_vec());
     store.close();
@@ -30,9 +30,9 @@ fn layered(disk: &Disk) -> RedbStore {
 
 #[test]
 fn a_scan_merges_memory_and_tables_in_both_directions() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = layered(&disk);
-    let all = Range::prefix(b"");
+    let all = KeyRange::prefix(b"");
     assert_eq!(keys(&store, &all, 10, false), ["a=1", "b=2", "d=1", "e=2"]);
     assert_eq!(keys(&store, &all, 10, true), ["e=2", "d=1", "b=2", "a=1"]);
     assert_eq!(keys(&store, &all, 2, false), ["a=1", "b=2"]);
@@ -41,32 +41,32 @@ fn a_scan_merges_memory_and_tables_in_both_directions() {
 
 #[test]
 fn a_range_begins_with_its_first_key_and_ends_before_its_last() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = layered(&disk);
-    let range = Range { from: bytes("b"), to: Some(bytes("e")) };
+    let range = KeyRange { from: bytes("b"), to: Some(bytes("e")) };
     assert_eq!(keys(&store, &range, 10, false), ["b=2", "d=1"]);
     assert_eq!(keys(&store, &range.after(b"b"), 10, false), ["d=1"]);
-    let backwards = Range { from: bytes("e"), to: Some(bytes("b")) };
+    let backwards = KeyRange { from: bytes("e"), to: Some(bytes("b")) };
     assert_eq!(keys(&store, &backwards, 10, false), [""; 0]);
     assert_eq!(keys(&store, &range, 0, false), [""; 0]);
 }
 
 #[test]
 fn the_later_change_of_a_key_wins_within_a_set() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let changes = vec![put(Table::Names, "a", "1"), remove(Table::Names, "a"), put(Table::Names, "a", "3")];
     commit(&store, changes.clone());
-    assert_eq!(keys(&store, &Range::prefix(b""), 10, false), ["a=3"]);
+    assert_eq!(keys(&store, &KeyRange::prefix(b""), 10, false), ["a=3"]);
     disk.crash(1);
     drop(store);
     let store = open(&disk);
-    assert_eq!(keys(&store, &Range::prefix(b""), 10, false), ["a=3"]);
+    assert_eq!(keys(&store, &KeyRange::prefix(b""), 10, false), ["a=3"]);
 }
 
 #[test]
 fn for_each_sees_every_row_over_many_pages_and_can_stop() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     commit(&store, (0..2_000).map(|number| put(Table::Parts, &format!("{number:05}"), "x")).collect());
     store.close();
@@ -74,21 +74,21 @@ fn for_each_sees_every_row_over_many_pages_and_can_stop() {
     commit(&store, (2_000..2_500).map(|number| put(Table::Parts, &format!("{number:05}"), "x")).collect());
     let mut seen = Vec::new();
     let stopped: Option<()> = store
-        .for_each(View::Committed, Table::Parts, |key, _| {
+        .for_each(ReadLevel::Committed, Table::Parts, |key, _| {
             seen.push(text(key));
             ControlFlow::Continue(())
         })
         .expect("read");
     assert_eq!(stopped, None);
     assert_eq!(seen, (0..2_500).map(|number| format!("{number:05}")).collect::<Vec<_>>());
-    let found = store.for_each(View::Committed, Table::Parts, |key, _| match &key[..] {
+    let found = store.for_each(ReadLevel::Committed, Table::Parts, |key, _| match &key[..] {
         b"01500" => ControlFlow::Break("found"),
         _ => ControlFlow::Continue(()),
     });
     assert_eq!(found, Ok(Some("found")));
 }
 
-fn moved(from: &str, to: &str) -> Vec<Change> {
+fn moved(from: &str, to: &str) -> Vec<RowChange> {
     vec![remove(Table::Names, from), put(Table::Names, to, "moved")]
 }
 
@@ -97,7 +97,7 @@ fn moved(from: &str, to: &str) -> Vec<Change> {
 #[test]
 fn a_scan_is_of_one_state_whatever_is_folded_in_its_midst() {
     for (from, to, backwards) in [("a", "b", false), ("b", "a", false), ("a", "b", true)] {
-        let disk = Disk::new();
+        let disk = SimulatedDisk::new();
         let store = layered(&disk);
         let (from, to) = (format!("name {from}"), format!("name {to}"));
         commit(&store, vec![put(Table::Names, &from, "moved")]);
@@ -116,7 +116,7 @@ fn a_scan_is_of_one_state_whatever_is_folded_in_its_midst() {
                 "rows wait for the reader"
             );
         });
-        let names = keys(&store, &Range::prefix(b"name"), 10, backwards);
+        let names = keys(&store, &KeyRange::prefix(b"name"), 10, backwards);
         assert_eq!(names, [format!("{to}=moved")], "{from} to {to}");
         rename.wait().expect("committed");
     }
@@ -125,8 +125,8 @@ fn a_scan_is_of_one_state_whatever_is_folded_in_its_midst() {
 /// One whose snapshot had failed read the next one with what it had taken from memory before.
 #[test]
 fn a_scan_that_is_begun_anew_looks_into_memory_anew() {
-    for view in [View::Committed, View::Latest] {
-        let disk = Disk::new();
+    for view in [ReadLevel::Committed, ReadLevel::Latest] {
+        let disk = SimulatedDisk::new();
         let mut options = options(&disk);
         options.cache_bytes = 0;
         drop(layered(&disk));
@@ -139,7 +139,7 @@ fn a_scan_that_is_begun_anew_looks_into_memory_anew() {
             until("it is folded", || other.shared.folded.load(Ordering::Acquire) >= seq);
         });
         disk.fail_reads(StoreFile::State, 1);
-        let rows = store.scan(view, Table::Names, &Range::prefix(b"name"), 10, false).expect("scanned");
+        let rows = store.scan(view, Table::Names, &KeyRange::prefix(b"name"), 10, false).expect("scanned");
         let names: Vec<String> = rows.iter().map(|(key, _)| text(key)).collect();
         assert_eq!(names, ["name b"], "{view:?}");
     }

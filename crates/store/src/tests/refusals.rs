@@ -1,10 +1,10 @@
 //! Change sets that are not taken.
 
-use stet_actors::store::{ChangeSet, Health, Store, StoreError, Table, View};
+use stet_actors::store::{ChangeSet, Health, ReadLevel, Store, StoreError, Table};
 
 use super::*;
 use crate::StoreFile;
-use crate::fault::{DiskFault, Plan};
+use crate::fault::{DiskFault, FaultPlan};
 
 fn refused(store: &RedbStore, set: ChangeSet) -> StoreError {
     store.submit(set).expect_err("the set is refused").why
@@ -12,11 +12,11 @@ fn refused(store: &RedbStore, set: ChangeSet) -> StoreError {
 
 #[test]
 fn a_set_from_before_a_failed_commit_is_stale_and_comes_back_whole() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let (changes, events) = (vec![put(Table::Marks, "m", "old")], vec![event(1, 1, 0)]);
     let old = ChangeSet { changes: changes.clone(), events: events.clone(), ..empty(&store) };
-    disk.plan(Plan { at: disk.syncs() + 1, times: 1, fault: DiskFault::Write });
+    disk.plan(FaultPlan { at: disk.syncs() + 1, times: 1, fault: DiskFault::Write });
     let failed = submit(&store, vec![put(Table::Marks, "m", "1")]).expect("taken");
     assert!(matches!(failed.wait(), Err(StoreError::Failed(_))));
     assert_eq!(store.epoch(), 1);
@@ -28,7 +28,7 @@ fn a_set_from_before_a_failed_commit_is_stale_and_comes_back_whole() {
 
 #[test]
 fn more_than_the_queue_holds_is_refused_and_the_rest_goes_on() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.limits.queued = 3;
     let store = RedbStore::open(options).expect("the store opens");
@@ -52,7 +52,7 @@ fn more_than_the_queue_holds_is_refused_and_the_rest_goes_on() {
 
 #[test]
 fn more_than_memory_may_hold_is_refused_until_a_checkpoint_has_made_room() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.checkpoint.interval = Duration::from_millis(5);
     options.limits.overlay_entries = 20;
@@ -74,13 +74,13 @@ fn more_than_memory_may_hold_is_refused_until_a_checkpoint_has_made_room() {
     store.close();
     let store = open(&disk);
     for number in 0..count {
-        assert!(get(&store, View::Committed, Table::Marks, &format!("m{number}")).is_some());
+        assert!(get(&store, ReadLevel::Committed, Table::Marks, &format!("m{number}")).is_some());
     }
 }
 
 #[test]
 fn a_checkpoint_begins_before_memory_is_full_however_late_it_was_asked_for() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     (options.checkpoint.entries, options.checkpoint.bytes) = (usize::MAX, usize::MAX);
     for (rows, bytes) in [(20, usize::MAX), (usize::MAX, 4000)] {
@@ -100,11 +100,11 @@ fn a_checkpoint_begins_before_memory_is_full_however_late_it_was_asked_for() {
 /// others had made room for.
 #[test]
 fn a_row_that_changes_can_t_be_made_without_is_taken_where_memory_is_full() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.limits.overlay_entries = 20;
     let store = RedbStore::open(options).expect("the store opens");
-    disk.plan_for(StoreFile::State, Plan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
+    disk.plan_for(StoreFile::State, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
     let full = |number: usize| {
         let refused = submit(&store, vec![put(Table::Parts, &format!("p{number}"), "1")]).err();
         refused.map(|why| assert!(matches!(why, StoreError::Overloaded), "{why:?}")).is_some()
@@ -116,12 +116,12 @@ fn a_row_that_changes_can_t_be_made_without_is_taken_where_memory_is_full() {
         submit_set(&store, set).expect("taken").wait().expect("committed");
     }
     assert!(full(filled), "it is so still");
-    assert_eq!(get(&store, View::Committed, Table::Marks, "m").as_deref(), Some("99"));
+    assert_eq!(get(&store, ReadLevel::Committed, Table::Marks, "m").as_deref(), Some("99"));
 }
 
 #[test]
 fn what_a_crash_has_left_is_folded_at_once_if_memory_holds_no_more() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     for number in 0..30 {
         commit(&store, vec![put(Table::Marks, &format!("m{number}"), "1")]);
@@ -132,7 +132,7 @@ fn what_a_crash_has_left_is_folded_at_once_if_memory_holds_no_more() {
         [(20, usize::MAX, u64::MAX), (usize::MAX, 2000, u64::MAX), (usize::MAX, usize::MAX, 1000)]
     {
         let files = StoreFile::ALL.map(|file| (file, disk.bytes(file)));
-        let mut options = options(&Disk::holding(files));
+        let mut options = options(&SimulatedDisk::holding(files));
         let limits = &mut options.limits;
         (limits.overlay_entries, limits.overlay_bytes, limits.journal_bytes) = (rows, bytes, journal);
         let store = RedbStore::open(options).expect("the store opens");
@@ -140,27 +140,27 @@ fn what_a_crash_has_left_is_folded_at_once_if_memory_holds_no_more() {
         until("it is folded", || store.shared.overlay.total().0 == 0);
         commit(&store, vec![put(Table::Marks, "again", "1")]);
         for number in 0..30 {
-            assert!(get(&store, View::Committed, Table::Marks, &format!("m{number}")).is_some());
+            assert!(get(&store, ReadLevel::Committed, Table::Marks, &format!("m{number}")).is_some());
         }
     }
 }
 
 #[test]
 fn a_closed_store_takes_and_shows_nothing() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     commit(&store, vec![put(Table::Marks, "m", "1")]);
     let set = ChangeSet { changes: vec![put(Table::Marks, "m", "2")], ..empty(&store) };
     store.close();
     assert_eq!(refused(&store, set), StoreError::Closed);
     assert_eq!(store.health(), Health::Closed);
-    assert_eq!(store.get(View::Committed, Table::Marks, b"m"), Err(StoreError::Closed));
+    assert_eq!(store.get(ReadLevel::Committed, Table::Marks, b"m"), Err(StoreError::Closed));
     store.close();
 }
 
 #[test]
 fn closing_decides_everything_that_was_taken() {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let store = open(&disk);
     let answers: Vec<Answer> = (0..100)
         .map(|number| submit(&store, vec![put(Table::Marks, &format!("m{number}"), "1")]).expect("taken"))
@@ -171,5 +171,5 @@ fn closing_decides_everything_that_was_taken() {
     }
     let store = open(&disk);
     assert_eq!(store.shared.overlay.total().0, 0, "a clean close leaves nothing to read back");
-    assert!(get(&store, View::Committed, Table::Marks, "m99").is_some());
+    assert!(get(&store, ReadLevel::Committed, Table::Marks, "m99").is_some());
 }

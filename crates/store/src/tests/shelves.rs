@@ -2,26 +2,26 @@
 //! every sync that there is.
 
 use stet_actors::clock::SystemClock;
-use stet_actors::command::Who;
+use stet_actors::command::CallerIdentity;
 use stet_actors::error::Result;
 use stet_actors::folder::root;
-use stet_actors::lifecycle::{Create, Destroy, Discard, NewObject, Restore};
+use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
 use stet_actors::object::{CreateMode, FolderKey, NameCounts, Record};
 use stet_actors::proof::Proof;
 use stet_actors::repository::Repository;
 use stet_actors::rows::index_of;
-use stet_actors::runtime::{Request, RuntimeOptions};
-use stet_actors::store::{Range, Row, decode_value};
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
+use stet_actors::store::{KeyRange, Row, decode_value};
 
 use super::*;
-use crate::fault::{DiskFault, Plan};
+use crate::fault::{DiskFault, FaultPlan};
 use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
 
 const MAIN: Loid = root(DatabaseId::FIRST);
 const STEPS: usize = 12;
 
-fn by() -> Request {
-    Request::by(Who { user: "editor".into(), session: "s".into(), address: None })
+fn by() -> ChangeRequest {
+    ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
 /// Two shelves and two stories, as far as they have come to be.
@@ -34,7 +34,7 @@ struct Life {
 
 impl Life {
     async fn create(repository: &Repository, object: NewObject) -> Result<Loid> {
-        Ok(repository.joint(Create { folder: MAIN, below: Vec::new(), object }, by()).await?.loid)
+        Ok(repository.joint(CreateInFolder { folder: MAIN, below: Vec::new(), object }, by()).await?.loid)
     }
 
     async fn put(&mut self, shelf: usize, stands: Stands, repository: &Repository) -> Result<()> {
@@ -64,11 +64,11 @@ impl Life {
             }
             9 => {
                 repository
-                    .joint(Discard { object: self.stories[0], reach: stet_actors::object::Reach::All }, by())
+                    .joint(DiscardObject { object: self.stories[0], reach: stet_actors::object::Reach::All }, by())
                     .await?
             }
             10 => {
-                let restore = Restore {
+                let restore = RestoreObject {
                     object: self.stories[0],
                     folder: None,
                     mode: CreateMode::Exception,
@@ -76,7 +76,7 @@ impl Life {
                 };
                 repository.joint(restore, by()).await?;
             }
-            11 => repository.joint(Destroy { object: self.stories[0] }, by()).await?,
+            11 => repository.joint(DestroyObject { object: self.stories[0] }, by()).await?,
             _ => {
                 repository.execute(self.shelves[0], Take { slot: self.slots[2] }, by()).await?;
             }
@@ -100,7 +100,8 @@ async fn shown(repository: &Repository) -> Vec<(Loid, u64, bool)> {
 
 /// Every index entry follows from a row, and every container is as its family says.
 fn assert_proved(store: &RedbStore, when: &str) {
-    let all = |table| store.scan(View::Committed, table, &Range::prefix(&[]), usize::MAX, false).expect("readable");
+    let all =
+        |table| store.scan(ReadLevel::Committed, table, &KeyRange::prefix(&[]), usize::MAX, false).expect("readable");
     let (mut wanted, mut there) = (Vec::new(), Vec::new());
     let mut counts = NameCounts::default();
     all(Table::Names).iter().for_each(|(key, _)| counts.add(key));
@@ -127,7 +128,7 @@ fn assert_proved(store: &RedbStore, when: &str) {
 }
 
 /// Resolves when the machine has gone down.
-async fn down(disk: &Disk) {
+async fn down(disk: &SimulatedDisk) {
     while disk.boots() == 0 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -136,7 +137,7 @@ async fn down(disk: &Disk) {
 /// Lives until the machine goes down at that sync, and once more. Tells how many syncs there were,
 /// and what was shown after each step.
 async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Vec<(Loid, u64, bool)>>) {
-    let disk = Disk::new();
+    let disk = SimulatedDisk::new();
     let start = async |store: &Arc<RedbStore>| {
         let options = RuntimeOptions::default();
         let repository = Repository::start_with(FAMILIES, store.clone(), Arc::new(SystemClock), options).await?;
@@ -147,7 +148,7 @@ async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Ve
     let store = Arc::new(open(&disk));
     let begun = disk.syncs();
     if let Some(at) = at {
-        disk.plan(Plan { at: begun + at, times: 1, fault: DiskFault::Crash });
+        disk.plan(FaultPlan { at: begun + at, times: 1, fault: DiskFault::Crash });
     }
     let started = tokio::select! {
         started = start(&store) => started.ok(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use stet_actors::object::Attributes;
-use stet_actors::store::{Range, Row, encode_value};
+use stet_actors::store::{KeyRange, Row, encode_value};
 use tempfile::TempDir;
 
 use super::*;
@@ -32,10 +32,10 @@ fn row(object: u8, numbers: [u8; 3]) -> Attributes {
     Attributes { loid, attributes, system_attributes, usage_tickets }
 }
 
-fn change(object: u8, numbers: Option<[u8; 3]>) -> Change {
+fn change(object: u8, numbers: Option<[u8; 3]>) -> RowChange {
     let key = Attributes::key(Loid::new(DatabaseId::FIRST, u64::from(object)));
     let value = numbers.map(|numbers| encode_value(Attributes::FORMAT, &row(object, numbers)));
-    Change { table: key.table, key: key.key, value }
+    RowChange { table: key.table, key: key.key, value }
 }
 
 fn open_in(folder: &TempDir) -> RedbStore {
@@ -87,12 +87,12 @@ proptest! {
             }
             prop_assert_eq!(uses(&folder), wanted);
             let store = open_in(&folder);
-            let found = store.scan(View::Committed, Table::Attributes, &Range { from: Bytes::new(), to: None }, 100, false);
+            let found = store.scan(ReadLevel::Committed, Table::Attributes, &KeyRange { from: Bytes::new(), to: None }, 100, false);
             let written = rows.iter().map(|(object, numbers)| change(*object, Some(*numbers)));
             let written: Vec<_> = written.map(|change| (change.key, change.value.expect("it is a row"))).collect();
             prop_assert_eq!(&found.expect("scanned"), &written);
             for (key, value) in written {
-                prop_assert_eq!(store.get(View::Committed, Table::Attributes, &key).expect("read"), Some(value));
+                prop_assert_eq!(store.get(ReadLevel::Committed, Table::Attributes, &key).expect("read"), Some(value));
             }
             store.close();
         }
@@ -110,7 +110,7 @@ fn a_thousand_objects_with_the_same_attributes_take_the_disk_for_one() {
         let row = Attributes { attributes: Some(large.clone()), ..Attributes::none(loid) };
         let key = Attributes::key(loid);
         let value = Some(encode_value(Attributes::FORMAT, &row));
-        commit(&store, vec![Change { table: key.table, key: key.key, value }]);
+        commit(&store, vec![RowChange { table: key.table, key: key.key, value }]);
         if object % 100 == 99 {
             store.shared.checkpoint_due();
             until("the rows are folded", || store.shared.overlay.total().0 == 0);
@@ -134,7 +134,7 @@ fn a_row_whose_text_is_missing_is_reported_as_damaged() {
         transaction.commit().expect("committed");
     }
     let store = open_in(&folder);
-    let read = |object| store.get(View::Committed, Table::Attributes, &change(object, None).key);
+    let read = |object| store.get(ReadLevel::Committed, Table::Attributes, &change(object, None).key);
     assert!(matches!(read(1), Err(StoreError::Corrupt(why)) if why.contains("a text of a row is not there")));
     assert!(read(2).expect("it has its texts itself").is_some());
     store.close();

@@ -1,11 +1,11 @@
 //! What changes shelves.
 
-use stet_actors::command::{Command, Context, Fault};
+use stet_actors::command::{Command, CommandFault, Context};
 use stet_actors::error::{Code, Error};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
-use stet_actors::joint::{Joint, Turns};
-use stet_actors::object::Text;
+use stet_actors::joint::{ContainerTurns, JointCommand};
+use stet_actors::object::SharedText;
 
 use super::rows::Stands;
 use super::{Shelf, ShelfState};
@@ -14,7 +14,7 @@ use super::{Shelf, ShelfState};
 #[derive(Debug, Clone)]
 pub struct Put {
     /// One that the shelf has.
-    pub board: Text,
+    pub board: SharedText,
     /// What it is.
     pub stands: Stands,
     /// Counted from 0; beyond the last is the end.
@@ -27,7 +27,7 @@ impl Command for Put {
     type Reply = u64;
     const NAME: &'static str = "test.shelf.put";
 
-    fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<u64, Fault> {
+    fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<u64, CommandFault> {
         if !shelf.head().boards.contains(&self.board) {
             return Err(Error::new(Code::ObjectNotFound, format!("The shelf has no board `{}`.", self.board)).into());
         }
@@ -55,7 +55,7 @@ impl Command for Take {
     type Reply = ();
     const NAME: &'static str = "test.shelf.take";
 
-    fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let slot = shelf.slot(self.slot)?;
         shelf.take(&slot, context);
         context.concerns(shelf.object().record.loid, slot.id);
@@ -76,7 +76,7 @@ pub struct Carry {
     pub position: usize,
 }
 
-impl Joint for Carry {
+impl JointCommand for Carry {
     type Reply = ();
     const NAME: &'static str = "test.shelf.carry";
 
@@ -84,7 +84,7 @@ impl Joint for Carry {
         vec![self.from, self.to]
     }
 
-    fn apply(&self, turns: &mut Turns, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn apply(&self, turns: &mut ContainerTurns, context: &mut Context<'_>) -> Result<(), CommandFault> {
         let from = turns.get::<Shelf>(self.from)?;
         context.expects(&from.object().record);
         let slot = from.slot(self.slot)?;

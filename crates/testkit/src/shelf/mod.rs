@@ -9,17 +9,17 @@ mod commands;
 mod rows;
 mod state;
 
-use stet_actors::command::{Command, Context, Fault};
+use stet_actors::command::{Command, CommandFault, Context};
 use stet_actors::document::Document;
 use stet_actors::drawer::Drawer;
-use stet_actors::families::{Entry, Families};
-use stet_actors::family::{Family, Fate};
+use stet_actors::families::{Families, FamilyEntry};
+use stet_actors::family::{Family, MemberFate};
 use stet_actors::folder::Folder;
 use stet_actors::id::Loid;
 use stet_actors::liveblog::Liveblog;
-use stet_actors::object::{CreateMode, FamilyKind, Object, Record, Text};
-use stet_actors::part::{PartKind, Parts};
-use stet_actors::proof::{Head, Proof};
+use stet_actors::object::{CreateMode, FamilyKind, Object, Record, SharedText};
+use stet_actors::part::{PartKind, PartReader};
+use stet_actors::proof::{HeadState, Proof};
 use stet_actors::store::StoreError;
 
 pub use self::commands::{Carry, Put, Take};
@@ -28,16 +28,20 @@ pub use self::state::ShelfState;
 
 /// All families that there are, and this one.
 pub const FAMILIES: Families = Families::of(&[
-    Entry::of::<Document>(),
-    Entry::of::<Folder>(),
-    Entry::of::<Drawer>(),
-    Entry::of::<Liveblog>(),
-    Entry::of::<Shelf>(),
+    FamilyEntry::of::<Document>(),
+    FamilyEntry::of::<Folder>(),
+    FamilyEntry::of::<Drawer>(),
+    FamilyEntry::of::<Liveblog>(),
+    FamilyEntry::of::<Shelf>(),
 ]);
 
 /// The others: what a repository knows that has never heard of shelves.
-pub const OTHERS: Families =
-    Families::of(&[Entry::of::<Document>(), Entry::of::<Folder>(), Entry::of::<Drawer>(), Entry::of::<Liveblog>()]);
+pub const OTHERS: Families = Families::of(&[
+    FamilyEntry::of::<Document>(),
+    FamilyEntry::of::<Folder>(),
+    FamilyEntry::of::<Drawer>(),
+    FamilyEntry::of::<Liveblog>(),
+]);
 
 /// The family of shelves.
 #[derive(Debug)]
@@ -47,7 +51,7 @@ pub struct Shelf;
 #[derive(Debug, Clone)]
 pub struct NewShelf {
     /// Its boards.
-    pub boards: Vec<Text>,
+    pub boards: Vec<SharedText>,
 }
 
 impl Family for Shelf {
@@ -59,11 +63,11 @@ impl Family for Shelf {
     const HAS_CONTENT: bool = false;
     const PART_EVENTS: &'static [&'static str] = &[Take::NAME];
 
-    fn load(object: Object, parts: &Parts<'_>) -> Result<ShelfState, StoreError> {
+    fn load(object: Object, parts: &PartReader<'_>) -> Result<ShelfState, StoreError> {
         Ok(ShelfState::new(object, parts.head(HEAD)?, parts.all(SLOT)?))
     }
 
-    fn make(new: &NewShelf, object: Object, context: &mut Context<'_>) -> Result<usize, Fault> {
+    fn make(new: &NewShelf, object: Object, context: &mut Context<'_>) -> Result<usize, CommandFault> {
         context.put(None, &ShelfHead { loid: object.record.loid, boards: new.boards.clone() });
         Ok(object.bytes())
     }
@@ -73,7 +77,7 @@ impl Family for Shelf {
         shelf: &mut ShelfState,
         mode: CreateMode,
         context: &mut Context<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CommandFault> {
         if mode == CreateMode::Replace {
             shelf.clear(context);
         }
@@ -81,18 +85,23 @@ impl Family for Shelf {
         Ok(())
     }
 
-    fn member(shelf: &mut ShelfState, member: Loid, becomes: Fate, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn member(
+        shelf: &mut ShelfState,
+        member: Loid,
+        becomes: MemberFate,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommandFault> {
         for slot in shelf.slots_of(member) {
             match becomes {
-                Fate::Hidden => shelf.hide(&slot, true, context),
-                Fate::Shown => shelf.hide(&slot, false, context),
-                Fate::Gone => shelf.take(&slot, context),
+                MemberFate::Hidden => shelf.hide(&slot, true, context),
+                MemberFate::Shown => shelf.hide(&slot, false, context),
+                MemberFate::Gone => shelf.take(&slot, context),
             }
         }
         Ok(())
     }
 
-    fn dissolve(shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), Fault> {
+    fn dissolve(shelf: &mut ShelfState, context: &mut Context<'_>) -> Result<(), CommandFault> {
         shelf.clear(context);
         context.remove(shelf.head());
         Ok(())
@@ -101,7 +110,7 @@ impl Family for Shelf {
     fn prove(record: &Record, proof: &mut Proof<'_>) -> Result<(), StoreError> {
         let head = proof.head::<ShelfHead>(record, HEAD)?;
         proof.each::<Slot>(record.loid, SLOT, |proof, place, slot| {
-            if let Head::There(head) = &head
+            if let HeadState::There(head) = &head
                 && !head.boards.contains(&slot.board)
             {
                 proof.fault(format!("{place}: the shelf has no board `{}`", slot.board));

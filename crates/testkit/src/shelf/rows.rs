@@ -3,10 +3,10 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use stet_actors::id::Loid;
-use stet_actors::object::{FolderKey, Text, hold};
+use stet_actors::object::{FolderKey, SharedText, hold};
 use stet_actors::part::PartKind;
-use stet_actors::sequence::{Movable, Ordered, StoredOrder};
-use stet_actors::store::{Key, Row, loid_key};
+use stet_actors::sequence::{MovableItem, SequenceItem, StoredOrder};
+use stet_actors::store::{Row, RowPlace, loid_key};
 
 /// The kind of [`ShelfHead`].
 pub const HEAD: PartKind = PartKind::of::<ShelfHead>(250);
@@ -21,11 +21,11 @@ pub struct ShelfHead {
     #[serde(with = "loid_key")]
     pub loid: Loid,
     /// Its boards.
-    pub boards: Vec<Text>,
+    pub boards: Vec<SharedText>,
 }
 
 impl Row for ShelfHead {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         HEAD.place(self.loid, &[])
     }
 }
@@ -36,7 +36,7 @@ pub enum Stands {
     /// An object.
     Object(FolderKey),
     /// A divider with that title.
-    Divider(Text),
+    Divider(SharedText),
 }
 
 impl Stands {
@@ -58,7 +58,7 @@ pub struct Slot {
     /// The slot's own id.
     pub id: u64,
     /// The board that it is on.
-    pub board: Text,
+    pub board: SharedText,
     /// What stands there.
     pub stands: Stands,
     /// Its place among the slots.
@@ -68,18 +68,18 @@ pub struct Slot {
 }
 
 impl Row for Slot {
-    fn place(&self) -> Key {
+    fn place(&self) -> RowPlace {
         SLOT.place(self.shelf, &self.id.to_be_bytes())
     }
 
-    fn index(&self, entries: &mut Vec<(Key, Bytes)>) {
+    fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
         if let Some(object) = self.stands.object() {
             hold(object, &self.place(), entries);
         }
     }
 }
 
-impl Ordered for Slot {
+impl SequenceItem for Slot {
     fn order(&self) -> u128 {
         self.order.into()
     }
@@ -89,7 +89,7 @@ impl Ordered for Slot {
     }
 }
 
-impl Movable for Slot {
+impl MovableItem for Slot {
     fn at(&self, order: u128) -> Slot {
         Slot { order: order.into(), ..self.clone() }
     }

@@ -6,8 +6,8 @@ use stet_actors::command::Context;
 use stet_actors::error::{Code, Error};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
-use stet_actors::object::{Object, Text};
-use stet_actors::sequence::{Movable, Ordered, Sequence};
+use stet_actors::object::{Object, SharedText};
+use stet_actors::sequence::{MovableItem, Sequence, SequenceItem};
 
 use super::rows::{ShelfHead, Slot, Stands};
 
@@ -55,7 +55,7 @@ impl ShelfState {
         found.cloned().ok_or_else(|| Error::new(Code::ObjectNotFound, format!("The shelf has no slot `{id}`.")))
     }
 
-    pub fn put(&mut self, id: u64, board: &Text, stands: Stands, position: usize, context: &mut Context<'_>) {
+    pub fn put(&mut self, id: u64, board: &SharedText, stands: Stands, position: usize, context: &mut Context<'_>) {
         let order = self.slots.room_at(self.slots.index_at(position), |old, new| context.put(Some(old), new));
         let shelf = self.object.record.loid;
         let slot = Slot { shelf, id, board: board.clone(), stands, order: order.into(), hidden: false };
@@ -88,7 +88,7 @@ impl ShelfState {
         }
     }
 
-    pub fn rename_boards(&mut self, boards: Vec<Text>, context: &mut Context<'_>) {
+    pub fn rename_boards(&mut self, boards: Vec<SharedText>, context: &mut Context<'_>) {
         let head = ShelfHead { boards, ..ShelfHead::clone(&self.head) };
         if head != *self.head {
             context.put(Some(&*self.head), &head);

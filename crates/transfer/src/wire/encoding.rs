@@ -13,16 +13,16 @@ const DECLARATION_BYTES: usize = 1024;
 pub(super) fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
         Some((encoding, mark)) => (encoding, bytes.get(mark..)?),
-        None => (guessed(bytes)?, bytes),
+        None => (guess_encoding(bytes)?, bytes),
     };
     encoding.decode_without_bom_handling_and_without_replacement(bytes)
 }
 
-fn guessed(bytes: &[u8]) -> Option<&'static Encoding> {
+fn guess_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     match bytes {
         [0, b'<' | b'{', ..] => Some(UTF_16BE),
         [b'<' | b'{', 0, ..] => Some(UTF_16LE),
-        _ => match declared(bytes) {
+        _ => match declared_encoding(bytes) {
             None => Some(UTF_8),
             Some(label) => {
                 let named = Encoding::for_label(label.as_bytes())?;
@@ -35,7 +35,7 @@ fn guessed(bytes: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// Returns the encoding that an XML declaration names.
-fn declared(bytes: &[u8]) -> Option<&str> {
+fn declared_encoding(bytes: &[u8]) -> Option<&str> {
     let declaration = bytes.trim_ascii_start().strip_prefix(b"<?xml")?;
     let declaration = &declaration[..declaration.len().min(DECLARATION_BYTES)];
     let end = declaration.windows(2).position(|pair| pair == b"?>")?;

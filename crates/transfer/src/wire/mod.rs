@@ -11,7 +11,7 @@ use std::path::Path;
 use quick_xml::Writer;
 use quick_xml::events::{BytesStart, BytesText, Event};
 
-pub use self::version::Stamp;
+pub use self::version::WireNewsItemVersion;
 use crate::{files, media_type_of};
 
 /// Most bytes of a file that is examined.
@@ -25,7 +25,7 @@ const MAX_TEXT: usize = 4096;
 
 /// The metadata of an item. Times are kept as they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Item {
+pub struct WireNewsItem {
     /// The permanent identifier: `guid` or `uri`.
     pub guid: Option<String>,
     /// The version, usually a number.
@@ -67,7 +67,7 @@ pub struct Media {
 }
 
 /// Reads the metadata of a file, if it is an item.
-pub fn recognise(file: &Path) -> Option<Item> {
+pub fn recognise(file: &Path) -> Option<WireNewsItem> {
     let bytes = files::read(file, MAX_BYTES).ok()?;
     let text = encoding::decode(&bytes)?;
     let text = text.trim_start();
@@ -114,7 +114,7 @@ fn address(text: &str) -> Option<String> {
     if text.len() > MAX_TEXT { None } else { tidy(text) }
 }
 
-impl Item {
+impl WireNewsItem {
     /// Returns the item's attributes as XML.
     pub fn attributes(&self) -> String {
         self.written().map_or_else(|_| String::new(), |bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -142,7 +142,7 @@ impl Item {
             let keywords = self.keywords.iter().map(|word| ("keywords", word));
             let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
             for (name, text) in fields.chain(keywords) {
-                writer.create_element(name).write_text_content(BytesText::new(&carried(text)))?;
+                writer.create_element(name).write_text_content(BytesText::new(&without_control_chars(text)))?;
             }
             for media in &self.media {
                 let parts = [
@@ -157,7 +157,7 @@ impl Item {
                 let mut element = BytesStart::new("media");
                 for (name, value) in parts {
                     if let Some(value) = value {
-                        element.push_attribute((name, &*carried(value)));
+                        element.push_attribute((name, &*without_control_chars(value)));
                     }
                 }
                 writer.write_event(Event::Empty(element))?;
@@ -169,7 +169,7 @@ impl Item {
 }
 
 /// Removes the characters that XML can't contain.
-fn carried(text: &str) -> String {
+fn without_control_chars(text: &str) -> String {
     text.chars().filter(|char| !char.is_control() && !matches!(char, '\u{fffe}' | '\u{ffff}')).collect()
 }
 
@@ -179,11 +179,11 @@ mod tests {
 
     #[test]
     fn attributes_are_a_document_whatever_an_item_says() {
-        let item = Item {
+        let item = WireNewsItem {
             headline: Some("a < b & \"c\" \u{1}\u{fffe}".to_owned()),
             keywords: vec!["x".to_owned(), "y".to_owned()],
             media: vec![Media { href: Some("http://x/?a=1&b='\"".to_owned()), ..Media::default() }],
-            ..Item::default()
+            ..WireNewsItem::default()
         };
         let text = item.attributes();
         let document = roxmltree::Document::parse(&text).expect("it is well-formed");
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(named("headline")[0].text(), Some("a < b & \"c\" "));
         assert_eq!(named("keywords").len(), 2);
         assert_eq!(named("media")[0].attribute("href"), Some("http://x/?a=1&b='\""));
-        assert_eq!(Item::default().attributes(), "<metadata></metadata>");
+        assert_eq!(WireNewsItem::default().attributes(), "<metadata></metadata>");
     }
 
     #[test]

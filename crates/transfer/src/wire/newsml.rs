@@ -2,13 +2,13 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::{Item, MAX_EACH, Media, address, tidy};
+use super::{MAX_EACH, Media, WireNewsItem, address, tidy};
 
 const NAMESPACE: &str = "http://iptc.org/std/nar/2006-10-01/";
 const ITEMS: [&str; 6] = ["newsItem", "packageItem", "conceptItem", "knowledgeItem", "planningItem", "catalogItem"];
 
 /// Reads the metadata of a NewsML-G2 document; `None` for any other document.
-pub(super) fn read(text: &str) -> Option<Item> {
+pub(super) fn read(text: &str) -> Option<WireNewsItem> {
     // The parser bounds entities and the depth of nesting.
     let options = ParsingOptions { allow_dtd: true, nodes_limit: 1_000_000, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).ok()?;
@@ -21,7 +21,7 @@ pub(super) fn read(text: &str) -> Option<Item> {
     } else {
         return None;
     };
-    Some(of(item))
+    Some(item_of_element(item))
 }
 
 fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
@@ -29,16 +29,16 @@ fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
 }
 
 /// Returns the whole text of an element.
-fn said(node: Node<'_, '_>) -> Option<String> {
+fn element_text(node: Node<'_, '_>) -> Option<String> {
     let text: String = node.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect();
     tidy(&text)
 }
 
 /// Returns the name of an element's subject: its `name`, or its literal, code or text.
-fn called(node: Node<'_, '_>) -> Option<String> {
-    let named = child(node, "name").and_then(said);
+fn subject_name(node: Node<'_, '_>) -> Option<String> {
+    let named = child(node, "name").and_then(element_text);
     let word = || ["literal", "qcode", "uri"].iter().find_map(|name| node.attribute(*name)).and_then(tidy);
-    named.or_else(word).or_else(|| said(node))
+    named.or_else(word).or_else(|| element_text(node))
 }
 
 /// Returns the part of a code after its scheme.
@@ -47,15 +47,15 @@ fn code(node: Node<'_, '_>) -> Option<String> {
     tidy(code.rsplit([':', '/']).next()?)
 }
 
-fn of(item: Node<'_, '_>) -> Item {
+fn item_of_element(item: Node<'_, '_>) -> WireNewsItem {
     let (meta, content) = (child(item, "itemMeta"), child(item, "contentMeta"));
     let of_meta = |name: &str| meta.and_then(|meta| child(meta, name));
     let of_content = |name: &str| content.and_then(|content| child(content, name));
     let language = of_content("language").and_then(|node| node.attribute("tag"));
     let language = language.or_else(|| item.attribute(("http://www.w3.org/XML/1998/namespace", "lang")));
-    let title = of_content("headline").and_then(said).or_else(|| of_meta("title").and_then(said));
+    let title = of_content("headline").and_then(element_text).or_else(|| of_meta("title").and_then(element_text));
     let keywords = content.into_iter().flat_map(|content| content.children());
-    let keywords = keywords.filter(|node| node.has_tag_name((NAMESPACE, "keyword"))).filter_map(said);
+    let keywords = keywords.filter(|node| node.has_tag_name((NAMESPACE, "keyword"))).filter_map(element_text);
     let media = item.descendants().filter(|node| node.has_tag_name((NAMESPACE, "remoteContent"))).map(|node| {
         let of = |name: &str| node.attribute(name).and_then(tidy);
         Media {
@@ -69,21 +69,21 @@ fn of(item: Node<'_, '_>) -> Item {
         }
     });
     let rights = child(item, "rightsInfo");
-    Item {
+    WireNewsItem {
         guid: item.attribute("guid").and_then(address),
         version: item.attribute("version").and_then(tidy),
-        headline: title.or_else(|| child(item, "concept").and_then(called)),
-        slug: of_content("slugline").and_then(said),
-        byline: of_content("by").and_then(said).or_else(|| of_content("creator").and_then(called)),
-        source: of_content("creditline").and_then(said).or_else(|| of_meta("provider").and_then(called)),
-        copyright: rights.and_then(|rights| child(rights, "copyrightHolder")).and_then(called),
+        headline: title.or_else(|| child(item, "concept").and_then(subject_name)),
+        slug: of_content("slugline").and_then(element_text),
+        byline: of_content("by").and_then(element_text).or_else(|| of_content("creator").and_then(subject_name)),
+        source: of_content("creditline").and_then(element_text).or_else(|| of_meta("provider").and_then(subject_name)),
+        copyright: rights.and_then(|rights| child(rights, "copyrightHolder")).and_then(subject_name),
         language: language.and_then(tidy),
-        urgency: of_content("urgency").and_then(said),
-        located: of_content("located").and_then(called),
+        urgency: of_content("urgency").and_then(element_text),
+        located: of_content("located").and_then(subject_name),
         status: of_meta("pubStatus").and_then(code),
-        first_created: of_meta("firstCreated").and_then(said),
-        version_created: of_meta("versionCreated").and_then(said),
-        embargoed: of_meta("embargoed").and_then(said),
+        first_created: of_meta("firstCreated").and_then(element_text),
+        version_created: of_meta("versionCreated").and_then(element_text),
+        embargoed: of_meta("embargoed").and_then(element_text),
         keywords: keywords.take(MAX_EACH).collect(),
         media: media.take(MAX_EACH).collect(),
     }
@@ -131,6 +131,6 @@ mod tests {
         assert_eq!(read(&PHOTO.replace(NAMESPACE, "http://elsewhere/")), None);
         assert_eq!(read(&PHOTO.replace("</newsItem>", "")), None);
         let bare = format!("<conceptItem xmlns='{NAMESPACE}'/>");
-        assert_eq!(read(&bare), Some(Item::default()));
+        assert_eq!(read(&bare), Some(WireNewsItem::default()));
     }
 }

@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::{Item, MAX_EACH, Media, address, tidy};
+use super::{MAX_EACH, Media, WireNewsItem, address, tidy};
 
 /// Reads the metadata of a JSON text; `None` unless it is a ninjs item: an object with a `uri` or
 /// `guid` and a field that only items have.
-pub(super) fn read(text: &str) -> Option<Item> {
+pub(super) fn read(text: &str) -> Option<WireNewsItem> {
     let json: Value = serde_json::from_str(text).ok()?;
     let is_item = [
         "versioncreated",
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Option<Item> {
         return None;
     }
     let of = |names: &[&str]| names.iter().find_map(|name| word(&json[*name]));
-    Some(Item {
+    Some(WireNewsItem {
         guid: address(guid),
         version: of(&["version"]),
         headline: of(&["headline", "headlines", "title"]),

@@ -7,11 +7,11 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use roxmltree::{Document, ParsingOptions};
 
-use super::{Item, tidy};
+use super::{WireNewsItem, tidy};
 
 /// The identity and version of an item, as a file or an object's attributes state them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stamp {
+pub struct WireNewsItemVersion {
     /// `guid` or `uri`.
     pub guid: Option<String>,
     /// The version, usually a number.
@@ -20,30 +20,34 @@ pub struct Stamp {
     pub created: Option<String>,
 }
 
-impl Stamp {
+impl WireNewsItemVersion {
     /// Returns the stamp of an item.
-    pub fn of(item: &Item) -> Stamp {
-        Stamp { guid: item.guid.clone(), version: item.version.clone(), created: item.version_created.clone() }
+    pub fn of(item: &WireNewsItem) -> WireNewsItemVersion {
+        WireNewsItemVersion {
+            guid: item.guid.clone(),
+            version: item.version.clone(),
+            created: item.version_created.clone(),
+        }
     }
 
     /// Returns the stamp in an object's attributes, where an import has written it; empty if they
     /// have none.
-    pub fn of_attributes(xml: &str) -> Stamp {
+    pub fn of_attributes(xml: &str) -> WireNewsItemVersion {
         let options = ParsingOptions { allow_dtd: true, nodes_limit: 1_000_000, ..ParsingOptions::default() };
-        let Ok(document) = Document::parse_with_options(xml, options) else { return Stamp::default() };
+        let Ok(document) = Document::parse_with_options(xml, options) else { return WireNewsItemVersion::default() };
         let root = document.root_element();
         let text = |name: &str| root.children().find(|child| child.has_tag_name(name))?.text().and_then(tidy);
-        Stamp { guid: text("guid"), version: text("itemVersion"), created: text("versionCreated") }
+        WireNewsItemVersion { guid: text("guid"), version: text("itemVersion"), created: text("versionCreated") }
     }
 
     /// Compares two versions of one item: by their numbers, else by their times. `None` if neither
     /// can be compared.
-    pub fn compare(&self, other: &Stamp) -> Option<Ordering> {
-        let number = |stamp: &Stamp| stamp.version.as_deref()?.parse::<u64>().ok();
+    pub fn compare(&self, other: &WireNewsItemVersion) -> Option<Ordering> {
+        let number = |stamp: &WireNewsItemVersion| stamp.version.as_deref()?.parse::<u64>().ok();
         if let (Some(ours), Some(theirs)) = (number(self), number(other)) {
             return Some(ours.cmp(&theirs));
         }
-        let time = |stamp: &Stamp| stamp.created.as_deref().and_then(instant);
+        let time = |stamp: &WireNewsItemVersion| stamp.created.as_deref().and_then(instant);
         Some(time(self)?.cmp(&time(other)?))
     }
 
@@ -69,9 +73,9 @@ fn instant(text: &str) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    fn stamp(version: Option<&str>, created: Option<&str>) -> Stamp {
+    fn stamp(version: Option<&str>, created: Option<&str>) -> WireNewsItemVersion {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        Stamp { guid: None, version: text(version), created: text(created) }
+        WireNewsItemVersion { guid: None, version: text(version), created: text(created) }
     }
 
     #[test]
@@ -96,11 +100,19 @@ mod tests {
     #[test]
     fn the_attributes_of_an_item_have_its_stamp() {
         let text = |text: &str| Some(text.to_owned());
-        let item = Item { guid: text("tag:<x>"), version: text("7"), version_created: text("t"), ..Item::default() };
-        let found = Stamp::of_attributes(&item.attributes());
-        assert_eq!(found, Stamp::of(&item));
+        let item = WireNewsItem {
+            guid: text("tag:<x>"),
+            version: text("7"),
+            version_created: text("t"),
+            ..WireNewsItem::default()
+        };
+        let found = WireNewsItemVersion::of_attributes(&item.attributes());
+        assert_eq!(found, WireNewsItemVersion::of(&item));
         assert_eq!(found.guid, text("tag:<x>"));
-        assert_eq!(Stamp::of_attributes(""), Stamp::default());
-        assert_eq!(Stamp::of_attributes("<story><b><guid>x</guid></b></story>"), Stamp::default());
+        assert_eq!(WireNewsItemVersion::of_attributes(""), WireNewsItemVersion::default());
+        assert_eq!(
+            WireNewsItemVersion::of_attributes("<story><b><guid>x</guid></b></story>"),
+            WireNewsItemVersion::default()
+        );
     }
 }

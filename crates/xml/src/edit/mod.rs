@@ -15,7 +15,7 @@ use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
 pub use self::path::Path;
-pub(crate) use self::tree::{Place, Tree, View};
+pub(crate) use self::tree::{NodePlace, TreeEvent, XmlTree};
 use super::Limits;
 use super::error::XmlError;
 
@@ -53,21 +53,21 @@ impl From<XmlError> for EditError {
 #[derive(Debug, Clone)]
 pub struct Edit {
     path: Path,
-    change: Change,
+    change: EditOperation,
 }
 
 #[derive(Debug, Clone)]
-enum Change {
-    Set(Content),
+enum EditOperation {
+    Set(EditContent),
     Unset,
     Increase(Decimal),
-    Push { items: Content, keep: Option<usize> },
+    Push { items: EditContent, keep: Option<usize> },
     Pull { first: bool, count: usize, equal: Option<String> },
 }
 
 /// The content to put into a document.
 #[derive(Debug, Clone)]
-enum Content {
+enum EditContent {
     Text(String),
     /// Elements, as XML. `list` is true if they came as a list, so that they replace all elements
     /// found.
@@ -77,16 +77,16 @@ enum Content {
     },
 }
 
-impl Content {
+impl EditContent {
     /// Converts the content to elements with the name.
-    fn elements(self, name: &str) -> Content {
+    fn elements(self, name: &str) -> EditContent {
         match self {
-            Content::Text(text) => {
+            EditContent::Text(text) => {
                 let mut out = super::Output::default();
                 out.open(name);
                 out.text(&text);
                 out.close(name);
-                Content::Elements { written: vec![out.into_text()], list: false }
+                EditContent::Elements { written: vec![out.into_text()], list: false }
             }
             elements => elements,
         }
@@ -94,8 +94,8 @@ impl Content {
 
     fn len(&self) -> usize {
         match self {
-            Content::Text(text) => text.len(),
-            Content::Elements { written, .. } => written.iter().map(String::len).sum(),
+            EditContent::Text(text) => text.len(),
+            EditContent::Elements { written, .. } => written.iter().map(String::len).sum(),
         }
     }
 }
@@ -107,11 +107,11 @@ impl Edit {
     /// elements that the path finds.
     ///
     /// # Errors
-    /// `Content` if the content has no XML form; `Path` if a list is to be an attribute or the
+    /// `EditContent` if the content has no XML form; `Path` if a list is to be an attribute or the
     /// root.
     pub fn set(path: Path, content: &Value, limits: &Limits) -> Result<Edit, EditError> {
         let content = content_of(&path, content, limits)?;
-        if let Content::Elements { list, .. } = &content {
+        if let EditContent::Elements { list, .. } = &content {
             if path.attribute().is_some() {
                 return Err(EditError::Content(format!("What the attribute `{path}` is set to must be a text.")));
             }
@@ -119,18 +119,18 @@ impl Edit {
                 path.list_name()?;
             }
         }
-        Ok(Edit { path, change: Change::Set(content) })
+        Ok(Edit { path, change: EditOperation::Set(content) })
     }
 
     /// Removes everything that is found.
     pub fn unset(path: Path) -> Edit {
-        Edit { path, change: Change::Unset }
+        Edit { path, change: EditOperation::Unset }
     }
 
     /// Adds a number to each number that is found. An empty or new place counts as 0.
     ///
     /// # Errors
-    /// `Content` if `by` is not a number.
+    /// `EditContent` if `by` is not a number.
     pub fn increase(path: Path, by: Option<&Value>) -> Result<Edit, EditError> {
         let by = match by {
             None => Decimal::ONE,
@@ -141,7 +141,7 @@ impl Edit {
                 })?
             }
         };
-        Ok(Edit { path, change: Change::Increase(by) })
+        Ok(Edit { path, change: EditOperation::Increase(by) })
     }
 
     /// Adds an element after those that the path finds in the first parent, or several if the
@@ -153,14 +153,14 @@ impl Edit {
     pub fn push(path: Path, content: &Value, keep: Option<usize>, limits: &Limits) -> Result<Edit, EditError> {
         let name = path.list_name()?.to_owned();
         let items = content_of(&path, content, limits)?.elements(&name);
-        Ok(Edit { path, change: Change::Push { items, keep } })
+        Ok(Edit { path, change: EditOperation::Push { items, keep } })
     }
 
     /// Removes the first or the last `count` elements that are found; with `equal`, only elements
     /// with this text are considered.
     ///
     /// # Errors
-    /// `Path` for attributes; `Content` if `equal` is not a text.
+    /// `Path` for attributes; `EditContent` if `equal` is not a text.
     pub fn pull(path: Path, first: bool, count: usize, equal: Option<&Value>) -> Result<Edit, EditError> {
         if path.attribute().is_some() {
             return Err(EditError::Path(format!("`{path}` names an attribute, where elements are to be pulled.")));
@@ -168,7 +168,7 @@ impl Edit {
         let equal = equal.map(|value| {
             text_of(value).ok_or_else(|| EditError::Content(format!("What is pulled from `{path}` must be a text.")))
         });
-        Ok(Edit { path, change: Change::Pull { first, count, equal: equal.transpose()? } })
+        Ok(Edit { path, change: EditOperation::Pull { first, count, equal: equal.transpose()? } })
     }
 
     /// Reports whether the edit names the same places as that path.
@@ -184,9 +184,9 @@ impl Edit {
     /// Returns the approximate bytes that the edit takes in memory.
     pub fn bytes(&self) -> usize {
         let content = match &self.change {
-            Change::Set(content) | Change::Push { items: content, .. } => content.len(),
-            Change::Pull { equal, .. } => equal.as_ref().map_or(0, String::len),
-            Change::Unset | Change::Increase(_) => 0,
+            EditOperation::Set(content) | EditOperation::Push { items: content, .. } => content.len(),
+            EditOperation::Pull { equal, .. } => equal.as_ref().map_or(0, String::len),
+            EditOperation::Unset | EditOperation::Increase(_) => 0,
         };
         size_of::<Edit>() + self.path.bytes() + content
     }
@@ -198,8 +198,8 @@ impl Edit {
 /// # Errors
 /// The first edit that fails; then none has an effect. The result is checked against `limits`, as
 /// by [`super::check`].
-pub fn edited(xml: Option<&str>, edits: &[Edit], limits: &Limits) -> Result<Option<String>, EditError> {
-    let mut tree = Tree::read(xml, limits)?;
+pub fn apply_edits(xml: Option<&str>, edits: &[Edit], limits: &Limits) -> Result<Option<String>, EditError> {
+    let mut tree = XmlTree::read(xml, limits)?;
     for edit in edits {
         tree.apply(edit)?;
     }
@@ -217,7 +217,7 @@ pub fn first_texts<const N: usize>(
     paths: [&Path; N],
     limits: &Limits,
 ) -> Result<[Option<String>; N], EditError> {
-    let tree = Tree::read(Some(xml), limits)?;
+    let tree = XmlTree::read(Some(xml), limits)?;
     Ok(paths.map(|path| tree.texts_at(path).into_iter().next()))
 }
 
@@ -241,12 +241,12 @@ fn number(text: &str) -> Option<Decimal> {
     Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).ok()
 }
 
-fn content_of(path: &Path, value: &Value, limits: &Limits) -> Result<Content, EditError> {
+fn content_of(path: &Path, value: &Value, limits: &Limits) -> Result<EditContent, EditError> {
     if let Some(text) = text_of(value) {
-        if super::carried(&text).len() < text.len() {
+        if super::without_illegal_chars(&text).len() < text.len() {
             return Err(EditError::Content(format!("What is put at `{path}` has a character that XML can't carry.")));
         }
-        return Ok(Content::Text(text));
+        return Ok(EditContent::Text(text));
     }
     let name = path.last_name();
     let one = |value: &Value| {
@@ -261,5 +261,5 @@ fn content_of(path: &Path, value: &Value, limits: &Limits) -> Result<Content, Ed
         Value::Array(items) => (items.iter().map(one).collect::<Result<_, _>>()?, true),
         value => (vec![one(value)?], false),
     };
-    Ok(Content::Elements { written, list })
+    Ok(EditContent::Elements { written, list })
 }

@@ -10,7 +10,7 @@
 use std::fmt;
 
 use super::EditError;
-use crate::cursor::Cursor;
+use crate::cursor::MarkupCursor;
 
 /// The longest path, in bytes.
 const MAX_BYTES: usize = 1024;
@@ -19,21 +19,21 @@ const MAX_BYTES: usize = 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     text: String,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<XmlPathStep>,
     attribute: Option<String>,
 }
 
 /// A step from elements to children.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct XmlPathStep {
     /// The children's name; `None` for any.
     pub(super) name: Option<String>,
-    pub(super) which: Which,
+    pub(super) which: ChildSelector,
 }
 
 /// The choice among the children with that name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum ChildSelector {
     All,
     /// Counted from 1.
     Nth(usize),
@@ -56,7 +56,7 @@ impl Path {
         if text.len() > MAX_BYTES {
             return Err(fail(format!("it has {} bytes, and {MAX_BYTES} are allowed", text.len())));
         }
-        let mut cursor = Cursor::new(text, 0);
+        let mut cursor = MarkupCursor::new(text, 0);
         let mut path = Path { text: text.to_owned(), steps: Vec::new(), attribute: None };
         while !cursor.rest().is_empty() {
             if !cursor.eat("/") {
@@ -93,7 +93,9 @@ impl Path {
     /// Returns the name of the elements of the list that the path names.
     pub(super) fn list_name(&self) -> Result<&str, EditError> {
         match self.steps.as_slice() {
-            [_, .., Step { name: Some(name), which: Which::All }] if self.attribute.is_none() => Ok(name),
+            [_, .., XmlPathStep { name: Some(name), which: ChildSelector::All }] if self.attribute.is_none() => {
+                Ok(name)
+            }
             _ => {
                 let message = format!("`{self}` must end in the plain name of an element below the root.");
                 Err(EditError::Path(message))
@@ -117,7 +119,7 @@ impl Path {
 
     /// Returns the approximate bytes that the path takes in memory.
     pub(super) fn bytes(&self) -> usize {
-        self.text.len() * 2 + self.steps.len() * size_of::<Step>()
+        self.text.len() * 2 + self.steps.len() * size_of::<XmlPathStep>()
     }
 }
 
@@ -127,43 +129,43 @@ impl fmt::Display for Path {
     }
 }
 
-fn name(cursor: &mut Cursor<'_>) -> Result<String, String> {
+fn name(cursor: &mut MarkupCursor<'_>) -> Result<String, String> {
     let name = cursor.name("a step").map_err(|_| format!("`{}` begins no name", cursor.rest()))?;
     // It is an axis of XPath.
     if name.contains("::") { Err(format!("`{name}` is no name")) } else { Ok(name.to_owned()) }
 }
 
-fn step(cursor: &mut Cursor<'_>) -> Result<Step, String> {
+fn step(cursor: &mut MarkupCursor<'_>) -> Result<XmlPathStep, String> {
     let name = if cursor.eat("*") { None } else { Some(name(cursor)?) };
-    let which = if cursor.eat("[") { which(cursor)? } else { Which::All };
-    Ok(Step { name, which })
+    let which = if cursor.eat("[") { parse_selector(cursor)? } else { ChildSelector::All };
+    Ok(XmlPathStep { name, which })
 }
 
-fn which(cursor: &mut Cursor<'_>) -> Result<Which, String> {
+fn parse_selector(cursor: &mut MarkupCursor<'_>) -> Result<ChildSelector, String> {
     cursor.skip_space();
     let digits = cursor.rest().len() - cursor.rest().trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let found = if digits > 0 {
         let (number, rest) = cursor.rest().split_at(digits);
         let nth = number.parse().ok().filter(|nth| *nth > 0);
         let nth = nth.ok_or_else(|| format!("`{number}` is no position, which count from 1"))?;
-        *cursor = Cursor::new(rest, cursor.at() + digits);
-        Which::Nth(nth)
+        *cursor = MarkupCursor::new(rest, cursor.at() + digits);
+        ChildSelector::Nth(nth)
     } else if cursor.eat("last()") {
-        Which::Last
+        ChildSelector::Last
     } else if cursor.eat("@") {
         let name = name(cursor)?;
-        Which::Attribute(name, value(cursor)?)
+        ChildSelector::Attribute(name, value(cursor)?)
     } else if cursor.eat(".") {
-        Which::Text(value(cursor)?)
+        ChildSelector::Text(value(cursor)?)
     } else {
         let name = name(cursor)?;
-        Which::Child(name, value(cursor)?)
+        ChildSelector::Child(name, value(cursor)?)
     };
     cursor.skip_space();
     if cursor.eat("]") { Ok(found) } else { Err(format!("`{}` stands where `]` is expected", cursor.rest())) }
 }
 
-fn value(cursor: &mut Cursor<'_>) -> Result<String, String> {
+fn value(cursor: &mut MarkupCursor<'_>) -> Result<String, String> {
     cursor.skip_space();
     if !cursor.eat("=") {
         return Err(format!("`{}` stands where `=` is expected", cursor.rest()));

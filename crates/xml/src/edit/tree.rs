@@ -5,46 +5,46 @@ use std::ops::Range;
 
 use rust_decimal::Decimal;
 
-use super::path::{Path, Step, Which};
-use super::{Change, Content, Edit, EditError, number};
+use super::path::{ChildSelector, Path, XmlPathStep};
+use super::{Edit, EditContent, EditError, EditOperation, number};
 use crate::Limits;
 use crate::error::{XmlError, XmlErrorKind, quoted};
 use crate::namespaces::prefix_declared;
 use crate::output::Output;
 use crate::scan::Scanner;
-use crate::token::Token;
+use crate::token::XmlToken;
 
-/// An element's index in [`Tree::elements`].
-type Id = usize;
+/// An element's index in [`XmlTree::elements`].
+type ElementIndex = usize;
 
 /// A place in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum NodePlace {
     /// The document around the root.
     Document,
-    Element(Id),
+    Element(ElementIndex),
     /// An attribute of an element, by its number there.
-    Attribute(Id, usize),
+    Attribute(ElementIndex, usize),
     /// Pieces of an element: a text, or a comment or instruction.
-    Pieces(Id, usize, usize),
+    Pieces(ElementIndex, usize, usize),
 }
 
 /// A node that a walk through a document meets.
-pub(crate) enum View {
-    Open(Place),
+pub(crate) enum TreeEvent {
+    Open(NodePlace),
     /// An attribute of the element just opened, unless it declares a namespace.
-    Attribute(Place),
+    Attribute(NodePlace),
     /// The whole text between two other pieces.
-    Text(Place),
-    Comment(Place),
-    Instruction(Place),
+    Text(NodePlace),
+    Comment(NodePlace),
+    Instruction(NodePlace),
     Close,
 }
 
 /// The document and its insertions.
-pub(crate) struct Tree<'a> {
-    elements: Vec<Element<'a>>,
-    root: Option<Id>,
+pub(crate) struct XmlTree<'a> {
+    elements: Vec<TreeElement<'a>>,
+    root: Option<ElementIndex>,
     /// The text before the root; `after` is the text behind it.
     before: &'a str,
     after: &'a str,
@@ -53,27 +53,27 @@ pub(crate) struct Tree<'a> {
     added: usize,
 }
 
-struct Element<'a> {
+struct TreeElement<'a> {
     name: Cow<'a, str>,
-    parent: Option<Id>,
+    parent: Option<ElementIndex>,
     /// The tags as they are written; `None` once its attributes have changed, or if the element was
     /// created.
     tags: Option<(&'a str, &'a str)>,
     attributes: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<ElementPiece<'a>>,
 }
 
-enum Piece<'a> {
-    Element(Id),
+enum ElementPiece<'a> {
+    Element(ElementIndex),
     /// The text as it is read, and as it is written; `None` if it was created.
     Text(Cow<'a, str>, Option<&'a str>),
     /// A comment or an instruction.
     Other(&'a str),
 }
 
-impl<'a> Tree<'a> {
-    pub(crate) fn read(xml: Option<&'a str>, limits: &'a Limits) -> Result<Tree<'a>, XmlError> {
-        let mut tree = Tree { elements: Vec::new(), root: None, before: "", after: "", limits, added: 0 };
+impl<'a> XmlTree<'a> {
+    pub(crate) fn read(xml: Option<&'a str>, limits: &'a Limits) -> Result<XmlTree<'a>, XmlError> {
+        let mut tree = XmlTree { elements: Vec::new(), root: None, before: "", after: "", limits, added: 0 };
         if let Some(xml) = xml {
             let (root, span) = tree.take_in(xml)?;
             (tree.root, tree.before, tree.after) = (Some(root), &xml[..span.start], &xml[span.end..]);
@@ -83,25 +83,25 @@ impl<'a> Tree<'a> {
 
     /// Reads a document into the tree. Returns its root, which has no parent yet, and the range of
     /// the root in the text.
-    fn take_in(&mut self, xml: &'a str) -> Result<(Id, Range<usize>), XmlError> {
+    fn take_in(&mut self, xml: &'a str) -> Result<(ElementIndex, Range<usize>), XmlError> {
         let mut scanner = Scanner::new(xml, self.limits)?;
         let root = self.elements.len();
-        let (mut open, mut place): (Vec<Id>, _) = (Vec::new(), 0..0);
+        let (mut open, mut place): (Vec<ElementIndex>, _) = (Vec::new(), 0..0);
         while let Some(token) = scanner.next()? {
             let span = scanner.span();
             let written = &xml[span.clone()];
             match token {
-                Token::Start(name, attributes) => {
+                XmlToken::Start(name, attributes) => {
                     let attributes = attributes.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)).collect();
                     let parent = open.last().copied();
                     if parent.is_none() {
                         place.start = span.start;
                     }
                     let tags = Some((written, ""));
-                    let element = Element { name: name.into(), parent, tags, attributes, pieces: Vec::new() };
+                    let element = TreeElement { name: name.into(), parent, tags, attributes, pieces: Vec::new() };
                     open.push(self.add(element));
                 }
-                Token::End(_) => {
+                XmlToken::End(_) => {
                     // Every end has its start.
                     let Some(id) = open.pop() else { break };
                     if let Some((start, end)) = &mut self.elements[id].tags
@@ -113,25 +113,25 @@ impl<'a> Tree<'a> {
                         place.end = span.end;
                     }
                 }
-                Token::Text(text) => self.piece(&open, Piece::Text(text.text, Some(written))),
-                Token::Comment(_) | Token::Instruction(..) => self.piece(&open, Piece::Other(written)),
-                Token::Declaration(_) | Token::Doctype(_) => {}
+                XmlToken::Text(text) => self.piece(&open, ElementPiece::Text(text.text, Some(written))),
+                XmlToken::Comment(_) | XmlToken::Instruction(..) => self.piece(&open, ElementPiece::Other(written)),
+                XmlToken::Declaration(_) | XmlToken::Doctype(_) => {}
             }
         }
         Ok((root, place))
     }
 
     /// Adds an element after all pieces of its parent.
-    fn add(&mut self, element: Element<'a>) -> Id {
+    fn add(&mut self, element: TreeElement<'a>) -> ElementIndex {
         let (id, parent) = (self.elements.len(), element.parent);
         self.elements.push(element);
         if let Some(parent) = parent {
-            self.elements[parent].pieces.push(Piece::Element(id));
+            self.elements[parent].pieces.push(ElementPiece::Element(id));
         }
         id
     }
 
-    fn piece(&mut self, open: &[Id], piece: Piece<'a>) {
+    fn piece(&mut self, open: &[ElementIndex], piece: ElementPiece<'a>) {
         if let Some(id) = open.last() {
             self.elements[*id].pieces.push(piece);
         }
@@ -140,18 +140,18 @@ impl<'a> Tree<'a> {
     pub(super) fn apply(&mut self, edit: &'a Edit) -> Result<(), EditError> {
         let path = &edit.path;
         match &edit.change {
-            Change::Set(Content::Text(text)) => match path.attribute() {
+            EditOperation::Set(EditContent::Text(text)) => match path.attribute() {
                 Some(name) => self.set_attribute(path, name, text),
                 None => self.set_text(path, text),
             },
-            Change::Set(Content::Elements { written, list }) => self.set_elements(path, written, *list),
-            Change::Unset => {
+            EditOperation::Set(EditContent::Elements { written, list }) => self.set_elements(path, written, *list),
+            EditOperation::Unset => {
                 self.unset(path);
                 Ok(())
             }
-            Change::Increase(by) => self.increase(path, *by),
-            Change::Push { items, keep } => self.push(path, items, *keep),
-            Change::Pull { first, count, equal } => {
+            EditOperation::Increase(by) => self.increase(path, *by),
+            EditOperation::Push { items, keep } => self.push(path, items, *keep),
+            EditOperation::Pull { first, count, equal } => {
                 self.pull(path, *first, *count, equal.as_deref());
                 Ok(())
             }
@@ -179,8 +179,8 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    fn put_text(&mut self, id: Id, text: Cow<'a, str>) {
-        let pieces = if text.is_empty() { Vec::new() } else { vec![Piece::Text(text, None)] };
+    fn put_text(&mut self, id: ElementIndex, text: Cow<'a, str>) {
+        let pieces = if text.is_empty() { Vec::new() } else { vec![ElementPiece::Text(text, None)] };
         self.elements[id].pieces = pieces;
     }
 
@@ -194,14 +194,14 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the elements on which an attribute is to be set.
-    fn having(&mut self, path: &Path, name: &str) -> Result<Vec<Id>, EditError> {
+    fn having(&mut self, path: &Path, name: &str) -> Result<Vec<ElementIndex>, EditError> {
         let found = self.found_or_made(path)?;
-        let has = |id: &Id| self.elements[*id].attributes.iter().any(|(known, _)| known == name);
-        let having: Vec<Id> = found.iter().copied().filter(has).collect();
+        let has = |id: &ElementIndex| self.elements[*id].attributes.iter().any(|(known, _)| known == name);
+        let having: Vec<ElementIndex> = found.iter().copied().filter(has).collect();
         Ok(if having.is_empty() { found.into_iter().take(1).collect() } else { having })
     }
 
-    fn put_attribute(&mut self, id: Id, name: &'a str, text: Cow<'a, str>) {
+    fn put_attribute(&mut self, id: ElementIndex, name: &'a str, text: Cow<'a, str>) {
         let element = &mut self.elements[id];
         element.tags = None;
         match element.attributes.iter_mut().find(|(known, _)| known == name) {
@@ -240,7 +240,7 @@ impl<'a> Tree<'a> {
         for parent in self.parents_of(&found) {
             match parent {
                 Some(parent) => self.elements[parent].pieces.iter_mut().for_each(|piece| {
-                    if let Piece::Element(id) = piece {
+                    if let ElementPiece::Element(id) = piece {
                         *id = instead.get(*id).copied().flatten().unwrap_or(*id);
                     }
                 }),
@@ -251,25 +251,25 @@ impl<'a> Tree<'a> {
     }
 
     /// Inserts elements among the pieces of a parent, the first at that position.
-    fn insert(&mut self, parent: Id, place: usize, written: &'a [String]) -> Result<(), EditError> {
-        let new: Vec<Piece<'a>> = written
+    fn insert(&mut self, parent: ElementIndex, place: usize, written: &'a [String]) -> Result<(), EditError> {
+        let new: Vec<ElementPiece<'a>> = written
             .iter()
-            .map(|text| self.graft(text, Some(parent)).map(Piece::Element))
+            .map(|text| self.graft(text, Some(parent)).map(ElementPiece::Element))
             .collect::<Result<_, EditError>>()?;
         self.elements[parent].pieces.splice(place..place, new);
         Ok(())
     }
 
     /// Returns the parents of elements, each once; `None` stands for the root's.
-    fn parents_of(&self, ids: &[Id]) -> Vec<Option<Id>> {
-        let mut parents: Vec<Option<Id>> = ids.iter().map(|id| self.elements[*id].parent).collect();
+    fn parents_of(&self, ids: &[ElementIndex]) -> Vec<Option<ElementIndex>> {
+        let mut parents: Vec<Option<ElementIndex>> = ids.iter().map(|id| self.elements[*id].parent).collect();
         parents.sort_unstable();
         parents.dedup();
         parents
     }
 
     /// Reads an element that is to be inserted. Its parent does not have it among its pieces yet.
-    fn graft(&mut self, text: &'a str, parent: Option<Id>) -> Result<Id, EditError> {
+    fn graft(&mut self, text: &'a str, parent: Option<ElementIndex>) -> Result<ElementIndex, EditError> {
         self.count(text.len())?;
         let (id, _) = self.take_in(text)?;
         self.elements[id].parent = parent;
@@ -277,21 +277,21 @@ impl<'a> Tree<'a> {
     }
 
     /// Returns the position of an element among its parent's pieces; the end if it was removed.
-    fn place_of(&self, parent: Id, child: Id) -> usize {
+    fn place_of(&self, parent: ElementIndex, child: ElementIndex) -> usize {
         let pieces = &self.elements[parent].pieces;
-        let is_it = |piece: &Piece<'_>| matches!(piece, Piece::Element(id) if *id == child);
+        let is_it = |piece: &ElementPiece<'_>| matches!(piece, ElementPiece::Element(id) if *id == child);
         pieces.iter().position(is_it).unwrap_or(pieces.len())
     }
 
     /// Removes elements, all of one parent at once.
-    fn remove_all(&mut self, ids: &[Id]) {
+    fn remove_all(&mut self, ids: &[ElementIndex]) {
         let mut gone = vec![false; self.elements.len()];
         ids.iter().for_each(|id| gone[*id] = true);
         for parent in self.parents_of(ids) {
             match parent {
                 Some(parent) => {
                     let pieces = &mut self.elements[parent].pieces;
-                    pieces.retain(|piece| !matches!(piece, Piece::Element(child) if gone[*child]));
+                    pieces.retain(|piece| !matches!(piece, ElementPiece::Element(child) if gone[*child]));
                 }
                 None => self.root = None,
             }
@@ -347,8 +347,8 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    fn push(&mut self, path: &Path, items: &'a Content, keep: Option<usize>) -> Result<(), EditError> {
-        let (Content::Elements { written, .. }, Some((last, above))) = (items, path.steps.split_last()) else {
+    fn push(&mut self, path: &Path, items: &'a EditContent, keep: Option<usize>) -> Result<(), EditError> {
+        let (EditContent::Elements { written, .. }, Some((last, above))) = (items, path.steps.split_last()) else {
             return Ok(());
         };
         let parent = self.make(above)?;
@@ -373,59 +373,59 @@ impl<'a> Tree<'a> {
 
     /// Returns the elements that the path finds; if there are none, the first that it names is
     /// created.
-    fn found_or_made(&mut self, path: &Path) -> Result<Vec<Id>, EditError> {
+    fn found_or_made(&mut self, path: &Path) -> Result<Vec<ElementIndex>, EditError> {
         let found = self.find(&path.steps);
         if found.is_empty() { self.make(&path.steps).map(|id| vec![id]) } else { Ok(found) }
     }
 
-    fn find(&self, steps: &[Step]) -> Vec<Id> {
+    fn find(&self, steps: &[XmlPathStep]) -> Vec<ElementIndex> {
         let Some((first, below)) = steps.split_first() else { return Vec::new() };
         let root = self.root.filter(|id| first.name.as_deref().is_none_or(|name| self.elements[*id].name == name));
         let mut found = self.chosen(root.into_iter().collect(), &first.which);
         for step in below {
-            let children = |id: Id| self.chosen(self.children(id, step.name.as_deref()), &step.which);
+            let children = |id: ElementIndex| self.chosen(self.children(id, step.name.as_deref()), &step.which);
             found = found.into_iter().flat_map(children).collect();
         }
         found
     }
 
-    fn children(&self, id: Id, name: Option<&str>) -> Vec<Id> {
+    fn children(&self, id: ElementIndex, name: Option<&str>) -> Vec<ElementIndex> {
         self.elements_in(id).filter(|child| name.is_none_or(|name| self.elements[*child].name == name)).collect()
     }
 
-    fn elements_in(&self, id: Id) -> impl Iterator<Item = Id> {
+    fn elements_in(&self, id: ElementIndex) -> impl Iterator<Item = ElementIndex> {
         self.elements[id].pieces.iter().filter_map(|piece| match piece {
-            Piece::Element(child) => Some(*child),
-            Piece::Text(..) | Piece::Other(_) => None,
+            ElementPiece::Element(child) => Some(*child),
+            ElementPiece::Text(..) | ElementPiece::Other(_) => None,
         })
     }
 
     /// Returns the siblings with one name that a step chooses.
-    fn chosen(&self, mut siblings: Vec<Id>, which: &Which) -> Vec<Id> {
+    fn chosen(&self, mut siblings: Vec<ElementIndex>, which: &ChildSelector) -> Vec<ElementIndex> {
         match which {
-            Which::All => {}
-            Which::Nth(nth) => siblings = siblings.get(nth - 1).copied().into_iter().collect(),
-            Which::Last => siblings = siblings.pop().into_iter().collect(),
-            Which::Attribute(name, value) => siblings
+            ChildSelector::All => {}
+            ChildSelector::Nth(nth) => siblings = siblings.get(nth - 1).copied().into_iter().collect(),
+            ChildSelector::Last => siblings = siblings.pop().into_iter().collect(),
+            ChildSelector::Attribute(name, value) => siblings
                 .retain(|id| self.elements[*id].attributes.iter().any(|(known, text)| known == name && text == value)),
-            Which::Child(name, value) => siblings.retain(|id| {
+            ChildSelector::Child(name, value) => siblings.retain(|id| {
                 let mut named = self.elements_in(*id).filter(|child| self.elements[*child].name == *name);
                 named.any(|child| self.text_of(child).is_some_and(|text| text == *value))
             }),
-            Which::Text(value) => siblings.retain(|id| self.text_of(*id).is_some_and(|text| text == *value)),
+            ChildSelector::Text(value) => siblings.retain(|id| self.text_of(*id).is_some_and(|text| text == *value)),
         }
         siblings
     }
 
     /// Returns the text of an element; `None` if it contains other elements.
-    fn text_of(&self, id: Id) -> Option<Cow<'_, str>> {
+    fn text_of(&self, id: ElementIndex) -> Option<Cow<'_, str>> {
         let mut text = Cow::Borrowed("");
         for piece in &self.elements[id].pieces {
             match piece {
-                Piece::Element(_) => return None,
-                Piece::Text(more, _) if text.is_empty() => text = Cow::Borrowed(&**more),
-                Piece::Text(more, _) => text.to_mut().push_str(more),
-                Piece::Other(_) => {}
+                ElementPiece::Element(_) => return None,
+                ElementPiece::Text(more, _) if text.is_empty() => text = Cow::Borrowed(&**more),
+                ElementPiece::Text(more, _) => text.to_mut().push_str(more),
+                ElementPiece::Other(_) => {}
             }
         }
         Some(text)
@@ -444,7 +444,7 @@ impl<'a> Tree<'a> {
 
     /// Follows the first element that each step finds in the one before, and creates missing ones;
     /// returns the last.
-    fn make(&mut self, steps: &[Step]) -> Result<Id, EditError> {
+    fn make(&mut self, steps: &[XmlPathStep]) -> Result<ElementIndex, EditError> {
         let mut at = None;
         for (place, step) in steps.iter().enumerate() {
             let found = match at {
@@ -459,7 +459,12 @@ impl<'a> Tree<'a> {
         at.ok_or_else(|| EditError::Path("The path names no element.".to_owned()))
     }
 
-    fn make_one(&mut self, parent: Option<Id>, step: &Step, place: usize) -> Result<Id, EditError> {
+    fn make_one(
+        &mut self,
+        parent: Option<ElementIndex>,
+        step: &XmlPathStep,
+        place: usize,
+    ) -> Result<ElementIndex, EditError> {
         let place = place + 1;
         let Some(name) = step.name.clone() else {
             let message =
@@ -470,7 +475,7 @@ impl<'a> Tree<'a> {
             let known = &self.elements[root].name;
             return Err(EditError::Path(format!("The root of the text is `{known}`, which `/{name}` does not find.")));
         }
-        if let Which::Nth(nth) = step.which {
+        if let ChildSelector::Nth(nth) = step.which {
             let known = parent.map_or(0, |parent| self.children(parent, Some(&name)).len());
             if nth != known + 1 {
                 let message = format!("Step {place} of the path, `{name}[{nth}]`, finds nothing among {known}.");
@@ -480,45 +485,45 @@ impl<'a> Tree<'a> {
         self.count(name.len())?;
         let behind = parent.map(|parent| self.behind(parent, Some(&name)));
         let element =
-            Element { name: name.into(), parent: None, tags: None, attributes: Vec::new(), pieces: Vec::new() };
+            TreeElement { name: name.into(), parent: None, tags: None, attributes: Vec::new(), pieces: Vec::new() };
         let id = self.add(element);
         match &step.which {
-            Which::Attribute(name, value) => {
+            ChildSelector::Attribute(name, value) => {
                 self.elements[id].attributes.push((name.clone().into(), value.clone().into()));
             }
-            Which::Child(name, value) => {
-                let (name, pieces) = (name.clone().into(), vec![Piece::Text(value.clone().into(), None)]);
-                self.add(Element { name, parent: Some(id), tags: None, attributes: Vec::new(), pieces });
+            ChildSelector::Child(name, value) => {
+                let (name, pieces) = (name.clone().into(), vec![ElementPiece::Text(value.clone().into(), None)]);
+                self.add(TreeElement { name, parent: Some(id), tags: None, attributes: Vec::new(), pieces });
             }
-            Which::Text(value) => self.put_text(id, value.clone().into()),
-            Which::All | Which::Nth(_) | Which::Last => {}
+            ChildSelector::Text(value) => self.put_text(id, value.clone().into()),
+            ChildSelector::All | ChildSelector::Nth(_) | ChildSelector::Last => {}
         }
         self.elements[id].parent = parent;
         match (parent, behind) {
-            (Some(parent), Some(behind)) => self.elements[parent].pieces.insert(behind, Piece::Element(id)),
+            (Some(parent), Some(behind)) => self.elements[parent].pieces.insert(behind, ElementPiece::Element(id)),
             _ => self.root = Some(id),
         }
         Ok(id)
     }
 
     /// Returns the position after the last child with that name, or the end of the parent's pieces.
-    fn behind(&self, parent: Id, name: Option<&str>) -> usize {
+    fn behind(&self, parent: ElementIndex, name: Option<&str>) -> usize {
         let pieces = &self.elements[parent].pieces;
-        let is_one = |piece: &Piece<'_>| match piece {
-            Piece::Element(id) => name.is_none_or(|name| self.elements[*id].name == name),
-            Piece::Text(..) | Piece::Other(_) => false,
+        let is_one = |piece: &ElementPiece<'_>| match piece {
+            ElementPiece::Element(id) => name.is_none_or(|name| self.elements[*id].name == name),
+            ElementPiece::Text(..) | ElementPiece::Other(_) => false,
         };
         pieces.iter().rposition(is_one).map_or(pieces.len(), |place| place + 1)
     }
 
     /// Walks through the root and its contents in the order of the document.
-    pub(crate) fn walk(&self, come_by: &mut impl FnMut(View)) {
-        let mut open: Vec<(Id, usize)> = Vec::new();
-        let enter = |id: Id, open: &mut Vec<(Id, usize)>, come_by: &mut dyn FnMut(View)| {
-            come_by(View::Open(Place::Element(id)));
+    pub(crate) fn walk(&self, come_by: &mut impl FnMut(TreeEvent)) {
+        let mut open: Vec<(ElementIndex, usize)> = Vec::new();
+        let enter = |id: ElementIndex, open: &mut Vec<(ElementIndex, usize)>, come_by: &mut dyn FnMut(TreeEvent)| {
+            come_by(TreeEvent::Open(NodePlace::Element(id)));
             for (number, (name, _)) in self.elements[id].attributes.iter().enumerate() {
                 if prefix_declared(name).is_none() {
-                    come_by(View::Attribute(Place::Attribute(id, number)));
+                    come_by(TreeEvent::Attribute(NodePlace::Attribute(id, number)));
                 }
             }
             open.push((id, 0));
@@ -529,48 +534,48 @@ impl<'a> Tree<'a> {
         while let Some((id, next)) = open.last_mut() {
             let (id, from, pieces) = (*id, *next, &self.elements[*id].pieces);
             let Some(piece) = pieces.get(from) else {
-                come_by(View::Close);
+                come_by(TreeEvent::Close);
                 open.pop();
                 continue;
             };
-            let texts = pieces[from..].iter().take_while(|piece| matches!(piece, Piece::Text(..))).count();
+            let texts = pieces[from..].iter().take_while(|piece| matches!(piece, ElementPiece::Text(..))).count();
             *next += texts.max(1);
-            let place = Place::Pieces(id, from, *next);
+            let place = NodePlace::Pieces(id, from, *next);
             match piece {
-                Piece::Element(child) => enter(*child, &mut open, come_by),
-                Piece::Text(..) => come_by(View::Text(place)),
-                Piece::Other(written) if written.starts_with("<?") => come_by(View::Instruction(place)),
-                Piece::Other(_) => come_by(View::Comment(place)),
+                ElementPiece::Element(child) => enter(*child, &mut open, come_by),
+                ElementPiece::Text(..) => come_by(TreeEvent::Text(place)),
+                ElementPiece::Other(written) if written.starts_with("<?") => come_by(TreeEvent::Instruction(place)),
+                ElementPiece::Other(_) => come_by(TreeEvent::Comment(place)),
             }
         }
     }
 
     /// Returns the name of an element, an attribute or an instruction.
-    pub(crate) fn name_at(&self, place: Place) -> Option<&str> {
+    pub(crate) fn name_at(&self, place: NodePlace) -> Option<&str> {
         match place {
-            Place::Document => None,
-            Place::Element(id) => Some(&self.elements[id].name),
-            Place::Attribute(id, number) => Some(&self.elements[id].attributes[number].0),
-            Place::Pieces(id, from, _) => match &self.elements[id].pieces[from] {
-                Piece::Other(written) => written.strip_prefix("<?")?.split([' ', '\t', '\n', '\r', '?']).next(),
-                Piece::Element(_) | Piece::Text(..) => None,
+            NodePlace::Document => None,
+            NodePlace::Element(id) => Some(&self.elements[id].name),
+            NodePlace::Attribute(id, number) => Some(&self.elements[id].attributes[number].0),
+            NodePlace::Pieces(id, from, _) => match &self.elements[id].pieces[from] {
+                ElementPiece::Other(written) => written.strip_prefix("<?")?.split([' ', '\t', '\n', '\r', '?']).next(),
+                ElementPiece::Element(_) | ElementPiece::Text(..) => None,
             },
         }
     }
 
     /// Returns the text of anything but a document or an element.
-    pub(crate) fn text_at(&self, place: Place) -> Cow<'_, str> {
+    pub(crate) fn text_at(&self, place: NodePlace) -> Cow<'_, str> {
         let (id, from, to) = match place {
-            Place::Document | Place::Element(_) => return "".into(),
-            Place::Attribute(id, number) => return Cow::Borrowed(&*self.elements[id].attributes[number].1),
-            Place::Pieces(id, from, to) => (id, from, to),
+            NodePlace::Document | NodePlace::Element(_) => return "".into(),
+            NodePlace::Attribute(id, number) => return Cow::Borrowed(&*self.elements[id].attributes[number].1),
+            NodePlace::Pieces(id, from, to) => (id, from, to),
         };
         let mut text = Cow::Borrowed("");
         for piece in &self.elements[id].pieces[from..to] {
             let more = match piece {
-                Piece::Element(_) => "",
-                Piece::Text(more, _) => more,
-                Piece::Other(written) => inside(written),
+                ElementPiece::Element(_) => "",
+                ElementPiece::Text(more, _) => more,
+                ElementPiece::Other(written) => inner_text(written),
             };
             if text.is_empty() { text = Cow::Borrowed(more) } else { text.to_mut().push_str(more) }
         }
@@ -578,17 +583,17 @@ impl<'a> Tree<'a> {
     }
 
     /// Replaces an element's contents, an attribute's value or a text by a text.
-    pub(crate) fn put(&mut self, place: Place, text: &str) {
+    pub(crate) fn put(&mut self, place: NodePlace, text: &str) {
         match place {
-            Place::Document => {}
-            Place::Element(id) => self.put_text(id, text.to_owned().into()),
-            Place::Attribute(id, number) => {
+            NodePlace::Document => {}
+            NodePlace::Element(id) => self.put_text(id, text.to_owned().into()),
+            NodePlace::Attribute(id, number) => {
                 let element = &mut self.elements[id];
                 element.tags = None;
                 element.attributes[number].1 = text.to_owned().into();
             }
-            Place::Pieces(id, from, to) => {
-                let piece = Piece::Text(text.to_owned().into(), None);
+            NodePlace::Pieces(id, from, to) => {
+                let piece = ElementPiece::Text(text.to_owned().into(), None);
                 self.elements[id].pieces.splice(from..to, [piece]);
             }
         }
@@ -613,9 +618,9 @@ impl<'a> Tree<'a> {
             };
             *next += 1;
             match piece {
-                Piece::Element(child) => open.push((*child, 0)),
-                Piece::Text(_, Some(written)) | Piece::Other(written) => out.raw(&[written]),
-                Piece::Text(text, None) => out.text(text),
+                ElementPiece::Element(child) => open.push((*child, 0)),
+                ElementPiece::Text(_, Some(written)) | ElementPiece::Other(written) => out.raw(&[written]),
+                ElementPiece::Text(text, None) => out.text(text),
             }
         }
         out.raw(&[self.after]);
@@ -624,7 +629,7 @@ impl<'a> Tree<'a> {
 }
 
 /// Returns the text of a comment, or of an instruction after its target.
-fn inside(written: &str) -> &str {
+fn inner_text(written: &str) -> &str {
     if let Some(comment) = written.strip_prefix("<!--") {
         return comment.strip_suffix("-->").unwrap_or(comment);
     }
@@ -633,7 +638,7 @@ fn inside(written: &str) -> &str {
     body.split_once(space).map_or("", |(_, data)| data.trim_start_matches(space))
 }
 
-impl Element<'_> {
+impl TreeElement<'_> {
     fn begin(&self, out: &mut Output) {
         let Some((start, _)) = self.tags else {
             out.open(&self.name);

@@ -20,11 +20,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use xpath_eval::{EvaluationContext, Expr, Value, evaluate, parse};
 
-use self::nodes::{Nodes, Spent};
-use self::refused::refused;
+use self::nodes::{EvaluationLimitReached, Nodes};
+use self::refused::refusal_reason;
 use self::weight::Weight;
 use super::Limits;
-use super::edit::Tree;
+use super::edit::XmlTree;
 use super::error::XmlError;
 
 /// The longest expression, in bytes.
@@ -73,7 +73,7 @@ impl From<XmlError> for XPathError {
 /// The limits of an evaluation: looks at nodes, into which the work between two looks is converted,
 /// and bytes of their texts. The rest serves the next evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
+pub struct EvaluationLimit {
     /// Looks at nodes; some 10 million take half a second.
     pub looks: u64,
     /// Bytes of texts that are built; all of them may be in memory at once.
@@ -83,7 +83,7 @@ pub struct Budget {
 /// Bytes of a document that are read in about the time of a look.
 const READ: u64 = 16;
 
-impl Budget {
+impl EvaluationLimit {
     /// Counts the reading of a document.
     fn read(&mut self, xml: &str) -> Result<(), XPathError> {
         let left = self.looks.checked_sub(xml.len() as u64 / READ);
@@ -94,7 +94,7 @@ impl Budget {
 
 /// A kind of node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum XPathNodeKind {
     /// The document.
     Document,
     /// An element.
@@ -111,9 +111,9 @@ pub enum Kind {
 
 /// A node that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundNode {
     /// The kind of the node.
-    pub kind: Kind,
+    pub kind: XPathNodeKind,
     /// The name as it is written; for elements, attributes and instructions.
     pub name: Option<String>,
     /// The path of the node: `/story/body/p[2]/@id`.
@@ -160,7 +160,7 @@ impl XPath {
             }
         }
         let expression = parse(text).map_err(|error| fail(error.to_string()))?;
-        if let Some(why) = refused(&expression) {
+        if let Some(why) = refusal_reason(&expression) {
             return Err(XPathError::Expression(format!("`{shown}` is refused: {why}.")));
         }
         let weight = Weight::of(&expression);
@@ -171,14 +171,14 @@ impl XPath {
     ///
     /// # Errors
     /// `Expression` if the value is not a set of nodes; `TooMuch`; `Document`.
-    pub fn find(&self, xml: &str, limits: &Limits, budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
+    pub fn find(&self, xml: &str, limits: &Limits, budget: &mut EvaluationLimit) -> Result<Vec<FoundNode>, XPathError> {
         budget.read(xml)?;
-        let tree = Tree::read(Some(xml), limits)?;
+        let tree = XmlTree::read(Some(xml), limits)?;
         let nodes = Nodes::of(&tree, self.weight, *budget);
         let found = self.found(&nodes);
         *budget = nodes.left();
         let found = found?;
-        shown(&nodes, &found, budget)
+        render_nodes(&nodes, &found, budget)
     }
 
     /// Replaces the contents of the found node at `index`, counted from 0, by a text. Returns the
@@ -193,18 +193,18 @@ impl XPath {
         xml: &str,
         (index, text): (usize, &str),
         limits: &Limits,
-        budget: &mut Budget,
-    ) -> Result<(String, Vec<Found>, Vec<Found>), XPathError> {
-        if super::carried(text).len() < text.len() {
+        budget: &mut EvaluationLimit,
+    ) -> Result<(String, Vec<FoundNode>, Vec<FoundNode>), XPathError> {
+        if super::without_illegal_chars(text).len() < text.len() {
             return Err(XPathError::Node("The text has a character that XML can't carry.".to_owned()));
         }
         budget.read(xml)?;
-        let mut tree = Tree::read(Some(xml), limits)?;
+        let mut tree = XmlTree::read(Some(xml), limits)?;
         let nodes = Nodes::of(&tree, self.weight, *budget);
         let found = self.found(&nodes);
         *budget = nodes.left();
         let found = found?;
-        let before = shown(&nodes, &found, budget)?;
+        let before = render_nodes(&nodes, &found, budget)?;
         let Some(which) = found.get(index) else {
             let nodes = if found.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", found.len()) };
             let message = format!("`{}` finds {nodes}, and none at {index}.", self.text);
@@ -245,14 +245,18 @@ impl XPath {
 }
 
 fn spent_or_worse(panic: Box<dyn Any + Send>) -> XPathError {
-    if panic.is::<Spent>() {
+    if panic.is::<EvaluationLimitReached>() {
         return XPathError::TooMuch;
     }
     resume_unwind(panic)
 }
 
 /// Converts nodes for callers; the bytes of their texts and paths are counted, too.
-fn shown(nodes: &Nodes<'_, '_>, found: &[u32], budget: &mut Budget) -> Result<Vec<Found>, XPathError> {
+fn render_nodes(
+    nodes: &Nodes<'_, '_>,
+    found: &[u32],
+    budget: &mut EvaluationLimit,
+) -> Result<Vec<FoundNode>, XPathError> {
     let shown = catch_unwind(AssertUnwindSafe(|| found.iter().map(|node| nodes.shown(*node)).collect()));
     *budget = nodes.left();
     shown.map_err(spent_or_worse)

@@ -8,8 +8,8 @@ use std::panic::resume_unwind;
 use xpath_eval::{ExpandedName, Node as XNode, NodeKind};
 
 use super::weight::{BYTES_A_LOOK, Weight};
-use super::{Budget, Found, Kind, MAX_COME_TO};
-use crate::edit::{Place, Tree, View};
+use super::{EvaluationLimit, FoundNode, MAX_COME_TO, XPathNodeKind};
+use crate::edit::{NodePlace, TreeEvent, XmlTree};
 
 /// Comparisons of two short texts or numbers in about the time of a look.
 const COMPARED: u64 = 32;
@@ -18,13 +18,13 @@ const COMPARED: u64 = 32;
 const COMPARED_BYTES: u64 = 16;
 
 /// The payload of the panic that ends an evaluation when its budget is spent.
-pub(super) struct Spent;
+pub(super) struct EvaluationLimitReached;
 
 /// The nodes of a document, numbered in its order: an element, its attributes, its contents.
 pub(super) struct Nodes<'t, 'x> {
-    tree: &'t Tree<'x>,
-    nodes: Vec<Data>,
-    budget: Cell<Budget>,
+    tree: &'t XmlTree<'x>,
+    nodes: Vec<XPathNodeData>,
+    budget: Cell<EvaluationLimit>,
     /// The number of nodes that may still be visited.
     to_come: Cell<u64>,
     /// The cost of the expression beside its looks.
@@ -33,45 +33,45 @@ pub(super) struct Nodes<'t, 'x> {
     siblings: OnceCell<Vec<(u32, u32)>>,
 }
 
-struct Data {
+struct XPathNodeData {
     kind: NodeKind,
     parent: u32,
     /// The number after the last descendant.
     end: u32,
-    place: Place,
+    place: NodePlace,
 }
 
 /// A node.
 #[derive(Clone, Copy)]
-pub(super) struct Node<'n> {
+pub(super) struct XPathNode<'n> {
     nodes: &'n Nodes<'n, 'n>,
     number: u32,
 }
 
 impl<'t, 'x> Nodes<'t, 'x> {
-    pub(super) fn of(tree: &'t Tree<'x>, weight: Weight, budget: Budget) -> Nodes<'t, 'x> {
-        let mut nodes = vec![Data { kind: NodeKind::Root, parent: 0, end: 0, place: Place::Document }];
+    pub(super) fn of(tree: &'t XmlTree<'x>, weight: Weight, budget: EvaluationLimit) -> Nodes<'t, 'x> {
+        let mut nodes = vec![XPathNodeData { kind: NodeKind::Root, parent: 0, end: 0, place: NodePlace::Document }];
         let mut open: Vec<u32> = vec![0];
         tree.walk(&mut |view| {
             let parent = open.last().copied().unwrap_or(0);
             // A text has no more nodes than bytes, and fewer than 2^32 of these.
             let number = nodes.len() as u32;
-            let mut add = |kind, place| nodes.push(Data { kind, parent, end: number + 1, place });
+            let mut add = |kind, place| nodes.push(XPathNodeData { kind, parent, end: number + 1, place });
             match view {
-                View::Open(place) => {
+                TreeEvent::Open(place) => {
                     add(NodeKind::Element, place);
                     open.push(number);
                 }
-                View::Attribute(place) => add(NodeKind::Attribute, place),
-                View::Close => {
+                TreeEvent::Attribute(place) => add(NodeKind::Attribute, place),
+                TreeEvent::Close => {
                     let end = nodes.len() as u32;
                     if let Some(closed) = open.pop() {
                         nodes[closed as usize].end = end;
                     }
                 }
-                View::Text(place) => add(NodeKind::Text, place),
-                View::Comment(place) => add(NodeKind::Comment, place),
-                View::Instruction(place) => add(NodeKind::ProcessingInstruction, place),
+                TreeEvent::Text(place) => add(NodeKind::Text, place),
+                TreeEvent::Comment(place) => add(NodeKind::Comment, place),
+                TreeEvent::Instruction(place) => add(NodeKind::ProcessingInstruction, place),
             }
         });
         nodes[0].end = nodes.len() as u32;
@@ -80,7 +80,7 @@ impl<'t, 'x> Nodes<'t, 'x> {
     }
 
     /// Returns the rest of the budget.
-    pub(super) fn left(&self) -> Budget {
+    pub(super) fn left(&self) -> EvaluationLimit {
         self.budget.get()
     }
 
@@ -88,57 +88,57 @@ impl<'t, 'x> Nodes<'t, 'x> {
     fn count(&self, looks: u64, bytes: u64) {
         // The product is at most the bytes of a document times those of an expression.
         let looks = looks + bytes * self.weight.passes / BYTES_A_LOOK;
-        let Budget { looks: looks_left, bytes: bytes_left } = self.budget.get();
+        let EvaluationLimit { looks: looks_left, bytes: bytes_left } = self.budget.get();
         let left = looks_left.checked_sub(looks).zip(bytes_left.checked_sub(bytes));
         let Some((looks, bytes)) = left else { self.spent() };
-        self.budget.set(Budget { looks, bytes });
+        self.budget.set(EvaluationLimit { looks, bytes });
     }
 
     /// Unwinds, because the budget is spent.
     fn spent(&self) -> ! {
-        self.budget.set(Budget { looks: 0, bytes: 0 });
-        resume_unwind(Box::new(Spent))
+        self.budget.set(EvaluationLimit { looks: 0, bytes: 0 });
+        resume_unwind(Box::new(EvaluationLimitReached))
     }
 
     /// Returns the root, with which an evaluation begins.
-    pub(super) fn root(&self) -> Node<'_> {
+    pub(super) fn root(&self) -> XPathNode<'_> {
         self.count(self.weight.once, 0);
         self.come_to(0)
     }
 
     /// Visits a node. The expression may evaluate anything for it, and a list may keep it to the
     /// end.
-    fn come_to(&self, number: u32) -> Node<'_> {
+    fn come_to(&self, number: u32) -> XPathNode<'_> {
         let Some(to_come) = self.to_come.get().checked_sub(1) else { self.spent() };
         self.to_come.set(to_come);
         self.count(self.weight.each, 0);
         self.node(number)
     }
 
-    fn node(&self, number: u32) -> Node<'_> {
-        Node { nodes: self, number }
+    fn node(&self, number: u32) -> XPathNode<'_> {
+        XPathNode { nodes: self, number }
     }
 
     /// Returns the place of a node in the tree, if it can be set.
-    pub(super) fn place_of(&self, number: u32) -> Option<Place> {
+    pub(super) fn place_of(&self, number: u32) -> Option<NodePlace> {
         let data = &self.nodes[number as usize];
         matches!(data.kind, NodeKind::Element | NodeKind::Attribute | NodeKind::Text).then_some(data.place)
     }
 
-    pub(super) fn shown(&self, number: u32) -> Found {
+    pub(super) fn shown(&self, number: u32) -> FoundNode {
         let data = &self.nodes[number as usize];
         let name = self.tree.name_at(data.place).map(str::to_owned);
         let kind = match data.kind {
-            NodeKind::Root | NodeKind::Namespace => Kind::Document,
-            NodeKind::Element => Kind::Element,
-            NodeKind::Attribute => Kind::Attribute,
-            NodeKind::Text => Kind::Text,
-            NodeKind::Comment => Kind::Comment,
-            NodeKind::ProcessingInstruction => Kind::Instruction,
+            NodeKind::Root | NodeKind::Namespace => XPathNodeKind::Document,
+            NodeKind::Element => XPathNodeKind::Element,
+            NodeKind::Attribute => XPathNodeKind::Attribute,
+            NodeKind::Text => XPathNodeKind::Text,
+            NodeKind::Comment => XPathNodeKind::Comment,
+            NodeKind::ProcessingInstruction => XPathNodeKind::Instruction,
         };
         let path = self.path(number);
         self.count(1, path.len() as u64);
-        Found { kind, name, path, value: self.node(number).text() }
+        FoundNode { kind, name, path, value: self.node(number).text() }
     }
 
     /// For each node, its position among its parent's children of the same kind and name, from 1,
@@ -146,19 +146,19 @@ impl<'t, 'x> Nodes<'t, 'x> {
     fn siblings(&self) -> &[(u32, u32)] {
         self.siblings.get_or_init(|| {
             let mut known: HashMap<(u32, NodeKind, Option<&str>), u32> = HashMap::new();
-            let key = |data: &Data| {
+            let key = |data: &XPathNodeData| {
                 // An instruction's position counts among all instructions.
                 let name = self.tree.name_at(data.place).filter(|_| data.kind == NodeKind::Element);
                 (data.parent, data.kind, name)
             };
-            let children = |data: &Data| !matches!(data.kind, NodeKind::Root | NodeKind::Attribute);
-            let mut place = |data: &Data| {
+            let children = |data: &XPathNodeData| !matches!(data.kind, NodeKind::Root | NodeKind::Attribute);
+            let mut place = |data: &XPathNodeData| {
                 let alike = known.entry(key(data)).or_default();
                 *alike += 1;
                 *alike
             };
             let places: Vec<u32> = self.nodes.iter().map(|data| if children(data) { place(data) } else { 0 }).collect();
-            let alike = |data: &Data| known.get(&key(data)).copied().unwrap_or_default();
+            let alike = |data: &XPathNodeData| known.get(&key(data)).copied().unwrap_or_default();
             places.into_iter().zip(&self.nodes).map(|(place, data)| (place, alike(data))).collect()
         })
     }
@@ -189,23 +189,23 @@ impl<'t, 'x> Nodes<'t, 'x> {
     }
 }
 
-impl<'n> Node<'n> {
+impl<'n> XPathNode<'n> {
     pub(super) fn number(self) -> u32 {
         self.number
     }
 
-    fn data(self) -> &'n Data {
+    fn data(self) -> &'n XPathNodeData {
         &self.nodes.nodes[self.number as usize]
     }
 
-    fn look(self) -> &'n Data {
+    fn look(self) -> &'n XPathNodeData {
         self.nodes.count(1, 0);
         self.data()
     }
 
     /// Iterates over the attributes of the node, or its children. A child's descendants are
     /// skipped.
-    fn below(self, attributes: bool) -> impl Iterator<Item = Node<'n>> + 'n {
+    fn below(self, attributes: bool) -> impl Iterator<Item = XPathNode<'n>> + 'n {
         let holds = matches!(self.data().kind, NodeKind::Root | NodeKind::Element);
         let (nodes, end) = (self.nodes, if holds { self.data().end } else { 0 });
         let mut next = self.number + 1;
@@ -231,7 +231,7 @@ impl<'n> Node<'n> {
     fn text(self) -> String {
         let mut text = String::new();
         for number in self.number..self.look().end {
-            let node = Node { nodes: self.nodes, number };
+            let node = XPathNode { nodes: self.nodes, number };
             let data = node.look();
             if number == self.number || data.kind == NodeKind::Text {
                 let piece = self.nodes.tree.text_at(data.place);
@@ -243,15 +243,15 @@ impl<'n> Node<'n> {
     }
 }
 
-impl PartialEq for Node<'_> {
+impl PartialEq for XPathNode<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.number == other.number
     }
 }
 
-impl Eq for Node<'_> {}
+impl Eq for XPathNode<'_> {}
 
-impl<'n> XNode<'n> for Node<'n> {
+impl<'n> XNode<'n> for XPathNode<'n> {
     fn kind(self) -> NodeKind {
         self.look().kind
     }

@@ -8,7 +8,7 @@ const MAX_REPLACED: usize = 64;
 
 /// Returns the reason why an expression is refused; `None` if it is accepted. Recurses as deep as
 /// the expression is nested, which is limited.
-pub(super) fn refused(expression: &Expr) -> Option<String> {
+pub(super) fn refusal_reason(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Or(left, right)
         | Expr::And(left, right)
@@ -16,8 +16,8 @@ pub(super) fn refused(expression: &Expr) -> Option<String> {
         | Expr::Relational(left, _, right)
         | Expr::Additive(left, _, right)
         | Expr::Multiplicative(left, _, right)
-        | Expr::Union(left, right) => refused(left).or_else(|| refused(right)),
-        Expr::Negate(inner) => refused(inner),
+        | Expr::Union(left, right) => refusal_reason(left).or_else(|| refusal_reason(right)),
+        Expr::Negate(inner) => refusal_reason(inner),
         Expr::Path(PathExpr::Location(path)) => in_path(path),
         Expr::Path(PathExpr::Filter(filter)) => in_filter(filter),
         Expr::Path(PathExpr::FilterLocation(filter, path)) => in_filter(filter).or_else(|| in_path(path)),
@@ -25,16 +25,16 @@ pub(super) fn refused(expression: &Expr) -> Option<String> {
 }
 
 fn in_path(path: &LocationPath) -> Option<String> {
-    path.steps.iter().flat_map(|step| &step.predicates).find_map(refused)
+    path.steps.iter().flat_map(|step| &step.predicates).find_map(refusal_reason)
 }
 
 fn in_filter(filter: &FilterExpr) -> Option<String> {
     let within = match &filter.primary {
         PrimaryExpr::Variable(_) | PrimaryExpr::Literal(_) | PrimaryExpr::Number(_) => None,
-        PrimaryExpr::Parenthesized(inner) => refused(inner),
-        PrimaryExpr::Function(call) => call_refused(call).or_else(|| call.args.iter().find_map(refused)),
+        PrimaryExpr::Parenthesized(inner) => refusal_reason(inner),
+        PrimaryExpr::Function(call) => call_refused(call).or_else(|| call.args.iter().find_map(refusal_reason)),
     };
-    within.or_else(|| filter.predicates.iter().find_map(refused))
+    within.or_else(|| filter.predicates.iter().find_map(refusal_reason))
 }
 
 fn call_refused(call: &FunctionCall) -> Option<String> {

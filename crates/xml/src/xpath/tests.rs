@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::XmlErrorKind;
 
-const BUDGET: Budget = Budget { looks: 2_000_000, bytes: 16 << 20 };
+const BUDGET: EvaluationLimit = EvaluationLimit { looks: 2_000_000, bytes: 16 << 20 };
 
 const STORY: &str = "<?xml version='1.0'?><!DOCTYPE s SYSTEM 's.dtd'><s id='top' xmlns:x='urn:x'><h lang='en' x:a='1'>A &amp; <b>B</b></h>\
                      <!-- c --><body><p id='p1'>one<?stop now?></p><p>two<![CDATA[ <3>]]></p><x:p n='7'/></body><empty/></s>";
@@ -134,7 +134,7 @@ fn hostile_expressions_end_with_their_budget() {
     // What is found takes from it, too.
     let all = XPath::parse("//*").unwrap();
     assert_eq!(all.find(&wide, &Limits::default(), &mut BUDGET.clone()).map(|found| found.len()), Ok(20_001));
-    let tight = Budget { looks: 2_000_000, bytes: 1000 };
+    let tight = EvaluationLimit { looks: 2_000_000, bytes: 1000 };
     assert_eq!(all.find(&wide, &Limits::default(), &mut tight.clone()), Err(XPathError::TooMuch));
 }
 
@@ -144,7 +144,7 @@ fn hostile_expressions_end_with_their_budget() {
 fn an_expression_comes_to_so_many_nodes_and_ends_then() {
     let flat = |elements: usize| format!("<r>{}</r>", "<a/>".repeat(elements));
     let come_to = |expression: &str, elements: usize, looks: u64| {
-        let mut budget = Budget { looks, bytes: 32 << 20 };
+        let mut budget = EvaluationLimit { looks, bytes: 32 << 20 };
         let found = XPath::parse(expression).unwrap().find(&flat(elements), &Limits::default(), &mut budget);
         (found.map(|found| found.len()), budget.looks)
     };
@@ -166,7 +166,7 @@ fn an_expression_comes_to_so_many_nodes_and_ends_then() {
     }
     // Of the largest document, with as many elements as it can have.
     let largest = flat((4 << 20) / 4 - 2);
-    let mut budget = Budget { looks: 10_000_000, bytes: 32 << 20 };
+    let mut budget = EvaluationLimit { looks: 10_000_000, bytes: 32 << 20 };
     let found = XPath::parse("//b").unwrap().find(&largest, &Limits::default(), &mut budget);
     assert_eq!(found.map(|found| found.len()), Ok(0));
 }
@@ -200,7 +200,7 @@ fn what_takes_work_that_nobody_counts_is_refused() {
 
 /// The looks that an expression takes in a document.
 fn taken(expression: &str, xml: &str) -> u64 {
-    let mut budget = Budget { looks: u64::MAX, bytes: u64::MAX };
+    let mut budget = EvaluationLimit { looks: u64::MAX, bytes: u64::MAX };
     let xpath = XPath::parse(expression).unwrap_or_else(|error| panic!("{error}"));
     xpath.find(xml, &Limits::default(), &mut budget).unwrap_or_else(|error| panic!("{expression}: {error}"));
     u64::MAX - budget.looks
@@ -285,7 +285,7 @@ fn what_is_done_with_the_texts_of_a_document_counts_as_looks() {
 fn reading_a_document_takes_from_the_budget() {
     let (text, xpath) = (format!("<a>{}</a>", "x".repeat(16_000)), XPath::parse("/b").expect("it can be read"));
     let find = |looks| {
-        let mut budget = Budget { looks, ..BUDGET };
+        let mut budget = EvaluationLimit { looks, ..BUDGET };
         (xpath.find(&text, &Limits::default(), &mut budget), budget.looks)
     };
     assert_eq!(find(999), (Err(XPathError::TooMuch), 0));
@@ -323,7 +323,7 @@ proptest! {
     ) {
         let text = words.concat();
         if let Ok(xpath) = XPath::parse(&text) {
-            let mut budget = Budget { looks: 50_000, bytes: 1 << 20 };
+            let mut budget = EvaluationLimit { looks: 50_000, bytes: 1 << 20 };
             if let Ok((written, ..)) = xpath.set(STORY, (0, "new"), &Limits::default(), &mut budget) {
                 prop_assert!(crate::check(&written, &Limits::default()).is_ok());
             }

@@ -44,7 +44,7 @@ impl Weight {
     /// Computes the weight of an expression. Recurses as deep as the expression is nested, which is
     /// limited.
     pub(super) fn of(expression: &Expr) -> Weight {
-        let mut scale = Scale::default();
+        let mut scale = WeightScale::default();
         scale.expression(expression);
         let looks = |bytes: u64| bytes.div_ceil(BYTES_A_LOOK);
         // A text of the document is always built, and then returned or compared, besides any other
@@ -64,7 +64,7 @@ fn leads_to_one(step: &Step) -> bool {
 }
 
 #[derive(Default)]
-struct Scale {
+struct WeightScale {
     /// Bytes processed in the current scope: the expression itself, or one of its predicates.
     here: u64,
     /// Bytes processed in all predicates.
@@ -76,7 +76,7 @@ struct Scale {
 
 /// The value of a part of an expression.
 #[derive(Clone, Copy, Default)]
-struct Gives {
+struct PartValue {
     /// Bytes of its text that are not from the document.
     bytes: u64,
     /// The number of passes over the bytes from the document so far.
@@ -86,11 +86,11 @@ struct Gives {
     is_several: bool,
 }
 
-impl Gives {
-    const NUMBER: Gives = Gives { bytes: 0, passes: 0, is_number: true, is_several: false };
+impl PartValue {
+    const NUMBER: PartValue = PartValue { bytes: 0, passes: 0, is_number: true, is_several: false };
 
-    fn set(is_several: bool) -> Gives {
-        Gives { bytes: 0, passes: 0, is_number: false, is_several }
+    fn set(is_several: bool) -> PartValue {
+        PartValue { bytes: 0, passes: 0, is_number: false, is_several }
     }
 
     /// Returns the bytes of the value as a text.
@@ -99,8 +99,8 @@ impl Gives {
     }
 }
 
-impl Scale {
-    fn expression(&mut self, expression: &Expr) -> Gives {
+impl WeightScale {
+    fn expression(&mut self, expression: &Expr) -> PartValue {
         self.here += PART;
         match expression {
             Expr::Equality(left, _, right) | Expr::Relational(left, _, right) => {
@@ -108,38 +108,38 @@ impl Scale {
                 self.here += 2 * (left.bytes + right.bytes);
                 // A single node is compared once with each of the others, whose texts are counted.
                 self.compares |= left.is_several && right.is_several;
-                Gives::default()
+                PartValue::default()
             }
             Expr::Or(left, right) | Expr::And(left, right) => {
                 self.expression(left);
                 self.expression(right);
-                Gives::default()
+                PartValue::default()
             }
             Expr::Additive(left, _, right) | Expr::Multiplicative(left, _, right) => {
                 let (left, right) = (self.expression(left), self.expression(right));
                 self.here += left.bytes + right.bytes;
-                Gives::NUMBER
+                PartValue::NUMBER
             }
             Expr::Negate(inner) => {
                 let inner = self.expression(inner);
                 self.here += inner.bytes;
-                Gives::NUMBER
+                PartValue::NUMBER
             }
             Expr::Union(left, right) => {
                 self.expression(left);
                 self.expression(right);
-                Gives::set(true)
+                PartValue::set(true)
             }
             Expr::Path(PathExpr::Location(path)) => self.path(path),
             Expr::Path(PathExpr::Filter(filter)) => self.filter(filter),
             Expr::Path(PathExpr::FilterLocation(filter, path)) => {
                 let (from, to) = (self.filter(filter), self.path(path));
-                Gives::set(from.is_several || to.is_several)
+                PartValue::set(from.is_several || to.is_several)
             }
         }
     }
 
-    fn path(&mut self, path: &LocationPath) -> Gives {
+    fn path(&mut self, path: &LocationPath) -> PartValue {
         for Step { node_test, predicates, .. } in &path.steps {
             let has_prefix = match node_test {
                 NodeTest::NamespaceWildcard(_) => true,
@@ -149,7 +149,7 @@ impl Scale {
             self.here += STEP + if has_prefix { PREFIX } else { 0 };
             self.predicates(predicates);
         }
-        Gives::set(!path.steps.iter().all(leads_to_one))
+        PartValue::set(!path.steps.iter().all(leads_to_one))
     }
 
     fn predicates(&mut self, predicates: &[Expr]) {
@@ -162,15 +162,15 @@ impl Scale {
         self.here = here;
     }
 
-    fn filter(&mut self, filter: &FilterExpr) -> Gives {
+    fn filter(&mut self, filter: &FilterExpr) -> PartValue {
         let gives = match &filter.primary {
-            PrimaryExpr::Variable(_) => Gives::default(),
+            PrimaryExpr::Variable(_) => PartValue::default(),
             PrimaryExpr::Literal(text) => {
                 let bytes = text.len() as u64;
                 self.here += bytes;
-                Gives { bytes, ..Gives::default() }
+                PartValue { bytes, ..PartValue::default() }
             }
-            PrimaryExpr::Number(_) => Gives::NUMBER,
+            PrimaryExpr::Number(_) => PartValue::NUMBER,
             PrimaryExpr::Parenthesized(inner) => self.expression(inner),
             PrimaryExpr::Function(call) => self.call(call),
         };
@@ -178,8 +178,8 @@ impl Scale {
         gives
     }
 
-    fn call(&mut self, call: &FunctionCall) -> Gives {
-        let given: Vec<Gives> = call.args.iter().map(|argument| self.expression(argument)).collect();
+    fn call(&mut self, call: &FunctionCall) -> PartValue {
+        let given: Vec<PartValue> = call.args.iter().map(|argument| self.expression(argument)).collect();
         let name = call.name.local.as_str();
         let (bytes, others, times) = match (name, &*given) {
             // For each character of a text, `translate` searches its replaced characters, which it
@@ -193,13 +193,13 @@ impl Scale {
         self.here += STEP + times * bytes + FUNCTION * others;
         self.passes = self.passes.max(passes);
         match name {
-            "id" => Gives::set(true),
+            "id" => PartValue::set(true),
             "last" | "position" | "count" | "sum" | "number" | "floor" | "ceiling" | "round" | "string-length" => {
-                Gives::NUMBER
+                PartValue::NUMBER
             }
             // `true` and `false` are no longer than the cost of a part.
-            "boolean" | "not" | "true" | "false" | "lang" | "contains" | "starts-with" => Gives::default(),
-            _ => Gives { bytes, passes, ..Gives::default() },
+            "boolean" | "not" | "true" | "false" | "lang" | "contains" | "starts-with" => PartValue::default(),
+            _ => PartValue { bytes, passes, ..PartValue::default() },
         }
     }
 }

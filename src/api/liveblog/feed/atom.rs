@@ -1,8 +1,8 @@
 //! The Atom Syndication Format (RFC 4287), with a link to the next part (RFC 5005).
 
-use stet_xml::{Output, carried};
+use stet_xml::{Output, without_illegal_chars};
 
-use super::{Body, Entry, Feed, Link};
+use super::{Feed, FeedContent, FeedEntry, FeedFile};
 
 /// Formats a feed as Atom.
 pub(super) fn text(feed: &Feed) -> String {
@@ -26,7 +26,7 @@ pub(super) fn text(feed: &Feed) -> String {
     out.into_text()
 }
 
-fn write_entry(out: &mut Output, entry: &Entry) {
+fn write_entry(out: &mut Output, entry: &FeedEntry) {
     out.raw(&["\n"]);
     out.open("entry");
     element(out, "id", &entry.id);
@@ -36,31 +36,31 @@ fn write_entry(out: &mut Output, entry: &Entry) {
     author(out, &entry.author);
     for tag in &entry.tags {
         out.open("category");
-        out.attribute("term", &carried(tag));
+        out.attribute("term", &without_illegal_chars(tag));
         out.close("category");
     }
     // An entry whose content is elsewhere must have a summary (RFC 4287, 4.1.1.1).
-    let must_have = matches!(entry.body, Body::Elsewhere(_));
+    let must_have = matches!(entry.body, FeedContent::Elsewhere(_));
     if !entry.summary.is_empty() || must_have {
         element(out, "summary", if entry.summary.is_empty() { &entry.title } else { &entry.summary });
     }
     out.open("content");
     match &entry.body {
-        Body::Html(html, _) => {
+        FeedContent::Html(html, _) => {
             out.attribute("type", "html");
-            out.text(&carried(html));
+            out.text(&without_illegal_chars(html));
         }
-        Body::Text(text) => {
+        FeedContent::Text(text) => {
             out.attribute("type", "text");
-            out.text(&carried(text));
+            out.text(&without_illegal_chars(text));
         }
-        Body::Elsewhere(file) => {
+        FeedContent::Elsewhere(file) => {
             out.attribute("type", &file.media_type);
-            out.attribute("src", &carried(&file.address));
+            out.attribute("src", &without_illegal_chars(&file.address));
         }
     }
     out.close("content");
-    for Link { address, name, media_type, size } in &entry.attachments {
+    for FeedFile { address, name, media_type, size } in &entry.attachments {
         let more = [("type", media_type.as_str()), ("length", &size.to_string()), ("title", name)];
         link(out, "enclosure", address, &more);
     }
@@ -69,7 +69,7 @@ fn write_entry(out: &mut Output, entry: &Entry) {
 
 fn element(out: &mut Output, name: &str, text: &str) {
     out.open(name);
-    out.text(&carried(text));
+    out.text(&without_illegal_chars(text));
     out.close(name);
 }
 
@@ -82,9 +82,9 @@ fn author(out: &mut Output, name: &str) {
 fn link(out: &mut Output, relation: &str, address: &str, more: &[(&str, &str)]) {
     out.open("link");
     out.attribute("rel", relation);
-    out.attribute("href", &carried(address));
+    out.attribute("href", &without_illegal_chars(address));
     for (name, value) in more {
-        out.attribute(name, &carried(value));
+        out.attribute(name, &without_illegal_chars(value));
     }
     out.close("link");
 }

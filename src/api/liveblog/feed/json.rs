@@ -3,8 +3,8 @@
 use serde::Serialize;
 use stet_actors::error::Result;
 
-use super::{Body, Entry, Feed, Link};
-use crate::json::{for_html, written};
+use super::{Feed, FeedContent, FeedEntry, FeedFile};
+use crate::json::{for_html, to_json_text};
 
 #[derive(Serialize)]
 struct JsonFeed<'a> {
@@ -12,7 +12,7 @@ struct JsonFeed<'a> {
     title: &'a str,
     feed_url: &'a str,
     authors: [Author<'a>; 1],
-    items: Vec<Item<'a>>,
+    items: Vec<JsonFeedItem<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_url: Option<&'a str>,
 }
@@ -24,7 +24,7 @@ struct Author<'a> {
 
 /// A post. It must have one of the two contents.
 #[derive(Serialize)]
-struct Item<'a> {
+struct JsonFeedItem<'a> {
     id: &'a str,
     title: &'a str,
     date_published: &'a str,
@@ -41,11 +41,11 @@ struct Item<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tags: &'a [String],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    attachments: Vec<Attachment<'a>>,
+    attachments: Vec<JsonFeedAttachment<'a>>,
 }
 
 #[derive(Serialize)]
-struct Attachment<'a> {
+struct JsonFeedAttachment<'a> {
     url: &'a str,
     mime_type: &'a str,
     title: &'a str,
@@ -57,27 +57,27 @@ struct Attachment<'a> {
 /// # Errors
 /// None, because there are only texts and numbers.
 pub(super) fn text(feed: &Feed) -> Result<String> {
-    let text = written(&JsonFeed {
+    let text = to_json_text(&JsonFeed {
         version: "https://jsonfeed.org/version/1.1",
         title: &feed.title,
         feed_url: &feed.address,
         authors: [Author { name: &feed.author }],
-        items: feed.entries.iter().map(Item::of).collect(),
+        items: feed.entries.iter().map(JsonFeedItem::of).collect(),
         next_url: feed.next.as_deref(),
     })?;
     Ok(for_html(&text))
 }
 
-impl<'a> Item<'a> {
-    fn of(entry: &'a Entry) -> Item<'a> {
+impl<'a> JsonFeedItem<'a> {
+    fn of(entry: &'a FeedEntry) -> JsonFeedItem<'a> {
         let (html, text, file) = match &entry.body {
-            Body::Html(html, _) => (Some(html.as_str()), None, None),
-            Body::Text(text) => (None, Some(text), None),
-            Body::Elsewhere(file) => {
+            FeedContent::Html(html, _) => (Some(html.as_str()), None, None),
+            FeedContent::Text(text) => (None, Some(text), None),
+            FeedContent::Elsewhere(file) => {
                 (None, Some(if entry.summary.is_empty() { &entry.title } else { &entry.summary }), Some(file))
             }
         };
-        Item {
+        JsonFeedItem {
             id: &entry.id,
             title: &entry.title,
             date_published: &entry.published,
@@ -88,13 +88,18 @@ impl<'a> Item<'a> {
             image: file.filter(|file| file.media_type.starts_with("image/")).map(|file| file.address.as_str()),
             summary: &entry.summary,
             tags: &entry.tags,
-            attachments: file.into_iter().chain(&entry.attachments).map(Attachment::of).collect(),
+            attachments: file.into_iter().chain(&entry.attachments).map(JsonFeedAttachment::of).collect(),
         }
     }
 }
 
-impl<'a> Attachment<'a> {
-    fn of(file: &'a Link) -> Attachment<'a> {
-        Attachment { url: &file.address, mime_type: &file.media_type, title: &file.name, size_in_bytes: file.size }
+impl<'a> JsonFeedAttachment<'a> {
+    fn of(file: &'a FeedFile) -> JsonFeedAttachment<'a> {
+        JsonFeedAttachment {
+            url: &file.address,
+            mime_type: &file.media_type,
+            title: &file.name,
+            size_in_bytes: file.size,
+        }
     }
 }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use stet_actors::error::Result;
 
-use super::{Body, Entry, Feed, Link};
-use crate::json::{for_html, written};
+use super::{Feed, FeedContent, FeedEntry, FeedFile};
+use crate::json::{for_html, to_json_text};
 
 #[derive(Serialize)]
 #[serde(tag = "@type", rename_all = "camelCase")]
@@ -63,7 +63,7 @@ struct MediaObject<'a> {
 /// None, because there are only texts and numbers.
 pub(super) fn text(feed: &Feed) -> Result<String> {
     let (begin, end) = &feed.covers;
-    let text = written(&LiveBlogPosting {
+    let text = to_json_text(&LiveBlogPosting {
         context: "https://schema.org",
         id: &feed.id,
         url: &feed.address,
@@ -79,10 +79,10 @@ pub(super) fn text(feed: &Feed) -> Result<String> {
 }
 
 impl<'a> BlogPosting<'a> {
-    fn of(entry: &'a Entry) -> BlogPosting<'a> {
+    fn of(entry: &'a FeedEntry) -> BlogPosting<'a> {
         let (text, file) = match &entry.body {
-            Body::Html(_, text) | Body::Text(text) => (Some(text.as_str()), None),
-            Body::Elsewhere(file) => (None, Some(file)),
+            FeedContent::Html(_, text) | FeedContent::Text(text) => (Some(text.as_str()), None),
+            FeedContent::Elsewhere(file) => (None, Some(file)),
         };
         BlogPosting {
             id: &entry.id,
@@ -99,7 +99,7 @@ impl<'a> BlogPosting<'a> {
 }
 
 impl<'a> MediaObject<'a> {
-    fn of(file: &'a Link) -> MediaObject<'a> {
+    fn of(file: &'a FeedFile) -> MediaObject<'a> {
         MediaObject {
             content_url: &file.address,
             encoding_format: &file.media_type,

@@ -17,14 +17,14 @@ use stet_actors::error::{Error, Result};
 use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Liveblog, Post};
-use stet_actors::object::{Stored, Text};
+use stet_actors::object::{ContentLocation, SharedText};
 
 use super::piece::{address_of, bytes_of};
-use super::{Open, open};
-use crate::api::settled::{Unsettled, settled};
-use crate::api::whole::streamed;
+use super::{OpenLiveblog, open};
+use crate::api::settled::{UnsettledReply, build_settled};
+use crate::api::whole::stream_reader;
 use crate::content::ContentReader;
-use crate::content::text::decoded;
+use crate::content::text::decode_text;
 use crate::content::words::{essence, is_text, read_of};
 use crate::http::app::App;
 use crate::http::call::Call;
@@ -45,28 +45,28 @@ const LAST_MS: u64 = 253_402_300_799_999;
 
 /// The format of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Format {
+enum FeedFormat {
     Atom,
     Json,
     Ld,
 }
 
-impl Format {
-    const ALL: [Format; 3] = [Format::Atom, Format::Json, Format::Ld];
+impl FeedFormat {
+    const ALL: [FeedFormat; 3] = [FeedFormat::Atom, FeedFormat::Json, FeedFormat::Ld];
 
     const fn name(self) -> &'static str {
         match self {
-            Format::Atom => "atom",
-            Format::Json => "json",
-            Format::Ld => "jsonld",
+            FeedFormat::Atom => "atom",
+            FeedFormat::Json => "json",
+            FeedFormat::Ld => "jsonld",
         }
     }
 
     const fn media_type(self) -> &'static str {
         match self {
-            Format::Atom => "application/atom+xml",
-            Format::Json => "application/feed+json",
-            Format::Ld => "application/ld+json",
+            FeedFormat::Atom => "application/atom+xml",
+            FeedFormat::Json => "application/feed+json",
+            FeedFormat::Ld => "application/ld+json",
         }
     }
 }
@@ -87,11 +87,11 @@ struct Feed {
     /// The address of this part of the feed, and of the next if there is one.
     address: String,
     next: Option<String>,
-    entries: Vec<Entry>,
+    entries: Vec<FeedEntry>,
 }
 
 /// A post in a feed.
-struct Entry {
+struct FeedEntry {
     /// `urn:uuid:…`
     id: String,
     /// The title, never empty.
@@ -104,17 +104,17 @@ struct Entry {
     /// The time of the last change; never before `published`.
     updated: String,
     tags: Vec<String>,
-    body: Body,
-    attachments: Vec<Link>,
+    body: FeedContent,
+    attachments: Vec<FeedFile>,
 }
 
-impl Entry {
+impl FeedEntry {
     /// Returns the approximate size of the entry.
     fn bytes(&self) -> usize {
         let body = match &self.body {
-            Body::Html(html, text) => html.len() + text.len(),
-            Body::Text(text) => text.len(),
-            Body::Elsewhere(_) => 0,
+            FeedContent::Html(html, text) => html.len() + text.len(),
+            FeedContent::Text(text) => text.len(),
+            FeedContent::Elsewhere(_) => 0,
         };
         let attachments = self.attachments.iter().map(|file| file.address.len() + file.name.len() + 128);
         let tags = self.tags.iter().map(|tag| tag.len() + 32);
@@ -123,17 +123,17 @@ impl Entry {
 }
 
 /// The content of a post.
-enum Body {
+enum FeedContent {
     /// HTML as it is stored, and its text.
     Html(String, String),
     /// Text, of XML without its mark-up.
     Text(String),
     /// A file with a content that is too long, or no text.
-    Elsewhere(Link),
+    Elsewhere(FeedFile),
 }
 
 /// A file.
-struct Link {
+struct FeedFile {
     address: String,
     name: String,
     media_type: String,
@@ -145,32 +145,32 @@ pub async fn feed(call: Call) -> Result<Reply> {
     // An unknown liveblog is reported before any other error.
     call.container::<Liveblog>("source")?;
     let named = call.param("format");
-    let format = Format::ALL.into_iter().find(|format| format.name() == named);
+    let format = FeedFormat::ALL.into_iter().find(|format| format.name() == named);
     let format = format.ok_or_else(|| {
         let error = Error::parameter("format", named, "atom, json or jsonld");
-        with_nearest(error, named, Format::ALL.iter().map(|format| format.name()))
+        with_nearest(error, named, FeedFormat::ALL.iter().map(|format| format.name()))
     })?;
     let (limit, offset) = (number(&call, "limit", MOST)?, number(&call, "offset", u64::MAX)?);
     let origin = client::origin(&call.http, &call.app.proxies);
     // JSON-LD is embedded in public pages, so it must not contain a key.
-    let key = call.key_in_address().filter(|_| format != Format::Ld);
-    settled(&call, open(&call).await?, async |open| {
+    let key = call.key_in_address().filter(|_| format != FeedFormat::Ld);
+    build_settled(&call, open(&call).await?, async |open| {
         // Addresses contain these.
         let place = (&origin, &call.app.config.server.base_path, &key);
-        let named = Named::of(&call.app, open, limit, offset).await?;
+        let named = FeedNames::of(&call.app, open, limit, offset).await?;
         let tag = ETag::new(open.tag(), ("feed", format, limit, offset, place, &named));
         if call.has(&tag) {
             return Ok(Reply::not_modified(tag));
         }
-        let part = Part { format, origin: &origin, key: key.as_deref(), limit, offset };
-        let feed = feed_of(&call.app, open, &named, part).await?.ok_or(Unsettled::Changed)?;
+        let part = FeedPage { format, origin: &origin, key: key.as_deref(), limit, offset };
+        let feed = feed_of(&call.app, open, &named, part).await?.ok_or(UnsettledReply::Changed)?;
         let text = match format {
-            Format::Atom => atom::text(&feed),
-            Format::Json => json::text(&feed)?,
-            Format::Ld => ld::text(&feed)?,
+            FeedFormat::Atom => atom::text(&feed),
+            FeedFormat::Json => json::text(&feed)?,
+            FeedFormat::Ld => ld::text(&feed)?,
         };
         let (media_type, size) = (format.media_type().to_owned(), text.len() as u64);
-        let reply = Reply::stream(media_type, size, streamed(ContentReader::of(text.into())));
+        let reply = Reply::stream(media_type, size, stream_reader(ContentReader::of(text.into())));
         Ok(reply.holding(size).with_etag(tag))
     })
     .await
@@ -185,20 +185,20 @@ fn number(call: &Call, name: &str, most: u64) -> Result<u64> {
 
 /// Names in a feed that depend on more than the liveblog.
 #[derive(Hash)]
-struct Named {
+struct FeedNames {
     /// Title of the liveblog.
-    title: Text,
+    title: SharedText,
     /// Full names by user name, for the liveblog's creator and the authors of the posts shown.
-    people: BTreeMap<Text, String>,
+    people: BTreeMap<SharedText, String>,
 }
 
-impl Named {
-    async fn of(app: &App, open: &Open, limit: u64, offset: u64) -> Result<Named> {
+impl FeedNames {
+    async fn of(app: &App, open: &OpenLiveblog, limit: u64, offset: u64) -> Result<FeedNames> {
         let state = &open.view.state;
         let object = state.object();
         let title = app.shown_title(object, &app.liveblog_title(object).await?).await?;
         let mut people = BTreeMap::new();
-        let mut note = |user: &Text| {
+        let mut note = |user: &SharedText| {
             people.entry(user.clone()).or_insert_with(|| app.directory.full_name(user));
         };
         note(&object.record.creator);
@@ -207,18 +207,18 @@ impl Named {
             way.yield_if_due().await;
             note(post.author());
         }
-        Ok(Named { title, people })
+        Ok(FeedNames { title, people })
     }
 
     /// Returns the full name of a user of the feed.
-    fn person(&self, user: &Text) -> String {
+    fn person(&self, user: &SharedText) -> String {
         self.people.get(user).cloned().unwrap_or_else(|| user.to_string())
     }
 }
 
 /// Returns the place of the first post at an offset. Any offset beyond all posts counts as their
 /// number.
-fn first(open: &Open, offset: u64) -> usize {
+fn first(open: &OpenLiveblog, offset: u64) -> usize {
     usize::try_from(offset).unwrap_or(usize::MAX).min(open.view.state.sequence().visible_len())
 }
 
@@ -231,8 +231,8 @@ fn updated(post: &Post) -> u64 {
 
 /// The part of a feed that a call asks for.
 #[derive(Clone, Copy)]
-struct Part<'c> {
-    format: Format,
+struct FeedPage<'c> {
+    format: FeedFormat,
     /// Scheme, host and port of the feed's addresses.
     origin: &'c str,
     /// The key in the call's address, which the addresses of other parts repeat.
@@ -241,10 +241,10 @@ struct Part<'c> {
     offset: u64,
 }
 
-impl Part<'_> {
+impl FeedPage<'_> {
     /// Returns the address of the part of a liveblog's feed from an offset on.
     fn address(&self, base: &str, liveblog: Loid, offset: u64) -> String {
-        let Part { format, origin, key, limit, .. } = self;
+        let FeedPage { format, origin, key, limit, .. } = self;
         let format = format.name();
         let mut address =
             format!("{origin}{base}/v3/container/liveblog/{liveblog}/feed/{format}?limit={limit}&offset={offset}");
@@ -257,8 +257,8 @@ impl Part<'_> {
 }
 
 /// Builds the feed; `None` if a post was changed since the view.
-async fn feed_of(app: &App, open: &Open, named: &Named, part: Part<'_>) -> Result<Option<Feed>> {
-    let Part { origin, limit, offset, .. } = part;
+async fn feed_of(app: &App, open: &OpenLiveblog, named: &FeedNames, part: FeedPage<'_>) -> Result<Option<Feed>> {
+    let FeedPage { origin, limit, offset, .. } = part;
     let (state, record) = (&open.view.state, &open.view.state.object().record);
     let posts = state.sequence();
     let (mut entries, mut bytes) = (Vec::new(), 0);
@@ -303,29 +303,29 @@ async fn feed_of(app: &App, open: &Open, named: &Named, part: Part<'_>) -> Resul
     }))
 }
 
-async fn entry_of(app: &App, post: &Post, named: &Named, origin: &str) -> Result<Option<Entry>> {
-    let link = |attachment: Option<u64>, name: &str, content: &stet_actors::object::Content| Link {
+async fn entry_of(app: &App, post: &Post, named: &FeedNames, origin: &str) -> Result<Option<FeedEntry>> {
+    let link = |attachment: Option<u64>, name: &str, content: &stet_actors::object::Content| FeedFile {
         address: format!("{origin}{}", address_of(app, post, attachment)),
         name: name.to_owned(),
         media_type: media_type(&content.content_type),
         size: content.size,
     };
     let body = match &post.record.content {
-        None => Body::Text(String::new()),
-        Some(content) if content.stored == Stored::Row && is_text(&content.content_type) => {
+        None => FeedContent::Text(String::new()),
+        Some(content) if content.stored == ContentLocation::Row && is_text(&content.content_type) => {
             let Some(bytes) = bytes_of(app, post, content).await? else { return Ok(None) };
-            let text = decoded(&content.content_type, &bytes);
+            let text = decode_text(&content.content_type, &bytes);
             let read = read_of(&content.content_type, &text);
             match &*essence(&content.content_type) {
-                "text/html" | "application/xhtml+xml" => Body::Html(text.into_owned(), read),
-                _ => Body::Text(read),
+                "text/html" | "application/xhtml+xml" => FeedContent::Html(text.into_owned(), read),
+                _ => FeedContent::Text(read),
             }
         }
-        Some(content) => Body::Elsewhere(link(None, &post.record.name, content)),
+        Some(content) => FeedContent::Elsewhere(link(None, &post.record.name, content)),
     };
     let title = [&post.title, &post.summary, &post.record.name].into_iter().find(|text| !text.is_empty());
     let attachments = post.attachments.iter();
-    Ok(Some(Entry {
+    Ok(Some(FeedEntry {
         id: post.record.uuid.0.urn().to_string(),
         title: title.map(ToString::to_string).unwrap_or_default(),
         summary: post.summary.to_string(),

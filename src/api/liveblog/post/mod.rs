@@ -4,28 +4,29 @@ pub mod routes;
 
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
 use stet_actors::liveblog::{
-    AddPost, Liveblog, Post, PostAddress, PostBody, PostDone, PostFields, PostStatus, RemovePost, SetStatus, UpdatePost,
+    AddPost, Liveblog, Post, PostAddress, PostBody, PostFields, PostResult, PostStatus, RemovePost, SetPostStatus,
+    UpdatePost,
 };
-use stet_actors::object::Text;
+use stet_actors::object::SharedText;
 use stet_actors::part::NewAttachment;
 
-use super::reply::{Beside, post_as_left, post_reply};
+use super::reply::{PostDetails, post_as_left, post_reply};
 use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
-use super::{Open, address, open};
-use crate::api::form::{self, FilePart, FileRule, Form, Submitted};
+use super::{OpenLiveblog, address, open};
+use crate::api::form::{self, FilePart, FileRule, FormSubmission, MultipartForm};
 use crate::api::requests::CreateOptions;
-use crate::api::settled::{Unsettled, settled};
+use crate::api::settled::{UnsettledReply, build_settled};
 use crate::content::words;
 use crate::http::app::App;
-use crate::http::arriving::Arriving;
+use crate::http::arriving::IncomingCall;
 use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
-use crate::http::prefer::Preferred;
+use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::Changed;
+use crate::json::ChangeAnswer;
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[
@@ -35,11 +36,12 @@ const FILES: &[FileRule] = &[
 
 /// `POST /v3/container/liveblog/{source}/post`: a multipart form of `options`, `content` and any
 /// number of `attachments`.
-pub async fn create_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
-    let (call, mut form): (_, Form<PostOptions>) = match form::read(arriving, form::whoever, FILES).await? {
-        Submitted::New(call, form) => (call, form),
-        Submitted::Answered(reply) => return Ok(reply.into()),
-    };
+pub async fn create_post(arriving: IncomingCall) -> Result<PreferredReply<ChangedPost>> {
+    let (call, mut form): (_, MultipartForm<PostOptions>) =
+        match form::read(arriving, form::permit_any_caller, FILES).await? {
+            FormSubmission::New(call, form) => (call, form),
+            FormSubmission::Answered(reply) => return Ok(reply.into()),
+        };
     let open = open(&call).await?;
     let body = form.take("content").map(body_of).ok_or_else(|| {
         Error::new(Code::InvalidBody, "The form has no part `content`: a post needs one.")
@@ -62,11 +64,12 @@ pub async fn create_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
 
 /// `PUT /v3/container/liveblog/{source}/post/{post}`: the same form. Parts that are missing stay as
 /// they are.
-pub async fn update_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
-    let (call, mut form): (_, Form<PostOptions>) = match form::read(arriving, form::whoever, FILES).await? {
-        Submitted::New(call, form) => (call, form),
-        Submitted::Answered(reply) => return Ok(reply.into()),
-    };
+pub async fn update_post(arriving: IncomingCall) -> Result<PreferredReply<ChangedPost>> {
+    let (call, mut form): (_, MultipartForm<PostOptions>) =
+        match form::read(arriving, form::permit_any_caller, FILES).await? {
+            FormSubmission::New(call, form) => (call, form),
+            FormSubmission::Answered(reply) => return Ok(reply.into()),
+        };
     let open = open(&call).await?;
     let post = seen_post(&call, &open)?;
     let body = form.take("content").map(body_of);
@@ -93,32 +96,32 @@ pub async fn update_post(arriving: Arriving) -> Result<Preferred<ChangedPost>> {
 pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
     let open = open(&call).await?;
     let address = address(&call, open.loid(), call.param("post"))?;
-    settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post", None).await).await
+    build_settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post", None).await).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
-pub async fn approve(call: Call) -> Result<Preferred<ChangedPost>> {
+pub async fn approve(call: Call) -> Result<PreferredReply<ChangedPost>> {
     set_status(&call, PostStatus::Approved).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/reject`
-pub async fn reject(call: Call) -> Result<Preferred<ChangedPost>> {
+pub async fn reject(call: Call) -> Result<PreferredReply<ChangedPost>> {
     set_status(&call, PostStatus::Rejected).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/pending`
-pub async fn set_pending(call: Call) -> Result<Preferred<ChangedPost>> {
+pub async fn set_pending(call: Call) -> Result<PreferredReply<ChangedPost>> {
     set_status(&call, PostStatus::Pending).await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/delete`: the post stays in the liveblog.
-pub async fn mark_deleted(call: Call) -> Result<Preferred<ChangedPost>> {
+pub async fn mark_deleted(call: Call) -> Result<PreferredReply<ChangedPost>> {
     set_status(&call, PostStatus::Deleted).await
 }
 
-async fn set_status(call: &Call, to: PostStatus) -> Result<Preferred<ChangedPost>> {
+async fn set_status(call: &Call, to: PostStatus) -> Result<PreferredReply<ChangedPost>> {
     let open = open(call).await?;
-    let command = SetStatus { post: seen_post(call, &open)?, to, reach: open.reach };
+    let command = SetPostStatus { post: seen_post(call, &open)?, to, reach: open.reach };
     execute(call, open, command, None).await
 }
 
@@ -129,12 +132,12 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     let command = RemovePost { post: seen_post(&call, &open)?, reach: open.reach };
     let done = call.change(&open.liveblog, command).await?;
     let reply = RemovedPost { id: done.reply.post.to_string(), revision: done.view.revision() };
-    Ok(Json::of(&reply)?.with_etag(ETag::new(Tag::of(&done.view.state.object().record), "change")))
+    Ok(Json::of(&reply)?.with_etag(ETag::new(RevisionTag::of(&done.view.state.object().record), "change")))
 }
 
 /// Returns the post in the call's path, which is to be changed, if the caller sees it. It is
 /// addressed by its loid, so that the command changes this very post.
-fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
+fn seen_post(call: &Call, open: &OpenLiveblog) -> Result<PostAddress> {
     let address = address(call, open.loid(), call.param("post"))?;
     if let PostAddress::Loid(loid) = address {
         check_whole(&loid.into())?;
@@ -145,12 +148,12 @@ fn seen_post(call: &Call, open: &Open) -> Result<PostAddress> {
 
 /// Changes a post, and replies with the post as it is directly afterwards. `sent` is the content of
 /// a new post.
-async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
+async fn execute<C: Command<Family = Liveblog, Reply = PostResult>>(
     call: &Call,
-    open: Open,
+    open: OpenLiveblog,
     command: C,
     sent: Option<(PostFields, PostBody)>,
-) -> Result<Preferred<ChangedPost>> {
+) -> Result<PreferredReply<ChangedPost>> {
     let app = &call.app;
     let done = call.change(&open.liveblog, command).await?;
     let open = open.after(done.view);
@@ -158,7 +161,7 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     // Authors are shown the post that they added even if they do not see it. On a retry it is not
     // shown once others have changed it.
     let user = call.caller()?.user();
-    let is_shown = |open: &Open, post: &Post| {
+    let is_shown = |open: &OpenLiveblog, post: &Post| {
         open.view.state.sees(&open.sight, post) || (post.author() == user && post.record.last_modifier == *user)
     };
     let there = open.view.state.get(&post).ok();
@@ -173,19 +176,19 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
     if let Some(left) = there {
         // On a retry, others may have changed it since.
         let is_as_made = done.reply.is_new && done.reply.revision == left.record.revision;
-        let known = sent.filter(|_| is_as_made).map(|(fields, body)| Beside::sent(left.loid(), &fields, &body));
+        let known = sent.filter(|_| is_as_made).map(|(fields, body)| PostDetails::sent(left.loid(), &fields, &body));
         let reply = match post_reply(app, &open, left, "change", known).await {
             Ok(reply) => Some(reply),
-            Err(Unsettled::Failed(error)) => return Err(error),
+            Err(UnsettledReply::Failed(error)) => return Err(error),
             // Others have changed it since. The reply nevertheless describes the caller's own
             // change.
-            Err(Unsettled::Changed) => post_as_left(app, &open, left).await?,
+            Err(UnsettledReply::Changed) => post_as_left(app, &open, left).await?,
         };
         if let Some(reply) = reply {
             return Ok(reply.shown().into());
         }
     }
-    let shown = settled(call, open, async |open| {
+    let shown = build_settled(call, open, async |open| {
         let found = open.view.state.get(&post)?;
         if !is_shown(open, found) {
             return Err(open.view.state.not_held(&post).into());
@@ -201,8 +204,8 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostDone>>(
 }
 
 /// Builds the reply to a change of a post that no longer exists, or that the caller no longer sees.
-fn gone(done: &PostDone, revision: u64) -> Result<Preferred<ChangedPost>> {
-    Json::of(&Changed::Gone(RemovedPost { id: done.post.to_string(), revision })).map(Preferred::from)
+fn gone(done: &PostResult, revision: u64) -> Result<PreferredReply<ChangedPost>> {
+    Json::of(&ChangeAnswer::Gone(RemovedPost { id: done.post.to_string(), revision })).map(PreferredReply::from)
 }
 
 fn body_of(part: FilePart) -> PostBody {
@@ -219,7 +222,7 @@ fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
 }
 
 async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
-    let text = |value: &Option<String>| value.as_deref().map(Text::from);
+    let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
     Ok(PostFields {
         title: text(&options.title),
         summary: text(&options.summary),
@@ -227,7 +230,7 @@ async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
         kind: text(&options.r#type),
         timestamp: options.timestamp,
         pinned: options.pinned,
-        tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| Text::from(tag.as_str())).collect()),
+        tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| SharedText::from(tag.as_str())).collect()),
         attributes: app.attribute_text("attributes", options.attributes.take()).await?,
         system_attributes: app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?,
     })

@@ -16,14 +16,14 @@ const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 
 /// The body of a post's form: `options` (docs/api/posts.md, "Adding and changing"), the content,
 /// and any number of attachments.
-const fn form(needs_first: bool) -> Body {
-    Body::Multipart { options: type_of::<liveblog::PostOptions>, files: &["content", "attachments"], needs_first }
+const fn form(needs_first: bool) -> BodyRule {
+    BodyRule::Multipart { options: type_of::<liveblog::PostOptions>, files: &["content", "attachments"], needs_first }
 }
 
 /// The common properties of routes that return files.
 const FILE: Route = Route {
     headers: &["Range", "If-Range"],
-    produces: Produces::Stream,
+    produces: ReplyFormat::Stream,
     codes: &[200, 206, 304, 401, 403, 404, 416],
     ..GET
 };

@@ -6,14 +6,14 @@
 use chrono::{DateTime, Utc};
 use icalendar::{Calendar, Component, Event, EventLike, Property, Todo};
 use stet_actors::error::{Error, Result};
-use stet_actors::topic::Word;
+use stet_actors::topic::TextOrNumber;
 
-use super::Line;
-use super::zone::Zone;
+use super::ExportLine;
+use super::zone::CalendarZone;
 
 /// The calendar components that items become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::api) struct Components {
+pub(in crate::api) struct CalendarComponents {
     /// Whether each item is a to-do.
     pub todos: bool,
     /// Whether each item with a deadline is an event.
@@ -24,7 +24,7 @@ const END: &str = "END:VCALENDAR\r\n";
 
 /// Writes the head of a calendar with that name, and its time zone, because a calendar must have at
 /// least one component (RFC 5545, 3.6).
-pub(super) fn begin(name: &str, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn begin(name: &str, zone: &CalendarZone, out: &mut Vec<u8>) -> Result<()> {
     let name = plain(name);
     let mut calendar = Calendar::empty();
     for (key, value) in [("VERSION", "2.0"), ("PRODID", "-//stet//stet//EN"), ("CALSCALE", "GREGORIAN")] {
@@ -47,7 +47,12 @@ pub(super) fn end(out: &mut Vec<u8>) {
 }
 
 /// Writes an item or subitem.
-pub(super) fn line(line: &Line<'_>, zone: &Zone, components: Components, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn line(
+    line: &ExportLine<'_>,
+    zone: &CalendarZone,
+    components: CalendarComponents,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let due = |name: &str| line.item.due.and_then(|due| zone.property(name, due));
     if components.todos {
         let mut todo = Todo::new();
@@ -80,7 +85,7 @@ fn write(component: &impl Component, out: &mut Vec<u8>) -> Result<()> {
 }
 
 /// Adds the properties that to-dos and events have in common.
-fn describe<C: Component + EventLike>(todo: &mut C, line: &Line<'_>, kind: &str) {
+fn describe<C: Component + EventLike>(todo: &mut C, line: &ExportLine<'_>, kind: &str) {
     let (item, record) = (line.item, &line.item.record);
     todo.uid(&format!("{}{kind}", record.uuid)).add_property("SUMMARY", plain(&record.name));
     if let Some(modified) = time(record.modified) {
@@ -108,9 +113,9 @@ fn describe<C: Component + EventLike>(todo: &mut C, line: &Line<'_>, kind: &str)
     for assignee in &item.assignees {
         todo.add_multi_property("X-STET-ASSIGNEE", &plain(assignee));
     }
-    let word = |word: &Word| match word {
-        Word::Text(text) => plain(text),
-        Word::Number(number) => number.to_string(),
+    let word = |word: &TextOrNumber| match word {
+        TextOrNumber::Text(text) => plain(text),
+        TextOrNumber::Number(number) => number.to_string(),
     };
     let attachment = line.attachment.map(|loid| loid.to_string()).unwrap_or_default();
     for (key, value) in [
@@ -143,10 +148,10 @@ fn time(seconds: u64) -> Option<DateTime<Utc>> {
 }
 
 /// Converts a priority to that of calendars, 0 to 9 (RFC 5545, 3.8.1.9); `None` for any other.
-fn priority(priority: &Word) -> Option<u32> {
+fn priority(priority: &TextOrNumber) -> Option<u32> {
     match priority {
-        Word::Number(number) => u32::try_from(*number).ok().filter(|number| *number <= 9),
-        Word::Text(text) => {
+        TextOrNumber::Number(number) => u32::try_from(*number).ok().filter(|number| *number <= 9),
+        TextOrNumber::Text(text) => {
             let mut letters = text.trim().chars();
             letters.next()?.to_digit(10).filter(|_| letters.next().is_none())
         }
@@ -161,7 +166,7 @@ mod tests {
     fn no_text_ends_its_line() {
         assert_eq!(plain("a\r\nBEGIN:b\rc\nd\te\u{0}\u{7f}\u{85}ü"), "a\nBEGIN:b\nc\nd\teü");
         let mut out = Vec::new();
-        let zone = Zone::of(jiff::tz::TimeZone::UTC);
+        let zone = CalendarZone::of(jiff::tz::TimeZone::UTC);
         begin("a\r\nX-EVIL:1\r\u{b}b;,\\", &zone, &mut out).expect("a head can be written");
         let text = String::from_utf8(out).expect("it is text");
         assert!(text.contains("\r\nNAME;VALUE=TEXT:a\\nX-EVIL:1\\nb\\;\\,\\\\\r\n"), "{text}");
@@ -169,9 +174,9 @@ mod tests {
 
     #[test]
     fn a_priority_is_a_digit() {
-        let text = |text: &str| priority(&Word::Text(text.into()));
+        let text = |text: &str| priority(&TextOrNumber::Text(text.into()));
         assert_eq!([text("0"), text(" 9 "), text("10"), text(""), text("high")], [Some(0), Some(9), None, None, None]);
-        let number = |number| priority(&Word::Number(number));
+        let number = |number| priority(&TextOrNumber::Number(number));
         assert_eq!([number(0), number(9), number(10), number(-1)], [Some(0), Some(9), None, None]);
     }
 

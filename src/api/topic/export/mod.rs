@@ -13,22 +13,22 @@ use std::hash::Hash;
 use actix_web::http::header::CONTENT_DISPOSITION;
 use jiff::tz::TimeZone;
 use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::Tag;
+use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::Text;
-use stet_actors::topic::{Lineup, Topic, TopicItem};
+use stet_actors::object::SharedText;
+use stet_actors::topic::{Topic, TopicItem, TopicLineup};
 
-use self::calendar::Components;
-use self::zone::Zone;
-use super::reply::{Extent, Open, attached, facts};
+use self::calendar::CalendarComponents;
+use self::zone::CalendarZone;
+use super::reply::{CommittedTopic, TopicExtent, facts, visible_attachment};
 use crate::api::records::readable;
 use crate::api::whole::disposition;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
-use crate::http::steps::{Steps, file};
+use crate::http::steps::{ReplySteps, file};
 use crate::limits::yielding::YieldTimer;
 use crate::nearest::with_nearest;
 use crate::records::Display;
@@ -36,67 +36,67 @@ use crate::sysconfig::Product;
 
 /// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::api) enum Format {
+pub(in crate::api) enum ExportFormat {
     /// iCalendar (RFC 5545), with these components.
-    Calendar(Components),
+    Calendar(CalendarComponents),
     /// Comma-separated values (RFC 4180).
     Table,
 }
 
-impl Format {
+impl ExportFormat {
     /// Returns the format that the path names. A calendar has the components that the query names.
     ///
     /// # Errors
     /// `InvalidParameter`, which lists the formats.
-    pub(in crate::api) fn of(call: &Call) -> Result<Format> {
+    pub(in crate::api) fn of(call: &Call) -> Result<ExportFormat> {
         match call.param("format") {
-            "ics" => components(call).map(Format::Calendar),
-            "csv" => Ok(Format::Table),
+            "ics" => components(call).map(ExportFormat::Calendar),
+            "csv" => Ok(ExportFormat::Table),
             other => Err(with_nearest(Error::parameter("format", other, "`ics` or `csv`"), other, ["ics", "csv"])),
         }
     }
 
     const fn media_type(self) -> &'static str {
         match self {
-            Format::Calendar(_) => "text/calendar; charset=utf-8",
-            Format::Table => "text/csv; charset=utf-8; header=present",
+            ExportFormat::Calendar(_) => "text/calendar; charset=utf-8",
+            ExportFormat::Table => "text/csv; charset=utf-8; header=present",
         }
     }
 
     const fn extension(self) -> &'static str {
         match self {
-            Format::Calendar(_) => "ics",
-            Format::Table => "csv",
+            ExportFormat::Calendar(_) => "ics",
+            ExportFormat::Table => "csv",
         }
     }
 
     /// Writes the beginning of a file; `title` is that of the container.
-    fn begin(self, title: &str, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
+    fn begin(self, title: &str, zone: &CalendarZone, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Format::Calendar(_) => calendar::begin(title, zone, out),
-            Format::Table => table::begin(out),
+            ExportFormat::Calendar(_) => calendar::begin(title, zone, out),
+            ExportFormat::Table => table::begin(out),
         }
     }
 
-    fn line(self, line: &Line<'_>, zone: &Zone, out: &mut Vec<u8>) -> Result<()> {
+    fn line(self, line: &ExportLine<'_>, zone: &CalendarZone, out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Format::Calendar(components) => calendar::line(line, zone, components, out),
-            Format::Table => table::line(line, out),
+            ExportFormat::Calendar(components) => calendar::line(line, zone, components, out),
+            ExportFormat::Table => table::line(line, out),
         }
     }
 
     /// Writes the end of a file.
     fn end(self, out: &mut Vec<u8>) {
         match self {
-            Format::Calendar(_) => calendar::end(out),
-            Format::Table => {}
+            ExportFormat::Calendar(_) => calendar::end(out),
+            ExportFormat::Table => {}
         }
     }
 }
 
 /// Returns the components that the query names.
-fn components(call: &Call) -> Result<Components> {
-    let mut components = Components { todos: false, events: false };
+fn components(call: &Call) -> Result<CalendarComponents> {
+    let mut components = CalendarComponents { todos: false, events: false };
     for name in call.query.list("as") {
         match name.as_str() {
             "todos" => components.todos = true,
@@ -112,14 +112,14 @@ fn components(call: &Call) -> Result<Components> {
 
 /// Returns the time zone of the newsroom: that of the default product of the site configuration,
 /// else of its first product.
-fn zone_of(app: &App, database: DatabaseId) -> Zone {
+fn zone_of(app: &App, database: DatabaseId) -> CalendarZone {
     let content = app.sysconfig.site_content(database);
     let product = content.site.default_product().or(content.site.products.first());
-    Zone::of(product.map_or(TimeZone::UTC, Product::time_zone))
+    CalendarZone::of(product.map_or(TimeZone::UTC, Product::time_zone))
 }
 
 /// The data of an item or subitem in a file.
-struct Line<'a> {
+struct ExportLine<'a> {
     topic: Loid,
     topic_name: &'a str,
     topic_title: &'a str,
@@ -133,25 +133,30 @@ struct Line<'a> {
 }
 
 /// Returns the extent of an export: the data of other objects on which a file depends.
-pub(in crate::api) fn extent() -> Extent {
-    Extent { display: Display::with_defaults(false), attachments: false, correlates: false, below: true }
+pub(in crate::api) fn extent() -> TopicExtent {
+    TopicExtent { display: Display::with_defaults(false), attachments: false, correlates: false, below: true }
 }
 
 /// `GET /v3/container/topic/{topic}/export/{format}`
 pub async fn topic(call: Call) -> Result<Reply> {
-    let format = Format::of(&call)?;
-    let open = Open(call.view(&super::topic(&call)?).await?);
+    let format = ExportFormat::of(&call)?;
+    let open = CommittedTopic(call.view(&super::topic(&call)?).await?);
     let facts = facts(&call, &open, &extent()).await?;
     let tag = open.tag();
     let first = OpenTopic::of(&call, open).await?;
     let (name, title) = (first.name.clone(), first.title.clone());
-    let export = Export::of(&call, format, first.topic.database, (name, title), Vec::new());
-    answer(call, tag, facts, Export { open: Some(Box::new(first)), ..export }).await
+    let export = TopicExport::of(&call, format, first.topic.database, (name, title), Vec::new());
+    answer(call, tag, facts, TopicExport { open: Some(Box::new(first)), ..export }).await
 }
 
 /// Builds the file about topics. Topics that the caller may not read when they are written are left
 /// out. `of` and `facts` are the file's part of the ETag.
-pub(in crate::api) async fn answer(call: Call, of: Tag, facts: impl Hash, export: Export) -> Result<Reply> {
+pub(in crate::api) async fn answer(
+    call: Call,
+    of: RevisionTag,
+    facts: impl Hash,
+    export: TopicExport,
+) -> Result<Reply> {
     let format = export.format;
     let titles = (&export.title, call.app.facts_of_titles(export.database));
     let tag = ETag::new(of, ("export", format, facts, titles, export.zone.name()));
@@ -167,14 +172,14 @@ pub(in crate::api) async fn answer(call: Call, of: Tag, facts: impl Hash, export
 }
 
 /// The streamed items of one topic after another.
-pub(in crate::api) struct Export {
-    format: Format,
+pub(in crate::api) struct TopicExport {
+    format: ExportFormat,
     database: DatabaseId,
-    zone: Zone,
+    zone: CalendarZone,
     /// The name of the container that is exported.
-    name: Text,
+    name: SharedText,
     /// The title of the container.
-    title: Text,
+    title: SharedText,
     begun: bool,
     /// The topics that have not begun, the next one last.
     topics: Vec<Loid>,
@@ -183,43 +188,43 @@ pub(in crate::api) struct Export {
     over: bool,
 }
 
-impl Export {
+impl TopicExport {
     /// Begins the export of these topics, in that order, from a container with that name and title.
     pub(in crate::api) fn of(
         call: &Call,
-        format: Format,
+        format: ExportFormat,
         database: DatabaseId,
-        (name, title): (Text, Text),
+        (name, title): (SharedText, SharedText),
         mut topics: Vec<Loid>,
-    ) -> Export {
+    ) -> TopicExport {
         topics.reverse();
         let zone = zone_of(&call.app, database);
-        Export { format, database, zone, name, title, begun: false, topics, open: None, over: false }
+        TopicExport { format, database, zone, name, title, begun: false, topics, open: None, over: false }
     }
 }
 
 /// A topic whose items are being written.
 pub(in crate::api) struct OpenTopic {
     topic: Loid,
-    name: Text,
-    title: Text,
+    name: SharedText,
+    title: SharedText,
     /// The view when the topic began. `None` once the file is being sent, which may take minutes:
     /// then each item is written in its current state.
-    view: Option<Open>,
+    view: Option<CommittedTopic>,
     /// The items, each before its subitems.
     items: Vec<Loid>,
     next: usize,
 }
 
 impl OpenTopic {
-    async fn of(call: &Call, open: Open) -> Result<OpenTopic> {
+    async fn of(call: &Call, open: CommittedTopic) -> Result<OpenTopic> {
         let (state, mut way) = (open.state(), YieldTimer::new());
         let title = call.app.shown_title(state.object(), &state.head().title).await?;
         let mut items = Vec::with_capacity(state.lines());
         for item in state.lineup().members() {
             way.yield_if_due().await;
             items.push(item.loid());
-            items.extend(state.below(item.loid()).into_iter().flat_map(Lineup::members).map(|item| item.loid()));
+            items.extend(state.below(item.loid()).into_iter().flat_map(TopicLineup::members).map(|item| item.loid()));
         }
         let record = &state.object().record;
         let (topic, name) = (record.loid, record.name.clone());
@@ -234,7 +239,7 @@ impl OpenTopic {
     async fn line(
         &mut self,
         call: &Call,
-        (format, zone): (Format, &Zone),
+        (format, zone): (ExportFormat, &CalendarZone),
         late: bool,
         out: &mut Vec<u8>,
     ) -> Result<()> {
@@ -243,7 +248,7 @@ impl OpenTopic {
             _ => {
                 self.view = None;
                 readable(call, self.topic)?.ok_or_else(|| Error::not_found(self.topic))?;
-                Open(call.view_of::<Topic>(self.topic).await?)
+                CommittedTopic(call.view_of::<Topic>(self.topic).await?)
             }
         };
         let state = view.state();
@@ -252,17 +257,17 @@ impl OpenTopic {
             return Ok(());
         };
         let attachment = match &item.attachment {
-            Some(hanging) => attached(call, hanging)?.map(|cached| cached.loid),
+            Some(hanging) => visible_attachment(call, hanging)?.map(|cached| cached.loid),
             None => None,
         };
         let parent = item.under().and_then(|parent| state.place_of(parent).ok()).map(|(_, parent)| &**parent);
         let (topic, topic_name, topic_title) = (self.topic, &*self.name, &*self.title);
-        format.line(&Line { topic, topic_name, topic_title, item, parent, position, attachment }, zone, out)
+        format.line(&ExportLine { topic, topic_name, topic_title, item, parent, position, attachment }, zone, out)
     }
 }
 
 /// The result of a step of an export.
-pub(in crate::api) enum Then {
+pub(in crate::api) enum ExportStep {
     Begun,
     /// The next topic is open; `None` if it can't be read.
     Opened(Option<Box<OpenTopic>>),
@@ -272,50 +277,50 @@ pub(in crate::api) enum Then {
     Over,
 }
 
-impl Steps for Export {
-    type Then = Then;
+impl ReplySteps for TopicExport {
+    type Then = ExportStep;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Then> {
+    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<ExportStep> {
         if !self.begun {
             self.format.begin(&self.title, &self.zone, out)?;
-            return Ok(Then::Begun);
+            return Ok(ExportStep::Begun);
         }
         let gone = |error: &Error| error.code == Code::ObjectNotFound;
         if let Some(open) = &mut self.open {
             if open.next == open.items.len() {
-                return Ok(Then::Closed);
+                return Ok(ExportStep::Closed);
             }
             return match open.line(call, (self.format, &self.zone), late, out).await {
-                Ok(()) => Ok(Then::Item),
-                Err(error) if gone(&error) => Ok(Then::Closed),
+                Ok(()) => Ok(ExportStep::Item),
+                Err(error) if gone(&error) => Ok(ExportStep::Closed),
                 Err(error) => Err(error),
             };
         }
         let Some(topic) = self.topics.last().copied() else {
             self.format.end(out);
-            return Ok(Then::Over);
+            return Ok(ExportStep::Over);
         };
         if readable(call, topic)?.is_none() {
-            return Ok(Then::Opened(None));
+            return Ok(ExportStep::Opened(None));
         }
         match call.view_of::<Topic>(topic).await {
-            Ok(view) => Ok(Then::Opened(Some(Box::new(OpenTopic::of(call, Open(view)).await?)))),
-            Err(error) if gone(&error) => Ok(Then::Opened(None)),
+            Ok(view) => Ok(ExportStep::Opened(Some(Box::new(OpenTopic::of(call, CommittedTopic(view)).await?)))),
+            Err(error) if gone(&error) => Ok(ExportStep::Opened(None)),
             Err(error) => Err(error),
         }
     }
 
-    fn go_on(&mut self, then: Then) {
+    fn go_on(&mut self, then: ExportStep) {
         match then {
-            Then::Begun => self.begun = true,
-            Then::Opened(open) => {
+            ExportStep::Begun => self.begun = true,
+            ExportStep::Opened(open) => {
                 self.topics.pop();
                 self.open = open;
             }
-            Then::Item => self.open.iter_mut().for_each(|open| open.next += 1),
-            Then::Closed => self.open = None,
-            Then::Over => self.over = true,
+            ExportStep::Item => self.open.iter_mut().for_each(|open| open.next += 1),
+            ExportStep::Closed => self.open = None,
+            ExportStep::Over => self.over = true,
         }
     }
 

@@ -7,9 +7,9 @@
 use chrono::{DateTime, SecondsFormat};
 use csv::{Terminator, WriterBuilder};
 use stet_actors::error::{Error, Result};
-use stet_actors::topic::Word;
+use stet_actors::topic::TextOrNumber;
 
-use super::Line;
+use super::ExportLine;
 
 /// The column names.
 const COLUMNS: [&str; 18] = [
@@ -39,7 +39,7 @@ pub(super) fn begin(out: &mut Vec<u8>) -> Result<()> {
 }
 
 /// Writes an item or subitem.
-pub(super) fn line(line: &Line<'_>, out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn line(line: &ExportLine<'_>, out: &mut Vec<u8>) -> Result<()> {
     let (item, record) = (line.item, &line.item.record);
     let (own, subitem) = match line.parent {
         Some(parent) => (parent.loid(), record.loid.to_string()),
@@ -90,10 +90,10 @@ fn text(text: &str) -> String {
 }
 
 /// Returns a word as a cell. A number is never a formula of a user.
-fn word(word: &Word) -> String {
+fn word(word: &TextOrNumber) -> String {
     match word {
-        Word::Text(words) => text(words),
-        Word::Number(number) => number.to_string(),
+        TextOrNumber::Text(words) => text(words),
+        TextOrNumber::Number(number) => number.to_string(),
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
         for plain in ["", " ", "a=1", "1-2", "a@b.example", "\"=1\"", "–"] {
             assert_eq!(text(plain), plain);
         }
-        assert_eq!([word(&Word::Number(-5)), word(&Word::Text("-5".into()))], ["-5", "'-5"]);
+        assert_eq!([word(&TextOrNumber::Number(-5)), word(&TextOrNumber::Text("-5".into()))], ["-5", "'-5"]);
     }
 
     #[test]

@@ -13,14 +13,14 @@ const UTC: &str = "UTC";
 const LAST: i64 = 2_145_916_799;
 
 /// The time zone of a calendar's times.
-pub(in crate::api) struct Zone {
+pub(in crate::api) struct CalendarZone {
     zone: TimeZone,
     name: String,
 }
 
 /// The times at which a zone changes from one offset to another under the same name.
 #[derive(PartialEq)]
-struct Observance {
+struct ZoneObservance {
     from: Offset,
     to: Offset,
     name: String,
@@ -29,12 +29,12 @@ struct Observance {
     onsets: Vec<String>,
 }
 
-impl Zone {
+impl CalendarZone {
     /// Returns a zone of the tz database; UTC for any other.
-    pub fn of(zone: TimeZone) -> Zone {
+    pub fn of(zone: TimeZone) -> CalendarZone {
         match zone.iana_name().map(str::to_owned) {
-            Some(name) => Zone { zone, name },
-            None => Zone { zone: TimeZone::UTC, name: UTC.to_owned() },
+            Some(name) => CalendarZone { zone, name },
+            None => CalendarZone { zone: TimeZone::UTC, name: UTC.to_owned() },
         }
     }
 
@@ -65,10 +65,10 @@ impl Zone {
         text + "END:VTIMEZONE\r\n"
     }
 
-    fn observances(&self) -> Vec<Observance> {
+    fn observances(&self) -> Vec<ZoneObservance> {
         let begin = self.zone.to_offset_info(Timestamp::UNIX_EPOCH);
         let local = |at: Timestamp, offset: Offset| offset.to_datetime(at).strftime("%Y%m%dT%H%M%S").to_string();
-        let mut all = vec![Observance {
+        let mut all = vec![ZoneObservance {
             from: begin.offset(),
             to: begin.offset(),
             name: begin.abbreviation().to_owned(),
@@ -78,7 +78,7 @@ impl Zone {
         let mut offset = begin.offset();
         let changes = self.zone.following(Timestamp::UNIX_EPOCH);
         for change in changes.take_while(|change| change.timestamp().as_second() <= LAST) {
-            let new = Observance {
+            let new = ZoneObservance {
                 from: offset,
                 to: change.offset(),
                 name: change.abbreviation().to_owned(),
@@ -87,12 +87,12 @@ impl Zone {
             };
             let onset = local(change.timestamp(), offset);
             offset = new.to;
-            let same = |known: &&mut Observance| {
+            let same = |known: &&mut ZoneObservance| {
                 (known.from, known.to, &known.name, known.is_daylight) == (new.from, new.to, &new.name, new.is_daylight)
             };
             match all.iter_mut().find(same) {
                 Some(known) => known.onsets.push(onset),
-                None => all.push(Observance { onsets: vec![onset], ..new }),
+                None => all.push(ZoneObservance { onsets: vec![onset], ..new }),
             }
         }
         all
@@ -137,11 +137,11 @@ mod tests {
 
     use super::*;
 
-    fn zone(name: &str) -> Zone {
-        Zone::of(TimeZone::get(name).expect("it is in the database"))
+    fn zone(name: &str) -> CalendarZone {
+        CalendarZone::of(TimeZone::get(name).expect("it is in the database"))
     }
 
-    fn due(zone: &Zone, seconds: u64) -> String {
+    fn due(zone: &CalendarZone, seconds: u64) -> String {
         let property = zone.property("DUE", seconds).expect("it can be written");
         let parameters: Vec<String> =
             property.params().values().map(|one| format!(";{}={}", one.key(), one.value())).collect();
@@ -175,7 +175,7 @@ mod tests {
 
     /// Returns the moment that a calendar program computes from a local time with the component
     /// alone: by the offset of the last onset before it.
-    fn by_component(zone: &Zone, local: DateTime) -> i64 {
+    fn by_component(zone: &CalendarZone, local: DateTime) -> i64 {
         let read = |onset: &String| DateTime::strptime("%Y%m%dT%H%M%S", onset).expect("it is a time");
         let all = zone.observances();
         let all = all.iter().flat_map(|one| one.onsets.iter().map(move |onset| (read(onset), one.to)));

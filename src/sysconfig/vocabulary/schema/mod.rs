@@ -3,14 +3,18 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::{Child, Element, Kind, ROOTS, Times};
+use super::{Child, ChildOccurrence, ROOTS, ValueKind, VocabularyElement};
 
 #[cfg(test)]
 mod tests;
 
 /// Returns all elements without duplicates, each with a unique name.
-fn named() -> Vec<(&'static Element, String)> {
-    fn visit(element: &'static Element, found: &mut Vec<(&'static Element, String)>, names: &mut HashMap<&str, usize>) {
+fn named() -> Vec<(&'static VocabularyElement, String)> {
+    fn visit(
+        element: &'static VocabularyElement,
+        found: &mut Vec<(&'static VocabularyElement, String)>,
+        names: &mut HashMap<&str, usize>,
+    ) {
         if found.iter().any(|(known, _)| std::ptr::eq(*known, element)) {
             return;
         }
@@ -25,7 +29,7 @@ fn named() -> Vec<(&'static Element, String)> {
     found
 }
 
-fn name_of<'n>(named: &'n [(&'static Element, String)], element: &'static Element) -> &'n str {
+fn name_of<'n>(named: &'n [(&'static VocabularyElement, String)], element: &'static VocabularyElement) -> &'n str {
     named.iter().find(|(known, _)| std::ptr::eq(*known, element)).map(|(_, name)| &**name).expect("all are named")
 }
 
@@ -33,33 +37,33 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-fn pattern_of(kind: Kind) -> String {
+fn pattern_of(kind: ValueKind) -> String {
     let data = |params: &[(&str, String)], name: &str| {
         let params: String =
             params.iter().map(|(name, value)| format!("<param name=\"{name}\">{}</param>", escaped(value))).collect();
         format!("<data type=\"{name}\">{params}</data>")
     };
     match kind {
-        Kind::Text => "<text/>".to_owned(),
-        Kind::Name => data(&[("minLength", "1".to_owned())], "token"),
-        Kind::Path => data(&[("pattern", "/.*".to_owned())], "token"),
-        Kind::Flag => pattern_of(Kind::OneOf(&["true", "false", "1", "0"])),
-        Kind::Whole(least, most) => {
+        ValueKind::Text => "<text/>".to_owned(),
+        ValueKind::Name => data(&[("minLength", "1".to_owned())], "token"),
+        ValueKind::Path => data(&[("pattern", "/.*".to_owned())], "token"),
+        ValueKind::Flag => pattern_of(ValueKind::OneOf(&["true", "false", "1", "0"])),
+        ValueKind::Whole(least, most) => {
             data(&[("minInclusive", least.to_string()), ("maxInclusive", most.to_string())], "integer")
         }
-        Kind::Number(least, most) => {
+        ValueKind::Number(least, most) => {
             data(&[("minInclusive", least.to_string()), ("maxInclusive", most.to_string())], "decimal")
         }
-        Kind::OneOf(names) => {
+        ValueKind::OneOf(names) => {
             let values: String = names.iter().map(|name| format!("<value type=\"token\">{name}</value>")).collect();
             format!("<choice>{values}</choice>")
         }
-        Kind::Colour => {
+        ValueKind::Colour => {
             data(&[("pattern", "rgb\\( ?[0-9]{1,3} ?, ?[0-9]{1,3} ?, ?[0-9]{1,3} ?\\)".to_owned())], "token")
         }
-        Kind::Day => data(&[("pattern", "[0-9]{8}".to_owned())], "token"),
-        Kind::MonthAndDay => data(&[("pattern", "[0-9]{4}".to_owned())], "token"),
-        Kind::TimeZone => pattern_of(Kind::Name),
+        ValueKind::Day => data(&[("pattern", "[0-9]{8}".to_owned())], "token"),
+        ValueKind::MonthAndDay => data(&[("pattern", "[0-9]{4}".to_owned())], "token"),
+        ValueKind::TimeZone => pattern_of(ValueKind::Name),
     }
 }
 
@@ -90,9 +94,9 @@ pub fn schema() -> String {
         }
         let child = |child: &Child| {
             let times = match child.times {
-                Times::AtMostOnce => "optional",
-                Times::Any => "zeroOrMore",
-                Times::AtLeastOnce => "oneOrMore",
+                ChildOccurrence::AtMostOnce => "optional",
+                ChildOccurrence::Any => "zeroOrMore",
+                ChildOccurrence::AtLeastOnce => "oneOrMore",
             };
             format!("<{times}><ref name=\"{}\"/></{times}>", name_of(&named, child.element))
         };

@@ -10,9 +10,9 @@ use super::*;
 const SCHEMA: &str = "docs/schema/stet.rng";
 const REFERENCE: &str = "docs/CONFIGURATION-FILES.md";
 
-fn shown(kind: Kind) -> String {
+fn shown(kind: ValueKind) -> String {
     match kind {
-        Kind::OneOf(names) => names
+        ValueKind::OneOf(names) => names
             .iter()
             .map(|name| if name.is_empty() { "(empty)".to_owned() } else { format!("`{name}`") })
             .collect::<Vec<_>>()
@@ -51,9 +51,9 @@ fn reference() -> String {
         if !element.children.is_empty() {
             let child = |child: &Child| {
                 let times = match child.times {
-                    Times::AtMostOnce => "at most once",
-                    Times::Any => "any number",
-                    Times::AtLeastOnce => "once at least",
+                    ChildOccurrence::AtMostOnce => "at most once",
+                    ChildOccurrence::Any => "any number",
+                    ChildOccurrence::AtLeastOnce => "once at least",
                 };
                 format!("`{}` ({times})", name_of(&named, child.element))
             };
@@ -100,7 +100,7 @@ fn is_valid(file: &Path) -> Option<bool> {
 
 #[test]
 fn the_schema_takes_what_the_server_takes() {
-    use crate::sysconfig::whole::Whole;
+    use crate::sysconfig::whole::WholeFile;
     use crate::sysconfig::{ConfigFile, Jobs, ObjectTypes, Site, Workflows, parse};
     let data = tempfile::tempdir().expect("a temporary directory can be made");
     let file: PathBuf = data.path().join("file.xml");
@@ -111,7 +111,7 @@ fn the_schema_takes_what_the_server_takes() {
         }
     };
     fn by_server<T: ConfigFile>(text: &str) -> bool {
-        parse::<T>(&Whole::of_text("/SysConfig/file.xml", text)).is_ok_and(|parsed| parsed.unknown.is_empty())
+        parse::<T>(&WholeFile::of_text("/SysConfig/file.xml", text)).is_ok_and(|parsed| parsed.unknown.is_empty())
     }
     for (text, wanted) in [
         ("<objectTypes/>", false),

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::reading::topic;
 use super::{id, text};
-use crate::call::{Call, File};
-use crate::desk::encoded;
+use crate::call::{Call, FormFile};
+use crate::desk::encode_segment;
 use crate::hostile::client::HostileClient;
 
 /// The number of messages of one round.
@@ -20,7 +20,7 @@ const BELOW: usize = 300;
 /// Creates topics from a large template, and destroys them.
 pub async fn fill_topics(client: &mut HostileClient) {
     let Some(template) = topic(client, 300).await else { return };
-    let path = format!("/v3/container/topic/from/template/{}", encoded(&template));
+    let path = format!("/v3/container/topic/from/template/{}", encode_segment(&template));
     let mut made = Vec::new();
     for _ in 0..10 {
         let topic = client.json(Method::POST, &path, &client.new_object("filled")).await;
@@ -36,7 +36,7 @@ pub async fn copy_bundles(client: &mut HostileClient, round: u64) {
     let mut options = client.new_object("bundle.xml");
     options["type"] = json!("EOM::CompoundStory");
     options["attributes"] = json!({ "story": { "headline": text(900_000, round) } });
-    let content = File { part: "content", name: "a.xml", media_type: "text/xml", text: "<story/>" };
+    let content = FormFile { part: "content", name: "a.xml", media_type: "text/xml", text: "<story/>" };
     let call = Call::form(Method::POST, "/v3/object/create".to_owned(), &options, &[content]);
     let Some(bundle) = client.result(&call).await.as_ref().and_then(id) else { return };
     for seed in 0..3 {
@@ -45,7 +45,7 @@ pub async fn copy_bundles(client: &mut HostileClient, round: u64) {
         let body = json!({ "updateFields": [{ "sourceIds": [bundle], "operators": set }] });
         client.json(Method::POST, "/v3/object/metadata/change/fields", &body).await;
     }
-    let path = format!("/v3/container/bundle/{}/channelcopy", encoded(&bundle));
+    let path = format!("/v3/container/bundle/{}/channelcopy", encode_segment(&bundle));
     for (channel, from) in [("Web", "Neutral"), ("Tabloid", "Web")] {
         let body = json!({ "channel": channel, "inheritFrom": from });
         client.json(Method::POST, &path, &body).await;
@@ -64,7 +64,7 @@ pub async fn upload(client: &mut HostileClient) {
             object
         }
     };
-    let path = format!("/v3/object/{}/content", encoded(&object));
+    let path = format!("/v3/object/{}/content", encode_segment(&object));
     // Different bytes each time: equal ones are stored once.
     let mut body = vec![b'x'; UPLOAD];
     body[..16].copy_from_slice(&rand::random::<[u8; 16]>());
@@ -84,7 +84,7 @@ pub async fn send_messages(client: &mut HostileClient) {
         sent.extend(message.as_ref().and_then(id));
     }
     for message in sent {
-        client.send(&Call::new(Method::DELETE, format!("/v3/message/{}", encoded(&message)))).await;
+        client.send(&Call::new(Method::DELETE, format!("/v3/message/{}", encode_segment(&message)))).await;
     }
 }
 
@@ -110,7 +110,7 @@ pub async fn discard_and_restore(client: &mut HostileClient) {
         }
         client.keep("below", (number + 1).to_string());
     }
-    let path = |what: &str| format!("/v3/object/{}/{what}", encoded(&folder));
+    let path = |what: &str| format!("/v3/object/{}/{what}", encode_segment(&folder));
     client.send(&Call::new(Method::DELETE, path("discard"))).await;
     client.json(Method::POST, &path("restore"), &json!({})).await;
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{id, text};
 use crate::call::Call;
-use crate::desk::encoded;
+use crate::desk::encode_segment;
 use crate::hostile::client::HostileClient;
 
 /// Tries passwords of one user and of many. None of these users logs in otherwise: their logins
@@ -56,7 +56,7 @@ pub async fn flood_with_keys(client: &mut HostileClient, round: u64) {
             topic
         }
     };
-    let path = format!("/v3/container/topic/{}/divider", encoded(&topic));
+    let path = format!("/v3/container/topic/{}/divider", encode_segment(&topic));
     for number in 0..100 {
         // A topic has at most 1,000 dividers: most of these calls are refused, and their refusals
         // are kept.

@@ -13,7 +13,7 @@ mod slow;
 
 /// A kind of hostile client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum HostileKind {
     /// Requests large replies and reads them in small pieces.
     SlowReader,
     /// Sends heads and bodies byte by byte.
@@ -46,70 +46,70 @@ pub enum Kind {
     KeyFlooder,
 }
 
-impl Kind {
+impl HostileKind {
     /// All kinds, in the order of their discriminants.
-    pub const ALL: &[Kind] = &[
-        Kind::SlowReader,
-        Kind::SlowSender,
-        Kind::BulkReader,
-        Kind::Filterer,
-        Kind::TopicFiller,
-        Kind::Copier,
-        Kind::Uploader,
-        Kind::Guesser,
-        Kind::DeafFollower,
-        Kind::Exporter,
-        Kind::Rubbisher,
-        Kind::Spammer,
-        Kind::Painter,
-        Kind::Mover,
-        Kind::KeyFlooder,
+    pub const ALL: &[HostileKind] = &[
+        HostileKind::SlowReader,
+        HostileKind::SlowSender,
+        HostileKind::BulkReader,
+        HostileKind::Filterer,
+        HostileKind::TopicFiller,
+        HostileKind::Copier,
+        HostileKind::Uploader,
+        HostileKind::Guesser,
+        HostileKind::DeafFollower,
+        HostileKind::Exporter,
+        HostileKind::Rubbisher,
+        HostileKind::Spammer,
+        HostileKind::Painter,
+        HostileKind::Mover,
+        HostileKind::KeyFlooder,
     ];
 
     /// Returns the name in reports and in the names of users.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::SlowReader => "slow-reader",
-            Kind::SlowSender => "slow-sender",
-            Kind::BulkReader => "bulk-reader",
-            Kind::Filterer => "filterer",
-            Kind::TopicFiller => "topic-filler",
-            Kind::Copier => "copier",
-            Kind::Uploader => "uploader",
-            Kind::Guesser => "guesser",
-            Kind::DeafFollower => "deaf-follower",
-            Kind::Exporter => "exporter",
-            Kind::Rubbisher => "rubbisher",
-            Kind::Spammer => "spammer",
-            Kind::Painter => "painter",
-            Kind::Mover => "mover",
-            Kind::KeyFlooder => "key-flooder",
+            HostileKind::SlowReader => "slow-reader",
+            HostileKind::SlowSender => "slow-sender",
+            HostileKind::BulkReader => "bulk-reader",
+            HostileKind::Filterer => "filterer",
+            HostileKind::TopicFiller => "topic-filler",
+            HostileKind::Copier => "copier",
+            HostileKind::Uploader => "uploader",
+            HostileKind::Guesser => "guesser",
+            HostileKind::DeafFollower => "deaf-follower",
+            HostileKind::Exporter => "exporter",
+            HostileKind::Rubbisher => "rubbisher",
+            HostileKind::Spammer => "spammer",
+            HostileKind::Painter => "painter",
+            HostileKind::Mover => "mover",
+            HostileKind::KeyFlooder => "key-flooder",
         }
     }
 
     /// Reports whether clients of the kind have no session.
     pub fn is_stranger(self) -> bool {
-        self == Kind::Guesser
+        self == HostileKind::Guesser
     }
 
     /// Carries out one round.
     pub async fn round(self, client: &mut HostileClient, round: u64) {
         match self {
-            Kind::SlowReader => slow::read_slowly(client).await,
-            Kind::SlowSender => slow::send_slowly(client).await,
-            Kind::BulkReader => reading::read_in_bulk(client).await,
-            Kind::Filterer => reading::filter(client).await,
-            Kind::TopicFiller => filling::fill_topics(client).await,
-            Kind::Copier => filling::copy_bundles(client, round).await,
-            Kind::Uploader => filling::upload(client).await,
-            Kind::Guesser => guessing::guess_passwords(client, round).await,
-            Kind::DeafFollower => slow::follow_without_reading(client, round).await,
-            Kind::Exporter => reading::export(client).await,
-            Kind::Rubbisher => guessing::send_rubbish(client, round).await,
-            Kind::Spammer => filling::send_messages(client).await,
-            Kind::Painter => reading::paint(client).await,
-            Kind::Mover => filling::discard_and_restore(client).await,
-            Kind::KeyFlooder => guessing::flood_with_keys(client, round).await,
+            HostileKind::SlowReader => slow::read_slowly(client).await,
+            HostileKind::SlowSender => slow::send_slowly(client).await,
+            HostileKind::BulkReader => reading::read_in_bulk(client).await,
+            HostileKind::Filterer => reading::filter(client).await,
+            HostileKind::TopicFiller => filling::fill_topics(client).await,
+            HostileKind::Copier => filling::copy_bundles(client, round).await,
+            HostileKind::Uploader => filling::upload(client).await,
+            HostileKind::Guesser => guessing::guess_passwords(client, round).await,
+            HostileKind::DeafFollower => slow::follow_without_reading(client, round).await,
+            HostileKind::Exporter => reading::export(client).await,
+            HostileKind::Rubbisher => guessing::send_rubbish(client, round).await,
+            HostileKind::Spammer => filling::send_messages(client).await,
+            HostileKind::Painter => reading::paint(client).await,
+            HostileKind::Mover => filling::discard_and_restore(client).await,
+            HostileKind::KeyFlooder => guessing::flood_with_keys(client, round).await,
         }
     }
 }

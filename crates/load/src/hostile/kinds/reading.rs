@@ -5,8 +5,8 @@ use hyper::Method;
 use serde_json::json;
 
 use super::{id, text};
-use crate::call::{Call, File};
-use crate::desk::encoded;
+use crate::call::{Call, FormFile};
+use crate::desk::encode_segment;
 use crate::hostile::black_picture;
 use crate::hostile::client::HostileClient;
 
@@ -29,7 +29,7 @@ async fn entries(client: &mut HostileClient) -> bool {
         let name = format!("{}{number:05}", "a".repeat(200));
         let options = json!({ "name": name, "folderPath": client.folder, "type": "Story",
             "attributes": { "story": { "headline": text(1000, number as u64) } } });
-        let content = File { part: "content", name: "a.xml", media_type: "text/xml", text: "<story/>" };
+        let content = FormFile { part: "content", name: "a.xml", media_type: "text/xml", text: "<story/>" };
         let call = Call::form(Method::POST, "/v3/object/create".to_owned(), &options, &[content]);
         if client.send(&call).await.is_none_or(|answer| answer.is_overloaded()) {
             return false;
@@ -59,18 +59,18 @@ pub async fn filter(client: &mut HostileClient) {
         return;
     }
     let patterns: String = (0..99).map(|number| format!("&patternSequence={}{number}b", "*a".repeat(18))).collect();
-    client.get(&format!("/v3/folder/{}/filter?recursive=true{patterns}", encoded(&client.folder))).await;
+    client.get(&format!("/v3/folder/{}/filter?recursive=true{patterns}", encode_segment(&client.folder))).await;
 }
 
 /// Reads the table of a topic with large items, and a folder with many entries, compressed.
 pub async fn export(client: &mut HostileClient) {
     if let Some(topic) = topic(client, ITEMS).await {
         for coding in ["br", "gzip", "zstd"] {
-            client.get_compressed(&format!("/v3/container/topic/{}/export/csv", encoded(&topic)), coding).await;
+            client.get_compressed(&format!("/v3/container/topic/{}/export/csv", encode_segment(&topic)), coding).await;
         }
     }
     if entries(client).await {
-        client.get_compressed(&format!("/v3/folder/{}?showXml=true", encoded(&client.folder)), "br").await;
+        client.get_compressed(&format!("/v3/folder/{}?showXml=true", encode_segment(&client.folder)), "br").await;
     }
 }
 
@@ -85,7 +85,7 @@ pub async fn topic(client: &mut HostileClient, items: usize) -> Option<String> {
             topic
         }
     };
-    let path = format!("/v3/container/topic/{}/topicitem", encoded(&topic));
+    let path = format!("/v3/container/topic/{}/topicitem", encode_segment(&topic));
     let kept = client.kept("items").and_then(|count| count.parse().ok()).unwrap_or(0_usize);
     for number in kept..items.min(kept + 50) {
         let assignees: Vec<_> = (0..100).map(|seed| text(200, seed + 1)).collect();
@@ -105,10 +105,10 @@ pub async fn paint(client: &mut HostileClient) {
     };
     if let Some(picture) = &picture {
         // Another picture each time, so that its preview is not cached.
-        let path = format!("/v3/object/{}/content", encoded(picture));
+        let path = format!("/v3/object/{}/content", encode_segment(picture));
         let body = Bytes::from(black_picture(3000 + rand::random::<u32>() % 64));
         client.send(&Call { body, content_type: "image/png", ..Call::new(Method::PUT, path) }).await;
-        client.get(&format!("/v3/object/{}/content/lowres", encoded(picture))).await;
+        client.get(&format!("/v3/object/{}/content/lowres", encode_segment(picture))).await;
     }
     let story = match client.kept("story") {
         Some(story) => story,
@@ -122,7 +122,7 @@ pub async fn paint(client: &mut HostileClient) {
     };
     let body =
         json!({ "content": format!("<story><p>{}</p></story>", text(190_000, 1)), "parameters": { "page": 40 } });
-    let path = format!("/v3/printService/createStoryPreview?getPdf=true&id={}", encoded(&story));
+    let path = format!("/v3/printService/createStoryPreview?getPdf=true&id={}", encode_segment(&story));
     client.send(&Call::json(Method::POST, &path, &body)).await;
 }
 

@@ -8,9 +8,9 @@ use tokio::io::AsyncReadExt;
 use tokio::time::sleep;
 
 use super::{id, text};
-use crate::call::{Call, File};
+use crate::call::{Call, FormFile};
 use crate::client::Socket;
-use crate::desk::encoded;
+use crate::desk::encode_segment;
 use crate::hostile::client::HostileClient;
 
 /// The number of open connections of one client.
@@ -29,7 +29,7 @@ pub async fn read_slowly(client: &mut HostileClient) {
         None => create_large(client).await,
     };
     let Some(large) = large else { return };
-    let path = format!("/v3/object/{}?showXml=true&showPath=true", encoded(&large));
+    let path = format!("/v3/object/{}?showXml=true&showPath=true", encode_segment(&large));
     let head = format!("GET {} HTTP/1.1\r\nhost: hostile\r\n\r\n", client.uri(&path));
     let mut sockets = open(client, head.as_bytes()).await;
     for socket in &mut sockets {
@@ -48,7 +48,7 @@ pub async fn read_slowly(client: &mut HostileClient) {
 /// Creates an object with some MB of attributes.
 async fn create_large(client: &mut HostileClient) -> Option<String> {
     let options = json!({ "name": "large.xml", "folderPath": client.folder, "type": "Story" });
-    let content = File { part: "content", name: "a.xml", media_type: "text/xml", text: "<story/>" };
+    let content = FormFile { part: "content", name: "a.xml", media_type: "text/xml", text: "<story/>" };
     let call = Call::form(Method::POST, "/v3/object/create".to_owned(), &options, &[content]);
     let large = id(&client.result(&call).await?)?;
     let set = json!([{ "set": { "xpath": "/attributes/story/headline", "content": text(3_000_000, 5) } }]);
@@ -92,13 +92,13 @@ pub async fn follow_without_reading(client: &mut HostileClient, round: u64) {
             drawer
         }
     };
-    let path = format!("/v3/container/{}/events", encoded(&drawer));
+    let path = format!("/v3/container/{}/events", encode_segment(&drawer));
     let head = format!("GET {} HTTP/1.1\r\nhost: hostile\r\nlast-event-id: 1\r\n\r\n", client.uri(&path));
     let mut sockets = open(client, head.as_bytes()).await;
     for socket in &mut sockets {
         client.answer(socket, STAY).await;
     }
-    let path = format!("/v3/container/drawer/{}", encoded(&drawer));
+    let path = format!("/v3/container/drawer/{}", encode_segment(&drawer));
     let begun = std::time::Instant::now();
     let mut change = 0;
     while begun.elapsed() < STAY {

@@ -7,15 +7,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::evidence::{Doubt, Evidence, Held, PostAck};
-use super::model::{Change, Paper, PostId, Status};
-use super::order::Order;
-use super::reads::Reads;
-use crate::figures::counted;
+use super::evidence::{HeldPost, LiveblogEvidence, PostAck, PostDoubt};
+use super::model::{PostChange, PostId, PostModel, PostState};
+use super::order::ChangeOrder;
+use super::reads::ReadComparison;
+use crate::figures::format_count;
 
 /// The result of a replay.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// A sentence for each fault.
     pub problems: Vec<String>,
     /// The number of compared replies to changes.
@@ -25,45 +25,51 @@ pub struct Replayed {
 }
 
 /// Applies the acknowledged changes, and compares.
-pub fn replay(evidence: &Evidence, order: &Order) -> Replayed {
-    let mut doubted: HashMap<PostId, Vec<Change>> = HashMap::new();
-    for Doubt { post, change } in &evidence.doubts {
+pub fn replay(evidence: &LiveblogEvidence, order: &ChangeOrder) -> ReplayResult {
+    let mut doubted: HashMap<PostId, Vec<PostChange>> = HashMap::new();
+    for PostDoubt { post, change } in &evidence.doubts {
         doubted.entry(*post).or_default().push(*change);
     }
-    let mut replayed = Replayed::default();
+    let mut replayed = ReplayResult::default();
     let papers = carry_out(evidence, order, &doubted, &mut replayed);
-    denied(evidence, &papers, &doubted, &mut replayed.problems);
+    check_denied(evidence, &papers, &doubted, &mut replayed.problems);
     compare(evidence, &papers, &doubted, &mut replayed.problems);
     replayed
 }
 
-type Papers = HashMap<PostId, Paper>;
-type Doubted = HashMap<PostId, Vec<Change>>;
+type PostModels = HashMap<PostId, PostModel>;
+type DoubtfulChanges = HashMap<PostId, Vec<PostChange>>;
 
-fn carry_out(evidence: &Evidence, order: &Order, doubted: &Doubted, replayed: &mut Replayed) -> Papers {
-    let mut papers: Papers = HashMap::new();
-    let mut reads = evidence.counted.then(|| Reads::of(evidence, order.known_until()));
+fn carry_out(
+    evidence: &LiveblogEvidence,
+    order: &ChangeOrder,
+    doubted: &DoubtfulChanges,
+    replayed: &mut ReplayResult,
+) -> PostModels {
+    let mut papers: PostModels = HashMap::new();
+    let mut reads = evidence.counted.then(|| ReadComparison::of(evidence, order.known_until()));
     let mut found: Vec<&PostAck> = order.found.iter().collect();
     found.sort_by_key(|acked| acked.revision);
     let mut found = found.into_iter().peekable();
-    let until_found = |papers: &Papers, replayed: &mut Replayed, next: u64, found: &mut std::iter::Peekable<_>| {
-        while let Some(acked) = found.next_if(|acked: &&PostAck| acked.revision < next) {
-            check(evidence, acked, papers.get(&acked.post), doubted, replayed);
-        }
-    };
+    let until_found =
+        |papers: &PostModels, replayed: &mut ReplayResult, next: u64, found: &mut std::iter::Peekable<_>| {
+            while let Some(acked) = found.next_if(|acked: &&PostAck| acked.revision < next) {
+                check(evidence, acked, papers.get(&acked.post), doubted, replayed);
+            }
+        };
     for (revision, acked) in &order.made {
         until_found(&papers, replayed, *revision, &mut found);
         if let Some(reads) = &mut reads {
             reads.until(*revision, &mut replayed.problems);
         }
         let before = papers.get(&acked.post).copied();
-        let is_new = matches!(acked.change, Change::Post { .. });
+        let is_new = matches!(acked.change, PostChange::Post { .. });
         let is_there = before.is_some_and(|paper| !paper.removed);
         if is_new == is_there && !doubted.contains_key(&acked.post) {
             let there = if is_there { "it was there already" } else { "it was not there" };
             replayed.problems.push(format!("{} was acknowledged, and {there}", acked.change.of(acked.post)));
         }
-        let paper = papers.entry(acked.post).or_insert_with(Paper::blank);
+        let paper = papers.entry(acked.post).or_insert_with(PostModel::blank);
         paper.apply(acked.change, *revision);
         let now = *paper;
         check(evidence, acked, Some(&now), doubted, replayed);
@@ -80,7 +86,13 @@ fn carry_out(evidence: &Evidence, order: &Order, doubted: &Doubted, replayed: &m
 }
 
 /// Compares a reply with the model.
-fn check(evidence: &Evidence, acked: &PostAck, paper: Option<&Paper>, doubted: &Doubted, replayed: &mut Replayed) {
+fn check(
+    evidence: &LiveblogEvidence,
+    acked: &PostAck,
+    paper: Option<&PostModel>,
+    doubted: &DoubtfulChanges,
+    replayed: &mut ReplayResult,
+) {
     let (Some(look), false) = (acked.look, doubted.contains_key(&acked.post)) else { return };
     replayed.replies += 1;
     match paper {
@@ -98,10 +110,15 @@ fn check(evidence: &Evidence, acked: &PostAck, paper: Option<&Paper>, doubted: &
 }
 
 /// Checks that each post reported as missing may have been removed by some call.
-fn denied(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mut Vec<String>) {
+fn check_denied(
+    evidence: &LiveblogEvidence,
+    papers: &PostModels,
+    doubted: &DoubtfulChanges,
+    problems: &mut Vec<String>,
+) {
     for (post, change) in &evidence.denied {
         let may_have_gone = papers.get(post).is_some_and(|paper| paper.removed)
-            || doubted.get(post).is_some_and(|doubts| doubts.contains(&Change::Remove));
+            || doubted.get(post).is_some_and(|doubts| doubts.contains(&PostChange::Remove));
         if !may_have_gone {
             problems.push(format!("{} was refused because it was not there, and nobody took it out", change.of(*post)));
         }
@@ -109,9 +126,9 @@ fn denied(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mu
 }
 
 /// Compares the model with the final posts.
-fn compare(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &mut Vec<String>) {
+fn compare(evidence: &LiveblogEvidence, papers: &PostModels, doubted: &DoubtfulChanges, problems: &mut Vec<String>) {
     let end = &evidence.end;
-    let mut held: HashMap<PostId, &Held> = HashMap::new();
+    let mut held: HashMap<PostId, &HeldPost> = HashMap::new();
     let mut ids = HashSet::new();
     for there in &end.held {
         if !ids.insert(&there.id) {
@@ -130,8 +147,8 @@ fn compare(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &m
         if !papers.contains_key(&post) {
             let creation = doubted
                 .get(&post)
-                .and_then(|doubts| doubts.iter().find(|change| matches!(change, Change::Post { .. })));
-            let mut paper = Paper::blank();
+                .and_then(|doubts| doubts.iter().find(|change| matches!(change, PostChange::Post { .. })));
+            let mut paper = PostModel::blank();
             match creation {
                 None => problems.push(format!("in the end {post} is there, and nobody was told that it was made")),
                 Some(creation) => {
@@ -152,7 +169,7 @@ fn compare(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &m
             (Some(_), true) => {
                 problems.push(format!("in the end {post} is there, though its removal was acknowledged"))
             }
-            (None, false) if doubts.contains(&Change::Remove) => {}
+            (None, false) if doubts.contains(&PostChange::Remove) => {}
             (None, false) => problems.push(format!("in the end {post} is missing, which should be {}", paper.look)),
             (Some(there), false) => {
                 let right = there.look.is_some_and(|look| {
@@ -160,8 +177,8 @@ fn compare(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &m
                         && (look.step == paper.look.step
                             || doubts
                                 .iter()
-                                .any(|doubt| matches!(doubt, Change::Edit { step } if Some(*step) == look.step)))
-                        && (look.status == paper.look.status || doubts.contains(&Change::Set(look.status)))
+                                .any(|doubt| matches!(doubt, PostChange::Edit { step } if Some(*step) == look.step)))
+                        && (look.status == paper.look.status || doubts.contains(&PostChange::Set(look.status)))
                 });
                 if !right {
                     let seen = there.look.map_or("as no post of the load".to_owned(), |look| look.to_string());
@@ -174,15 +191,16 @@ fn compare(evidence: &Evidence, papers: &Papers, doubted: &Doubted, problems: &m
     for look in end.held.iter().filter_map(|there| there.look) {
         counts[look.status as usize] += 1;
     }
-    for status in Status::ALL {
+    for status in PostState::ALL {
         let (said, there) = (end.counts[status as usize], counts[status as usize]);
         if said != there {
-            let (said, there) = (counted(said, "post is", "posts are"), counted(there, "is", "are"));
+            let (said, there) = (format_count(said, "post is", "posts are"), format_count(there, "is", "are"));
             problems.push(format!("in the end {said} said to be {}, and {there}", status.name()));
         }
     }
     if end.total != end.held.len() as u64 {
-        let (said, there) = (counted(end.total, "post is", "posts are"), counted(end.held.len() as u64, "is", "are"));
+        let (said, there) =
+            (format_count(end.total, "post is", "posts are"), format_count(end.held.len() as u64, "is", "are"));
         problems.push(format!("in the end {said} said to be there, and {there}"));
     }
 }

@@ -1,25 +1,29 @@
-use super::super::model::Look;
+use super::super::model::PostAppearance;
 use super::super::story::{Story, id, post};
 use super::*;
 
-const NEW: Change = Change::Post { step: 1, attached: false };
+const NEW: PostChange = PostChange::Post { step: 1, attached: false };
 
 /// Everything that can be done, acknowledged.
 fn story() -> Story {
     let mut story = Story::new();
     for number in 0..60 {
-        story.does(post(number), Change::Post { step: number, attached: number % 10 == 3 });
+        story.does(post(number), PostChange::Post { step: number, attached: number % 10 == 3 });
     }
-    story.reads(10).reads(40).does(post(3), Change::Edit { step: 100 }).does(post(3), Change::Set(Status::Rejected));
-    story.finds(post(3), Status::Rejected).reads(70).does(post(4), Change::Remove).reads(70).reads(71);
-    story.does(post(5), Change::Set(Status::Deleted)).finds(post(3), Status::Rejected);
-    story.does(post(3), Change::Set(Status::Approved)).does(post(59), Change::Remove).reads(11);
+    story
+        .reads(10)
+        .reads(40)
+        .does(post(3), PostChange::Edit { step: 100 })
+        .does(post(3), PostChange::Set(PostState::Rejected));
+    story.finds(post(3), PostState::Rejected).reads(70).does(post(4), PostChange::Remove).reads(70).reads(71);
+    story.does(post(5), PostChange::Set(PostState::Deleted)).finds(post(3), PostState::Rejected);
+    story.does(post(3), PostChange::Set(PostState::Approved)).does(post(59), PostChange::Remove).reads(11);
     story
 }
 
 /// What is found wrong.
-fn found(evidence: &Evidence) -> Vec<String> {
-    let order = Order::of(evidence);
+fn found(evidence: &LiveblogEvidence) -> Vec<String> {
+    let order = ChangeOrder::of(evidence);
     let replayed = replay(evidence, &order);
     [order.problems, replayed.problems].concat()
 }
@@ -27,34 +31,35 @@ fn found(evidence: &Evidence) -> Vec<String> {
 #[test]
 fn an_honest_server_is_believed_and_everything_was_looked_at() {
     let evidence = story().ends();
-    let order = Order::of(&evidence);
+    let order = ChangeOrder::of(&evidence);
     assert_eq!((order.made.len(), order.found.len(), order.gaps.len()), (66, 2, 0));
     let replayed = replay(&evidence, &order);
-    assert_eq!(replayed, Replayed { problems: Vec::new(), replies: 66, reads: 12 });
+    assert_eq!(replayed, ReplayResult { problems: Vec::new(), replies: 66, reads: 12 });
 }
 
 #[test]
 fn whatever_is_not_as_acknowledged_is_found() {
-    let lie = |tell: &dyn Fn(&mut Evidence), says: &str| {
+    let lie = |tell: &dyn Fn(&mut LiveblogEvidence), says: &str| {
         let mut evidence = story().ends();
         tell(&mut evidence);
         let found = found(&evidence);
         assert!(found.iter().any(|problem| problem.contains(says)), "{says}: {found:?}");
     };
     lie(&|all| drop(all.end.held.remove(7)), "post 0/8 is missing");
-    lie(&|all| all.end.held.push(Held { id: id(post(4)), post: Some(post(4)), look: None }), "though its removal");
+    lie(&|all| all.end.held.push(HeldPost { id: id(post(4)), post: Some(post(4)), look: None }), "though its removal");
     lie(
-        &|all| all.end.held.push(Held { id: "1$9".into(), post: Some(post(77)), look: None }),
+        &|all| all.end.held.push(HeldPost { id: "1$9".into(), post: Some(post(77)), look: None }),
         "nobody was told that it",
     );
-    lie(&|all| all.end.held.push(Held { id: "1$9".into(), post: None, look: None }), "none of the load's");
+    lie(&|all| all.end.held.push(HeldPost { id: "1$9".into(), post: None, look: None }), "none of the load's");
     lie(&|all| all.end.held.push(all.end.held[0].clone()), "twice");
     lie(&|all| all.end.held[0].id = "1$9".into(), "another loid");
     lie(&|all| all.end.counts[1] += 1, "said to be approved");
     lie(&|all| all.end.total += 1, "said to be there");
-    let change =
-        |at: usize, change: fn(&mut Look)| move |all: &mut Evidence| change(all.end.held[at].look.as_mut().unwrap());
-    lie(&change(0, |look| look.status = Status::Pending), "post 0/0 is pending");
+    let change = |at: usize, change: fn(&mut PostAppearance)| {
+        move |all: &mut LiveblogEvidence| change(all.end.held[at].look.as_mut().unwrap())
+    };
+    lie(&change(0, |look| look.status = PostState::Pending), "post 0/0 is pending");
     lie(&change(0, |look| look.step = None), "a text that nobody wrote");
     lie(&change(3, |look| look.step = Some(3)), "and should be approved with text 100");
     lie(&change(3, |look| look.attached = false), "without attachment");
@@ -66,7 +71,7 @@ fn whatever_is_not_as_acknowledged_is_found() {
     lie(&|all| all.acked[30].changed -= 1, "of a last change at");
     lie(&|all| all.end.revision += 1, "made by nobody");
     lie(&|all| all.end.revision -= 1, "which is not between");
-    lie(&|all| all.denied.push((post(3), Change::Remove)), "nobody took it out");
+    lie(&|all| all.denied.push((post(3), PostChange::Remove)), "nobody took it out");
     // Reads.
     lie(&|all| all.polled[1].print ^= 1, "what was told to have changed after revision 40");
     lie(&|all| all.polled[3].since -= 1, "what was told to have changed");
@@ -78,27 +83,27 @@ fn whatever_is_not_as_acknowledged_is_found() {
 #[test]
 fn a_refusal_of_what_was_taken_out_is_right() {
     let mut evidence = story().ends();
-    evidence.denied.push((post(4), Change::Set(Status::Approved)));
+    evidence.denied.push((post(4), PostChange::Set(PostState::Approved)));
     assert_eq!(found(&evidence), Vec::<String>::new());
 }
 
 #[test]
 fn two_that_want_the_same_at_one_revision_are_one_change_and_two_that_do_not_are_not() {
     let mut story = Story::new();
-    story.does(post(0), NEW).does(post(0), Change::Set(Status::Rejected)).finds(post(0), Status::Rejected);
+    story.does(post(0), NEW).does(post(0), PostChange::Set(PostState::Rejected)).finds(post(0), PostState::Rejected);
     assert_eq!(found(&story.ends()), Vec::<String>::new());
     let mut evidence = story.ends();
-    evidence.acked[0].change = Change::Set(Status::Deleted);
-    evidence.acked[0].look.as_mut().unwrap().status = Status::Deleted;
+    evidence.acked[0].change = PostChange::Set(PostState::Deleted);
+    evidence.acked[0].look.as_mut().unwrap().status = PostState::Deleted;
     assert!(!found(&evidence).is_empty());
 }
 
 #[test]
 fn either_outcome_of_a_call_in_doubt_is_right_and_no_third() {
     for done in [true, false] {
-        for change in [Change::Edit { step: 7 }, Change::Set(Status::Deleted), Change::Remove] {
+        for change in [PostChange::Edit { step: 7 }, PostChange::Set(PostState::Deleted), PostChange::Remove] {
             let mut story = story();
-            story.loses(post(8), change, done).does(post(9), Change::Edit { step: 200 });
+            story.loses(post(8), change, done).does(post(9), PostChange::Edit { step: 200 });
             assert_eq!(found(&story.ends()), Vec::<String>::new(), "{change:?} {done}");
             let mut evidence = story.ends();
             let at = evidence.end.held.iter().position(|held| held.post == Some(post(8)));
@@ -106,7 +111,7 @@ fn either_outcome_of_a_call_in_doubt_is_right_and_no_third() {
                 evidence.end.held[at].look.as_mut().unwrap().step = Some(1000);
                 assert!(!found(&evidence).is_empty(), "{change:?} {done}");
             }
-            if change != Change::Remove {
+            if change != PostChange::Remove {
                 let mut evidence = story.ends();
                 evidence.end.held.retain(|held| held.post != Some(post(8)));
                 assert!(found(&evidence).iter().any(|problem| problem.contains("0/8 is missing")));
@@ -120,7 +125,7 @@ fn either_outcome_of_a_call_in_doubt_is_right_and_no_third() {
         assert!(found(&evidence).iter().any(|problem| problem.contains("made by nobody")), "{done}");
         if done {
             let mut evidence = story.ends();
-            evidence.end.held.last_mut().unwrap().look.as_mut().unwrap().status = Status::Deleted;
+            evidence.end.held.last_mut().unwrap().look.as_mut().unwrap().status = PostState::Deleted;
             assert!(found(&evidence).iter().any(|problem| problem.contains("not as it was sent")));
         }
     }
@@ -130,9 +135,9 @@ fn either_outcome_of_a_call_in_doubt_is_right_and_no_third() {
 #[test]
 fn reads_are_looked_at_as_long_as_all_is_known() {
     let mut story = story();
-    story.loses(post(8), Change::Edit { step: 7 }, true).reads(11);
+    story.loses(post(8), PostChange::Edit { step: 7 }, true).reads(11);
     let mut evidence = story.ends();
-    assert_eq!(replay(&evidence, &Order::of(&evidence)).reads, 12);
+    assert_eq!(replay(&evidence, &ChangeOrder::of(&evidence)).reads, 12);
     evidence.polled.last_mut().unwrap().print ^= 1;
     assert_eq!(found(&evidence), Vec::<String>::new());
     evidence.polled[0].print ^= 1;
@@ -158,6 +163,6 @@ fn without_revisions_the_end_is_held_against_what_each_client_did() {
     evidence.end.held.remove(7);
     assert!(found(&evidence).iter().any(|problem| problem.contains("0/8 is missing")));
     let mut evidence = uncounted();
-    evidence.end.held[0].look.as_mut().unwrap().status = Status::Deleted;
+    evidence.end.held[0].look.as_mut().unwrap().status = PostState::Deleted;
     assert!(found(&evidence).iter().any(|problem| problem.contains("0/0 is deleted")));
 }

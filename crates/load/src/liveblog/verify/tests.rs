@@ -1,29 +1,29 @@
-use super::super::model::Status;
+use super::super::model::PostState;
 use super::super::story::{Story, id, post};
 use super::*;
-use crate::followers::Followed;
+use crate::followers::FollowerOutcome;
 
-const NEW: Change = Change::Post { step: 1, attached: false };
+const NEW: PostChange = PostChange::Post { step: 1, attached: false };
 
 /// Two posts, a state, and a call in doubt that was carried out, between revisions 10 and 14.
-fn story() -> (Evidence, Vec<Box<str>>) {
+fn story() -> (LiveblogEvidence, Vec<Box<str>>) {
     let mut story = Story::new();
-    story.does(post(0), NEW).does(post(1), NEW).loses(post(0), Change::Edit { step: 9 }, true);
-    story.does(post(1), Change::Set(Status::Rejected));
-    let events = [(NEW, 0), (NEW, 1), (Change::Edit { step: 9 }, 0), (Change::Set(Status::Rejected), 1)];
-    let heard = events.map(|(change, number)| what(change.event(), &id(post(number))).into());
+    story.does(post(0), NEW).does(post(1), NEW).loses(post(0), PostChange::Edit { step: 9 }, true);
+    story.does(post(1), PostChange::Set(PostState::Rejected));
+    let events = [(NEW, 0), (NEW, 1), (PostChange::Edit { step: 9 }, 0), (PostChange::Set(PostState::Rejected), 1)];
+    let heard = events.map(|(change, number)| event_text(change.event(), &id(post(number))).into());
     (story.ends(), heard.into())
 }
 
-fn judged(evidence: &Evidence, heard: &[Box<str>], change: impl FnOnce(&mut Followed)) -> Verdict {
-    let mut followed = Followed { followers: 3, whole: 3, ..Followed::default() };
+fn judged(evidence: &LiveblogEvidence, heard: &[Box<str>], change: impl FnOnce(&mut FollowerOutcome)) -> LoadVerdict {
+    let mut followed = FollowerOutcome { followers: 3, whole: 3, ..FollowerOutcome::default() };
     change(&mut followed);
-    verdict(evidence, Some(&Heard { what: heard, odd: &(0, None), followed: &followed }), None)
+    verdict(evidence, Some(&ReceivedEvents { what: heard, odd: &(0, None), followed: &followed }), None)
 }
 
 #[track_caller]
-fn is_violated(verdict: &Verdict, says: &str) {
-    assert_eq!(verdict.finding, Finding::Violated);
+fn is_violated(verdict: &LoadVerdict, says: &str) {
+    assert_eq!(verdict.finding, VerificationFinding::Violated);
     assert!(verdict.problems.iter().any(|problem| problem.contains(says)), "{:?}", verdict.problems);
 }
 
@@ -31,7 +31,7 @@ fn is_violated(verdict: &Verdict, says: &str) {
 fn followers_that_heard_what_was_acknowledged_are_believed() {
     let (evidence, heard) = story();
     let verdict = judged(&evidence, &heard, |_| ());
-    assert_eq!((verdict.finding, verdict.problems.len()), (Finding::Verified, 0));
+    assert_eq!((verdict.finding, verdict.problems.len()), (VerificationFinding::Verified, 0));
     let details = verdict.details.join(" ");
     assert!(
         details.contains("All 3 followers heard of all 4 revisions") && details.contains("1 revision is explained"),
@@ -47,7 +47,7 @@ fn one_that_was_let_go_is_no_fault_and_is_told() {
         followed.faults.dropped.insert("x".into(), 2);
         (followed.faults.resumed, followed.faults.resets) = (1, 1);
     });
-    assert_eq!(verdict.finding, Finding::Verified);
+    assert_eq!(verdict.finding, VerificationFinding::Verified);
     let details = verdict.details.join(" ");
     assert!(details.contains("2 of 3 followers") && details.contains("ended 2 times"), "{details}");
 }
@@ -59,19 +59,23 @@ fn whatever_followers_were_told_wrongly_or_not_at_all_is_found() {
     is_violated(&judged(&evidence, &heard, |followed| followed.faults.repeats = 1), "again");
     is_violated(&judged(&evidence, &heard, |followed| followed.behind.push((2, 13))), "follower 2 for one only of 13");
     for (place, event, says) in [
-        (1, what(NEW.event(), &id(post(0))), "of revision 12, which was the creation of post 0/1"),
-        (3, what(Change::Remove.event(), &id(post(1))), "of revision 14"),
+        (1, event_text(NEW.event(), &id(post(0))), "of revision 12, which was the creation of post 0/1"),
+        (3, event_text(PostChange::Remove.event(), &id(post(1))), "of revision 14"),
         // The call in doubt was another.
-        (2, what(Change::Edit { step: 9 }.event(), &id(post(1))), "of revision 13, which was nobody knows what"),
+        (
+            2,
+            event_text(PostChange::Edit { step: 9 }.event(), &id(post(1))),
+            "of revision 13, which was nobody knows what",
+        ),
     ] {
         let mut heard = heard.clone();
         heard[place] = event.into();
         is_violated(&judged(&evidence, &heard, |_| ()), says);
     }
     let odd = (2, Some("an event".to_owned()));
-    let followed = Followed::default();
+    let followed = FollowerOutcome::default();
     is_violated(
-        &verdict(&evidence, Some(&Heard { what: &heard, odd: &odd, followed: &followed }), None),
+        &verdict(&evidence, Some(&ReceivedEvents { what: &heard, odd: &odd, followed: &followed }), None),
         "2 events can't be",
     );
     let mut evidence = evidence;
@@ -85,6 +89,6 @@ fn without_an_order_the_verdict_says_so() {
     evidence.counted = false;
     evidence.acked.reverse();
     let verdict = verdict(&evidence, None, Some("its replies carry no revision"));
-    assert_eq!(verdict.finding, Finding::Verified, "{:?}", verdict.problems);
+    assert_eq!(verdict.finding, VerificationFinding::Verified, "{:?}", verdict.problems);
     assert!(verdict.method.starts_with("By client") && verdict.method.contains("no revision"));
 }

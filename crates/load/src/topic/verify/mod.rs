@@ -2,52 +2,52 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::fields::{self, Told};
-use super::model::{Change, FOREIGN, Line, Lines};
-use super::wire::Said;
-use crate::figures::counted;
-use crate::followers::heard::Heard;
-use crate::replay::evidence::{Doubt, Evidence as Order};
-use crate::replay::{Paper, Replay, replay};
-use crate::scenario::{Finding, Verdict, named};
+use super::fields::{self, ExpectedFields};
+use super::model::{FOREIGN, LineNumber, TopicChange, TopicModel};
+use super::wire::ShownItemFields;
+use crate::figures::format_count;
+use crate::followers::heard::ReceivedEvents;
+use crate::replay::evidence::{DoubtfulCall, ReplayEvidence};
+use crate::replay::{ContainerModel, Replay, replay};
+use crate::scenario::{LoadVerdict, VerificationFinding, limit_problems};
 
 /// All evidence of a topic load.
 #[derive(Default)]
-pub struct Evidence {
+pub struct TopicEvidence {
     /// The evidence for the replay: the topics, with the plan as the last.
-    pub order: Order<Lines>,
+    pub order: ReplayEvidence<TopicModel>,
     /// The expected fields of the items.
-    pub told: HashMap<Line, Told>,
+    pub told: HashMap<LineNumber, ExpectedFields>,
     /// Lines whose removal was acknowledged.
-    pub removed: HashSet<Line>,
+    pub removed: HashSet<LineNumber>,
     /// Lines whose creation or removal has an unknown outcome.
-    pub unsure: HashSet<Line>,
+    pub unsure: HashSet<LineNumber>,
     /// Items whose move was refused because they did not exist.
-    pub denied: HashSet<Line>,
+    pub denied: HashSet<LineNumber>,
     /// Faults in single replies.
     pub odd: Vec<String>,
     /// The ids of all lines whose creation was acknowledged.
-    pub known: HashMap<Line, Box<str>>,
+    pub known: HashMap<LineNumber, Box<str>>,
     /// The ids of all lines at the end.
-    pub held: Vec<(Line, Box<str>)>,
+    pub held: Vec<(LineNumber, Box<str>)>,
     /// The fields of the items at the end.
-    pub said: HashMap<Line, Said>,
+    pub said: HashMap<LineNumber, ShownItemFields>,
 }
 
 /// Checks the evidence for contradictions. `uncounted` is the reason why revisions cannot be used,
 /// if any. `is_divider` distinguishes dividers from items.
 pub fn verdict(
-    evidence: &Evidence,
-    heard: Option<&Heard<'_>>,
+    evidence: &TopicEvidence,
+    heard: Option<&ReceivedEvents<'_>>,
     uncounted: Option<&str>,
-    is_divider: impl Fn(Line) -> bool,
-) -> Verdict {
+    is_divider: impl Fn(LineNumber) -> bool,
+) -> LoadVerdict {
     let order = &evidence.order;
     let mut details = vec![format!(
         "{}, {} noted, {} had no certain outcome or time.",
-        counted(order.acked.len() as u64, "change was acknowledged", "changes were acknowledged"),
-        counted(order.seen.len() as u64, "read", "reads"),
-        counted(order.doubts.len() as u64, "call", "calls")
+        format_count(order.acked.len() as u64, "change was acknowledged", "changes were acknowledged"),
+        format_count(order.seen.len() as u64, "read", "reads"),
+        format_count(order.doubts.len() as u64, "call", "calls")
     )];
     let mut problems = evidence.odd.clone();
     let replayed = match uncounted {
@@ -59,11 +59,11 @@ pub fn verdict(
         Replay::Explained { revisions, doubtful, made: changes, doubts } => {
             details.push(format!(
                 "{} of {} and their plan, one after the other, led to what the server holds, order and all.",
-                counted(revisions, "revision", "revisions"),
-                counted(order.containers.len().saturating_sub(1) as u64, "topic", "topics")
+                format_count(revisions, "revision", "revisions"),
+                format_count(order.containers.len().saturating_sub(1) as u64, "topic", "topics")
             ));
             if doubtful > 0 {
-                let are = counted(doubtful, "is", "are");
+                let are = format_count(doubtful, "is", "are");
                 details.push(format!(
                     "Of these, {are} explained only by calls of which nobody was told whether or when they were made."
                 ));
@@ -83,7 +83,7 @@ pub fn verdict(
     if problems.is_empty() {
         details.push(format!(
             "{} to be there, each once, and each item says what it was told to say.",
-            counted(
+            format_count(
                 evidence.held.len() as u64,
                 "item or divider is there that has",
                 "items and dividers are there that have"
@@ -95,12 +95,12 @@ pub fn verdict(
             compare_events(evidence, &made, heard, problems, is_divider);
         });
     }
-    let finding = if problems.is_empty() { Finding::Verified } else { Finding::Violated };
-    Verdict { finding, method, details, problems: named(problems) }
+    let finding = if problems.is_empty() { VerificationFinding::Verified } else { VerificationFinding::Violated };
+    LoadVerdict { finding, method, details, problems: limit_problems(problems) }
 }
 
 /// Checks which lines exist, independently of their order, and returns a sentence for each fault.
-fn members(evidence: &Evidence) -> Vec<String> {
+fn members(evidence: &TopicEvidence) -> Vec<String> {
     let mut problems = Vec::new();
     let mut there = HashSet::new();
     for (line, id) in &evidence.held {
@@ -119,7 +119,7 @@ fn members(evidence: &Evidence) -> Vec<String> {
             }
         }
     }
-    let may_be_away = |line: &Line| evidence.removed.contains(line) || evidence.unsure.contains(line);
+    let may_be_away = |line: &LineNumber| evidence.removed.contains(line) || evidence.unsure.contains(line);
     let mut missing: Vec<_> =
         evidence.known.keys().filter(|line| !there.contains(line) && !may_be_away(line)).collect();
     missing.sort_unstable();
@@ -136,20 +136,20 @@ fn members(evidence: &Evidence) -> Vec<String> {
 /// Checks that the events of each revision of the first topic match the change that made it, or a
 /// call in doubt that may have made it. Revisions with unknown events are skipped.
 fn compare_events(
-    evidence: &Evidence,
-    (made, doubts): &(Vec<Option<Change>>, Vec<Doubt<Change>>),
-    heard: &Heard<'_>,
+    evidence: &TopicEvidence,
+    (made, doubts): &(Vec<Option<TopicChange>>, Vec<DoubtfulCall<TopicChange>>),
+    heard: &ReceivedEvents<'_>,
     problems: &mut Vec<String>,
-    is_divider: impl Fn(Line) -> bool,
+    is_divider: impl Fn(LineNumber) -> bool,
 ) {
-    let tells = |event: &str, change: Change| {
+    let tells = |event: &str, change: TopicChange| {
         let kind = if is_divider(change.line()) { "divider" } else { "item" };
         let verb = match change {
-            Change::Add(..) => "add",
-            Change::Shift(..) | Change::Order(..) | Change::Edit(_) => "update",
-            Change::Attach(_) => "attach",
-            Change::Remove(_) => "remove",
-            Change::Leave(_) | Change::Arrive(..) => "move",
+            TopicChange::Add(..) => "add",
+            TopicChange::Shift(..) | TopicChange::Order(..) | TopicChange::Edit(_) => "update",
+            TopicChange::Attach(_) => "attach",
+            TopicChange::Remove(_) => "remove",
+            TopicChange::Leave(_) | TopicChange::Arrive(..) => "move",
         };
         let (name, ids) = event.split_once(' ').unwrap_or((event, ""));
         let id = evidence.known.get(&change.line());
@@ -161,7 +161,7 @@ fn compare_events(
         if event.is_empty() {
             continue;
         }
-        let may_be = |doubt: &Doubt<Change>| {
+        let may_be = |doubt: &DoubtfulCall<TopicChange>| {
             let is_then = doubt.there.is_some() || (doubt.after < revision && revision <= doubt.until);
             let there = doubt.there.into_iter().map(|(_, change)| change);
             is_then && there.chain([doubt.here.1]).any(|change| tells(event, change))
@@ -169,7 +169,7 @@ fn compare_events(
         let (right, was) = match change {
             // If an acknowledged call and one in doubt have the same result, the replay uses the
             // first.
-            Some(change) => (tells(event, *change) || doubts.iter().any(may_be), Lines::name(*change)),
+            Some(change) => (tells(event, *change) || doubts.iter().any(may_be), TopicModel::name(*change)),
             None => (doubts.iter().any(may_be), "made by nobody who was told so".to_owned()),
         };
         if !right {

@@ -1,27 +1,27 @@
 use std::sync::Arc;
 
-use super::super::fields::Saying;
+use super::super::fields::FieldChange;
 use super::super::model::topic_line;
 use super::*;
-use crate::followers::Followed;
-use crate::followers::board::what;
-use crate::replay::evidence::{Ack, Doubt, Seen, Span, UNREPORTED};
+use crate::followers::FollowerOutcome;
+use crate::followers::board::event_text;
+use crate::replay::evidence::{AcknowledgedChange, ContainerRead, ContainerSpan, DoubtfulCall, UNREPORTED};
 
 /// Makes changes on paper and writes down what a server would have told. There are two topics and
 /// their plan; lines 0 and 1 were there before, in the first.
 struct Server {
-    containers: Vec<(Lines, u64)>,
-    evidence: Evidence,
+    containers: Vec<(TopicModel, u64)>,
+    evidence: TopicEvidence,
     /// What followers of the first topic were told.
     events: Vec<Box<str>>,
 }
 
-fn id(line: Line) -> Box<str> {
+fn id(line: LineNumber) -> Box<str> {
     format!("id-{line}").into()
 }
 
 /// Dividers have odd numbers above a hundred.
-fn is_divider(line: Line) -> bool {
+fn is_divider(line: LineNumber) -> bool {
     line > 100 && line < 1000 && line % 2 == 1
 }
 
@@ -31,22 +31,22 @@ impl Server {
     fn new() -> Server {
         let ids = (0..300).chain([topic_line(0), topic_line(1)]).map(|line| (line, u64::from(line) + 5));
         let ids = Arc::new(ids.collect());
-        let container = |lines: &[Line]| (Lines::new(lines.to_vec(), Arc::clone(&ids)), 10);
+        let container = |lines: &[LineNumber]| (TopicModel::new(lines.to_vec(), Arc::clone(&ids)), 10);
         let mut server = Server {
             containers: vec![container(&[0, 1]), container(&[]), container(&[topic_line(0), topic_line(1)])],
-            evidence: Evidence::default(),
+            evidence: TopicEvidence::default(),
             events: Vec::new(),
         };
         server.evidence.order.containers = server
             .containers
             .iter()
-            .map(|(initial, _)| Span { initial: initial.clone(), held: Vec::new(), revisions: None })
+            .map(|(initial, _)| ContainerSpan { initial: initial.clone(), held: Vec::new(), revisions: None })
             .collect();
         server.evidence.known = [0, 1].map(|line| (line, id(line))).into();
         server
     }
 
-    fn does(&mut self, container: u16, change: Change) -> u64 {
+    fn does(&mut self, container: u16, change: TopicChange) -> u64 {
         let (lines, revision) = &mut self.containers[usize::from(container)];
         let changed = lines.apply(change).expect("it is allowed");
         *revision += u64::from(changed);
@@ -54,48 +54,55 @@ impl Server {
         if changed && container == 0 {
             let kind = if is_divider(change.line()) { "divider" } else { "item" };
             let verb = match change {
-                Change::Add(..) => "add",
-                Change::Remove(_) => "remove",
-                Change::Attach(_) => "attach",
-                Change::Leave(_) | Change::Arrive(..) => "move",
+                TopicChange::Add(..) => "add",
+                TopicChange::Remove(_) => "remove",
+                TopicChange::Attach(_) => "attach",
+                TopicChange::Leave(_) | TopicChange::Arrive(..) => "move",
                 _ => "update",
             };
-            self.events.push(what(&format!("topic.{kind}.{verb}"), &id(change.line())).into());
+            self.events.push(event_text(&format!("topic.{kind}.{verb}"), &id(change.line())).into());
         }
         revision
     }
 
-    fn tells(&mut self, container: u16, change: Change) -> &mut Server {
+    fn tells(&mut self, container: u16, change: TopicChange) -> &mut Server {
         let after = self.containers[usize::from(container)].1;
         let revision = Some(self.does(container, change));
         let lines = self.containers[usize::from(container)].0.members();
         let place = lines.iter().position(|line| *line == change.line()).map_or(UNREPORTED, |place| place as u32);
-        self.evidence.order.acked.push(Ack { change, container, revision, after, place, count: UNREPORTED });
+        self.evidence.order.acked.push(AcknowledgedChange {
+            change,
+            container,
+            revision,
+            after,
+            place,
+            count: UNREPORTED,
+        });
         match change {
-            Change::Add(line, _) => _ = self.evidence.known.insert(line, id(line)),
-            Change::Remove(line) => _ = self.evidence.removed.insert(line),
+            TopicChange::Add(line, _) => _ = self.evidence.known.insert(line, id(line)),
+            TopicChange::Remove(line) => _ = self.evidence.removed.insert(line),
             _ => {}
         }
         self
     }
 
     /// An item from one topic to the other.
-    fn moves(&mut self, from: u16, to: u16, line: Line, position: i32) -> &mut Server {
-        self.tells(from, Change::Leave(line)).tells(to, Change::Arrive(line, position))
+    fn moves(&mut self, from: u16, to: u16, line: LineNumber, position: i32) -> &mut Server {
+        self.tells(from, TopicChange::Leave(line)).tells(to, TopicChange::Arrive(line, position))
     }
 
     fn reads(&mut self, container: u16) -> &mut Server {
         let (lines, revision) = &self.containers[usize::from(container)];
-        self.evidence.order.seen.push(Seen { container, revision: *revision, print: lines.print() });
+        self.evidence.order.seen.push(ContainerRead { container, revision: *revision, print: lines.print() });
         self
     }
 
-    fn says(&mut self, line: Line, saying: Saying, is_sure: bool) -> &mut Server {
+    fn says(&mut self, line: LineNumber, saying: FieldChange, is_sure: bool) -> &mut Server {
         self.evidence.told.entry(line).or_default().say(saying, is_sure);
         self
     }
 
-    fn ends(&mut self, said: &[(Line, Said)]) -> &mut Server {
+    fn ends(&mut self, said: &[(LineNumber, ShownItemFields)]) -> &mut Server {
         self.evidence.held.clear();
         let order = &mut self.evidence.order;
         for (span, (lines, revision)) in order.containers.iter_mut().zip(&self.containers) {
@@ -113,23 +120,23 @@ impl Server {
         self
     }
 
-    fn judged(&self, uncounted: Option<&str>) -> Verdict {
-        let followed = Followed { followers: 2, whole: 2, ..Followed::default() };
-        let heard = Heard { what: &self.events, odd: &(0, None), followed: &followed };
+    fn judged(&self, uncounted: Option<&str>) -> LoadVerdict {
+        let followed = FollowerOutcome { followers: 2, whole: 2, ..FollowerOutcome::default() };
+        let heard = ReceivedEvents { what: &self.events, odd: &(0, None), followed: &followed };
         verdict(&self.evidence, uncounted.is_none().then_some(&heard), uncounted, is_divider)
     }
 
     #[track_caller]
     fn is_verified(&self) -> Vec<String> {
         let verdict = self.judged(None);
-        assert_eq!((verdict.finding, &*verdict.problems), (Finding::Verified, &[][..]));
+        assert_eq!((verdict.finding, &*verdict.problems), (VerificationFinding::Verified, &[][..]));
         verdict.details
     }
 
     #[track_caller]
     fn is_violated(&self, says: &str) {
         let verdict = self.judged(None);
-        assert_eq!(verdict.finding, Finding::Violated);
+        assert_eq!(verdict.finding, VerificationFinding::Violated);
         assert!(verdict.problems.iter().any(|problem| problem.contains(says)), "{:?}", verdict.problems);
     }
 }
@@ -137,17 +144,20 @@ impl Server {
 /// A little of everything, told truly.
 fn busy() -> Server {
     let mut server = Server::new();
-    server.tells(0, Change::Add(2, 0)).tells(0, Change::Add(101, 1)).reads(0);
-    server.tells(0, Change::Edit(2)).says(2, Saying::Step(7), true);
-    server.tells(0, Change::Attach(2)).says(2, Saying::Attached(1), true);
-    server.tells(0, Change::Shift(1, 0)).tells(0, Change::Order(101, -1)).reads(0);
-    server.moves(0, 1, 2, 0).moves(0, 1, 1, 0).tells(1, Change::Arrive(1, 1)).reads(1);
-    server.tells(PLAN, Change::Order(topic_line(1), 0)).tells(PLAN, Change::Order(topic_line(1), 0)).reads(PLAN);
-    server.moves(1, 0, 1, -1).tells(0, Change::Remove(0)).tells(0, Change::Add(4, 1));
+    server.tells(0, TopicChange::Add(2, 0)).tells(0, TopicChange::Add(101, 1)).reads(0);
+    server.tells(0, TopicChange::Edit(2)).says(2, FieldChange::Step(7), true);
+    server.tells(0, TopicChange::Attach(2)).says(2, FieldChange::Attached(1), true);
+    server.tells(0, TopicChange::Shift(1, 0)).tells(0, TopicChange::Order(101, -1)).reads(0);
+    server.moves(0, 1, 2, 0).moves(0, 1, 1, 0).tells(1, TopicChange::Arrive(1, 1)).reads(1);
+    server
+        .tells(PLAN, TopicChange::Order(topic_line(1), 0))
+        .tells(PLAN, TopicChange::Order(topic_line(1), 0))
+        .reads(PLAN);
+    server.moves(1, 0, 1, -1).tells(0, TopicChange::Remove(0)).tells(0, TopicChange::Add(4, 1));
     server
 }
 
-const SAID: [(Line, Said); 1] = [(2, (7, Some(1)))];
+const SAID: [(LineNumber, ShownItemFields); 1] = [(2, (7, Some(1)))];
 
 #[test]
 fn what_is_told_truly_is_verified() {
@@ -159,7 +169,7 @@ fn what_is_told_truly_is_verified() {
 
 #[test]
 fn what_is_missing_twice_out_of_order_or_from_nowhere_is_found() {
-    let spoiled = |spoil: &dyn Fn(&mut Evidence)| {
+    let spoiled = |spoil: &dyn Fn(&mut TopicEvidence)| {
         let mut server = busy();
         spoil(&mut server.ends(&SAID).evidence);
         server
@@ -197,20 +207,24 @@ fn events_that_say_something_else_are_found() {
 fn a_change_that_was_told_late_is_found_between_the_revisions_that_bound_it() {
     let mut shared = busy();
     let after = shared.containers[0].1;
-    shared.does(0, Change::Shift(4, 0));
-    shared.tells(0, Change::Shift(4, 2));
+    shared.does(0, TopicChange::Shift(4, 0));
+    shared.tells(0, TopicChange::Shift(4, 2));
     let revision = shared.evidence.order.acked.last().and_then(|acked| acked.revision);
-    let (change, place, count) = (Change::Shift(4, 0), 2, UNREPORTED);
-    shared.evidence.order.acked.push(Ack { change, container: 0, revision, after, place, count });
+    let (change, place, count) = (TopicChange::Shift(4, 0), 2, UNREPORTED);
+    shared.evidence.order.acked.push(AcknowledgedChange { change, container: 0, revision, after, place, count });
     let details = shared.ends(&SAID).is_verified().join(" ");
     assert!(details.contains("explained only by calls"), "{details}");
 
     let timed = |after: u64, until: u64| {
         let mut server = busy();
         let begin = server.containers[0].1;
-        server.does(0, Change::Shift(4, 0));
-        server.tells(0, Change::Edit(4)).says(4, Saying::Step(9), true);
-        let doubt = Doubt { after: begin + after, until: begin + until, ..Doubt::of(0, Change::Shift(4, 0)) };
+        server.does(0, TopicChange::Shift(4, 0));
+        server.tells(0, TopicChange::Edit(4)).says(4, FieldChange::Step(9), true);
+        let doubt = DoubtfulCall {
+            after: begin + after,
+            until: begin + until,
+            ..DoubtfulCall::of(0, TopicChange::Shift(4, 0))
+        };
         server.evidence.order.doubts.push(doubt);
         server.ends(&[SAID[0], (4, (9, None))]);
         server
@@ -234,13 +248,17 @@ fn of_two_that_were_told_the_same_revision_either_may_have_found_what_the_other_
     let mut server = Server::new();
     // The divider has gone up because the item went away from above it; both replies say so with
     // the same revision.
-    server.tells(0, Change::Add(101, 1)).tells(0, Change::Shift(0, -1)).tells(0, Change::Order(101, 0)).reads(0);
+    server
+        .tells(0, TopicChange::Add(101, 1))
+        .tells(0, TopicChange::Shift(0, -1))
+        .tells(0, TopicChange::Order(101, 0))
+        .reads(0);
     server.ends(&[]).is_verified();
     // The same with the item's shift lost.
-    let shift = server.evidence.order.acked.iter().position(|acked| matches!(acked.change, Change::Shift(..)));
+    let shift = server.evidence.order.acked.iter().position(|acked| matches!(acked.change, TopicChange::Shift(..)));
     server.evidence.order.acked.remove(shift.expect("it was told"));
     server.is_violated("a read showed");
-    server.evidence.order.doubts.push(Doubt::of(0, Change::Shift(0, -1)));
+    server.evidence.order.doubts.push(DoubtfulCall::of(0, TopicChange::Shift(0, -1)));
     server.is_verified();
 }
 
@@ -248,11 +266,11 @@ fn of_two_that_were_told_the_same_revision_either_may_have_found_what_the_other_
 fn calls_in_doubt_that_change_nothing_of_the_order_hide_no_fault_in_it() {
     let mut server = Server::new();
     let dividers = [101, 103, 105];
-    dividers.iter().for_each(|line| _ = server.tells(0, Change::Add(*line, 0)));
+    dividers.iter().for_each(|line| _ = server.tells(0, TopicChange::Add(*line, 0)));
     for line in dividers.iter().cycle().take(180) {
-        server.tells(0, Change::Order(*line, 0));
+        server.tells(0, TopicChange::Order(*line, 0));
     }
-    server.evidence.order.doubts.extend(dividers.map(|line| Doubt::of(0, Change::Order(line, 0))));
+    server.evidence.order.doubts.extend(dividers.map(|line| DoubtfulCall::of(0, TopicChange::Order(line, 0))));
     server.ends(&[]).is_verified();
     // Each could have been done by one of sixty others: all ways of that are more than can be
     // tried.
@@ -264,7 +282,7 @@ fn calls_in_doubt_that_change_nothing_of_the_order_hide_no_fault_in_it() {
 fn of_two_that_lead_to_the_same_the_event_may_be_either_ones() {
     let mut server = Server::new();
     // Item and divider change places, whichever of the two is shifted.
-    server.tells(0, Change::Add(101, 1)).tells(0, Change::Shift(0, 1)).tells(0, Change::Order(101, 0));
+    server.tells(0, TopicChange::Add(101, 1)).tells(0, TopicChange::Shift(0, 1)).tells(0, TopicChange::Order(101, 0));
     server.ends(&[]).is_verified();
     let shifted = server.events.len() - 1;
     server.events[shifted] = "topic.item.update id-1".into();
@@ -276,12 +294,12 @@ fn of_two_that_lead_to_the_same_the_event_may_be_either_ones() {
 fn a_reply_that_speaks_of_a_revision_that_a_lost_call_made_is_believed() {
     let mut server = busy();
     let after = server.containers[0].1;
-    server.does(0, Change::Shift(4, 0));
-    let revision = Some(server.does(0, Change::Shift(4, -1)));
+    server.does(0, TopicChange::Shift(4, 0));
+    let revision = Some(server.does(0, TopicChange::Shift(4, -1)));
     let place = server.containers[0].0.members().len() as u32 - 1;
-    let (change, count) = (Change::Shift(4, 0), UNREPORTED);
-    server.evidence.order.acked.push(Ack { change, container: 0, revision, after, place, count });
-    server.evidence.order.doubts.push(Doubt { after, ..Doubt::of(0, Change::Shift(4, -1)) });
+    let (change, count) = (TopicChange::Shift(4, 0), UNREPORTED);
+    server.evidence.order.acked.push(AcknowledgedChange { change, container: 0, revision, after, place, count });
+    server.evidence.order.doubts.push(DoubtfulCall { after, ..DoubtfulCall::of(0, TopicChange::Shift(4, -1)) });
     server.ends(&SAID).is_verified();
     server.evidence.order.doubts.clear();
     server.is_violated("topic 0");
@@ -290,26 +308,31 @@ fn a_reply_that_speaks_of_a_revision_that_a_lost_call_made_is_believed() {
 #[test]
 fn a_move_in_doubt_takes_its_item_from_wherever_it_is_and_happens_whole_or_not_at_all() {
     let doubt = |server: &mut Server, position: i32| {
-        let there = Some((1, Change::Arrive(4, position)));
-        server.evidence.order.doubts.push(Doubt { here: (None, Change::Leave(4)), there, after: 0, until: u64::MAX });
+        let there = Some((1, TopicChange::Arrive(4, position)));
+        server.evidence.order.doubts.push(DoubtfulCall {
+            here: (None, TopicChange::Leave(4)),
+            there,
+            after: 0,
+            until: u64::MAX,
+        });
     };
     let mut undone = busy();
     doubt(&mut undone, 0);
     undone.ends(&SAID).is_verified();
     let mut whole = busy();
     doubt(&mut whole, 0);
-    whole.does(0, Change::Leave(4));
-    whole.does(1, Change::Arrive(4, 0));
+    whole.does(0, TopicChange::Leave(4));
+    whole.does(1, TopicChange::Arrive(4, 0));
     whole.ends(&SAID).is_verified();
     let mut torn = busy();
     doubt(&mut torn, 0);
-    torn.does(0, Change::Leave(4));
+    torn.does(0, TopicChange::Leave(4));
     torn.ends(&SAID).is_violated("torn");
     // It was there already: it is put to another place, and leaves nothing.
     let mut within = busy();
     within.moves(0, 1, 4, 0);
     doubt(&mut within, -1);
-    within.does(1, Change::Arrive(4, -1));
+    within.does(1, TopicChange::Arrive(4, -1));
     within.ends(&SAID).is_verified();
 }
 
@@ -317,7 +340,7 @@ fn a_move_in_doubt_takes_its_item_from_wherever_it_is_and_happens_whole_or_not_a
 fn without_revisions_membership_and_what_items_say_are_verified() {
     let mut server = busy();
     let verdict = server.ends(&SAID).judged(Some("its replies carry no revision"));
-    assert!(verdict.finding == Finding::Verified && verdict.method.contains("no revision"), "{verdict:?}");
+    assert!(verdict.finding == VerificationFinding::Verified && verdict.method.contains("no revision"), "{verdict:?}");
     server.evidence.held.pop();
-    assert_eq!(server.judged(Some("its replies carry no revision")).finding, Finding::Violated);
+    assert_eq!(server.judged(Some("its replies carry no revision")).finding, VerificationFinding::Violated);
 }
