@@ -18,7 +18,7 @@ use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuild
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use crate::limits::{Quota, Quotas};
+use stet_base::limits::{Quota, Quotas};
 
 /// The number of lines that may wait to be written.
 const QUEUED: usize = 8192;

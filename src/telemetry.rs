@@ -143,7 +143,7 @@ pub struct Metrics {
 impl Metrics {
     /// Returns the metrics in Prometheus' text format.
     pub fn render(&self) -> String {
-        crate::limits::bounded_cache::report();
+        stet_base::limits::bounded_cache::report();
         log_lines::report();
         // The rendered text ends with an empty line, which may separate parts of the format.
         let more = metering::report();

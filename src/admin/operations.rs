@@ -13,7 +13,7 @@ use stet_actors::repository::Reader;
 use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
 use crate::audit::{AuditPage, TrailRequest};
 use crate::auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
-use crate::limits::offload;
+use stet_base::limits::offload;
 use crate::newsroom::Newsroom;
 
 /// One request; a line of JSON on the socket.

@@ -12,7 +12,7 @@ use stet_xml::Limits;
 
 use crate::http::app::App;
 use crate::http::wording;
-use crate::limits::offload;
+use stet_base::limits::offload;
 
 /// An attribute text in a request, as unparsed XML or JSON. Its parsed form may be many times as
 /// large. So it is parsed under a work permit, and only the text to be stored is kept.

@@ -14,7 +14,7 @@ use super::object::latest_of;
 use crate::content::ContentReader;
 use crate::http::app::App;
 use crate::http::call::Call;
-use crate::limits::offload::Offload;
+use stet_base::limits::offload::Offload;
 
 /// The number of first bytes of a document that are searched for its DOCTYPE.
 const LOOKED_AT: u64 = 64 << 10;

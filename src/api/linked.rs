@@ -8,8 +8,8 @@ use stet_actors::object::Correlate;
 
 use super::object::latest_of;
 use crate::http::call::Call;
-use crate::limits::offload::Offload;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::offload::Offload;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::CachedRecord;
 
 /// Attributes by which contents refer to objects.

@@ -19,9 +19,9 @@ use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::json::{ReadyJson, ReplyList};
-use crate::limits::offload::Offload;
-use crate::limits::set_changed;
+use stet_base::json::{ReadyJson, ReplyList};
+use stet_base::limits::offload::Offload;
+use stet_base::limits::set_changed;
 use crate::records::Display;
 use crate::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large, render};
 

@@ -11,7 +11,7 @@ use stet_xml::edit::{Path, first_texts};
 use stet_xml::first_text_of;
 
 use crate::http::app::App;
-use crate::limits::offload;
+use stet_base::limits::offload;
 
 /// The path of a liveblog's title in its system attributes.
 pub(in crate::api) static TITLE: LazyLock<Path> =

@@ -31,7 +31,7 @@ use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 use tokio::sync::Notify;
 
-use crate::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
+use stet_base::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
 
 /// The limits for failed logins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

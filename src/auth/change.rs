@@ -19,7 +19,7 @@ use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
 use super::privilege::Privilege;
 use super::rows::{User, UserGroup, put, remove};
-use crate::limits::as_server;
+use stet_base::limits::as_server;
 
 /// Maximum number of names in one entry of the audit trail.
 const NAMES: usize = 1000;

@@ -14,7 +14,7 @@ use stet_actors::object::normal_form;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::name::Name;
-use crate::limits::FairQueue;
+use stet_base::limits::FairQueue;
 
 /// Maximum length of a password in bytes of UTF-8. A longer one can't be set, and is wrong at a
 /// login.

@@ -12,7 +12,7 @@ use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
 use super::password::PasswordHash;
 use super::rows::User;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 
 /// Number of users that are read at a time.
 const CHUNK: usize = 256;

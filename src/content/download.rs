@@ -109,7 +109,7 @@ mod tests {
 
         /// Replaces the bytes of the version.
         async fn replace(&self, bytes: &[u8]) -> StoredContent {
-            let mut upload = self.files.upload(&crate::limits::Reservation::unaccounted());
+            let mut upload = self.files.upload(&stet_base::limits::Reservation::unaccounted());
             upload.write(bytes).await.expect("the disk is well");
             let new = upload.finish("text/plain").await.expect("the disk is well");
             self.put(&new.content, new.small);

@@ -41,7 +41,7 @@ use self::pins::{Hash, Pins};
 pub use self::reader::{CHUNK, ContentReader};
 use self::under_way::UploadLimit;
 pub use self::upload::Upload;
-use crate::limits::Reservation;
+use stet_base::limits::Reservation;
 
 /// The folder of contents in the data directory.
 const FOLDER: &str = "content";

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::*;
-use crate::limits::{Holder, MemoryBudget, MemoryPurpose};
+use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 
 const SMALL: usize = 1000;
 
@@ -41,7 +41,7 @@ fn bytes(len: usize) -> Vec<u8> {
 }
 
 async fn upload(store: &ContentStore, bytes: &[u8], chunk: usize) -> NewContent {
-    let mut upload = store.upload(&crate::limits::Reservation::unaccounted());
+    let mut upload = store.upload(&stet_base::limits::Reservation::unaccounted());
     for chunk in bytes.chunks(chunk) {
         upload.write(chunk).await.expect("the disk is well");
     }
@@ -108,7 +108,7 @@ async fn the_same_bytes_at_once_are_kept_once() {
 #[tokio::test]
 async fn an_upload_that_is_dropped_leaves_nothing() {
     let (data, store) = store();
-    let mut upload = store.upload(&crate::limits::Reservation::unaccounted());
+    let mut upload = store.upload(&stet_base::limits::Reservation::unaccounted());
     upload.write(&bytes(700_000)).await.expect("the disk is well");
     assert_eq!(stored(&data).len(), 1);
     drop(upload);
@@ -122,7 +122,7 @@ fn an_upload_whose_write_was_cut_off_is_refused_and_leaves_nothing() {
     let runtime = runtime.enable_all().max_blocking_threads(1).build().expect("a runtime starts");
     runtime.block_on(async {
         let (data, store) = store();
-        let mut upload = store.upload(&crate::limits::Reservation::unaccounted());
+        let mut upload = store.upload(&stet_base::limits::Reservation::unaccounted());
         let (free, busy) = std::sync::mpsc::channel::<()>();
         tokio::task::spawn_blocking(move || busy.recv());
         {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use stet_actors::error::{Code, Error, Result};
 
-use crate::limits::Holder;
+use stet_base::limits::Holder;
 
 /// Divisor for the places that one user may have: a quarter, and at least one.
 const PART: usize = 4;

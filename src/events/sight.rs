@@ -15,7 +15,7 @@ use stet_actors::store::Event;
 
 use super::stored::{ContainerEvent, EventNotice, EventText, render_named, render_notice};
 use crate::access::Access;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 use crate::newsroom::Newsroom;
 
 /// The name of an event of which the caller may see the revision only.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use stet_actors::id::Loid;
 use stet_actors::store::{BatchRoom, Event, EventLog, ResumeRequest, StatusStep, StoreError};
 
-use crate::limits::{PIECE, SharedReservation};
+use stet_base::limits::{PIECE, SharedReservation};
 
 /// Bytes of text that are read at a time. An event with more, because it names many objects, is
 /// read alone.

@@ -31,8 +31,8 @@ use super::{Follower, FollowerSlot, Followers};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::auth::Privilege;
-use crate::limits::yielding::YieldTimer;
-use crate::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
 use crate::newsroom::Newsroom;
 
 /// The bytes of a stream, as the web layer sends them.

@@ -3,7 +3,7 @@
 use jiff::civil::date;
 use jiff::tz::TimeZone;
 
-use crate::simple_date_format::SimpleDateFormat;
+use stet_base::simple_date_format::SimpleDateFormat;
 
 /// Takes a pattern, and a text on the next line. A day that was read can be written and read again.
 pub fn dates(data: &[u8]) -> bool {

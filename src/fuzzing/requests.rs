@@ -16,7 +16,7 @@ use crate::api::user::PasswordRequest;
 use crate::http::body::JsonBodyReader;
 use crate::http::query::{Query, QueryPairs, parameters};
 use crate::http::route::{ParameterKind, QueryParam};
-use crate::limits::Reservation;
+use stet_base::limits::Reservation;
 use crate::records::Display;
 
 /// Maximum levels of a body here.

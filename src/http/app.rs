@@ -18,7 +18,7 @@ use super::meters::Meters;
 use super::route::EndpointGroup;
 use super::router::Router;
 use super::shared::SharedReply;
-use crate::limits::TimeSlices;
+use stet_base::limits::TimeSlices;
 use crate::newsroom::Newsroom;
 use crate::telemetry::Metrics;
 use crate::traces::Traces;

@@ -14,7 +14,7 @@ use stet_actors::object::{Record, SharedText};
 use stet_actors::rules::{AttributeRules, RuleCheck};
 use stet_xml::Limits;
 
-use crate::limits::offload::{LARGE_TEXT, offload};
+use stet_base::limits::offload::{LARGE_TEXT, offload};
 use crate::newsroom::Newsroom;
 use crate::sysconfig::{AttributeFinding, MetadataDefinition, SiteContent};
 

@@ -18,8 +18,8 @@ use stet_actors::error::{Code, Error, Result};
 use super::whole_number::Lenient;
 use super::wording;
 use crate::config::LimitsConfig;
-use crate::json::schema_of_content;
-use crate::limits::{GrowingBuffer, Reservation};
+use stet_base::json::schema_of_content;
+use stet_base::limits::{GrowingBuffer, Reservation};
 
 /// An unread body, and the reservation for the part that has been read.
 pub struct IncomingBody {
@@ -340,7 +340,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::limits::{Holder, MemoryBudget, MemoryPurpose};
+    use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 
     fn reading(room: &Reservation, depth: usize) -> JsonBodyReader<'_> {
         JsonBodyReader { required: true, depth, values: 1000, room, secret: false, entries: usize::MAX }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::route::{BodyRule, Route, TypeOf};
 use super::warnings::{MOST, shown_name};
 use crate::auth::Privilege;
-use crate::nearest::nearest_name;
+use stet_base::nearest::nearest_name;
 use crate::records::display;
 
 /// The mark of a schema property whose name is matched without regard to case.
@@ -377,7 +377,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::json::type_of;
+    use stet_base::json::type_of;
 
     #[derive(JsonSchema)]
     #[serde(rename_all = "camelCase")]

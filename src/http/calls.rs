@@ -12,7 +12,7 @@ use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 
 use crate::auth::LiveSession;
-use crate::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
+use stet_base::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
 
 /// The period of the limit, in seconds.
 const WINDOW_SECONDS: u64 = 60;

@@ -41,7 +41,7 @@ use super::warnings::Warning;
 use crate::access::CallerStatuses;
 use crate::auth::Privilege;
 use crate::config::Config;
-use crate::limits::{LargeChangeQueue, set_changed};
+use stet_base::limits::{LargeChangeQueue, set_changed};
 use crate::messages::{Message, NewMessage};
 use crate::records::{Display, is_large, render};
 use crate::traces::TraceSpan;
@@ -55,7 +55,8 @@ pub struct ChangeHandle {
 impl ChangeHandle {
     /// Creates the handle for this repository, within the limits of the configuration.
     pub fn to(repository: Repository, config: &Config) -> ChangeHandle {
-        let large = Arc::new(LargeChangeQueue::of(repository.store().clone(), config));
+        let (data, reserve_bytes) = (config.data.directory.clone(), config.store.reserve_bytes);
+        let large = Arc::new(LargeChangeQueue::of(repository.store().clone(), data, reserve_bytes));
         ChangeHandle { repository, large }
     }
 }

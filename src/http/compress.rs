@@ -23,7 +23,7 @@ use bytes::Bytes;
 
 use super::etag::{self, ETag};
 use super::held::GuardedBody;
-use crate::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, give_way};
+use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, give_way};
 
 /// The most memory that a coder takes: brotli's, with its window.
 const CODER_BYTES: u64 = 8 << 20;
@@ -252,7 +252,7 @@ mod tests {
     use actix_web::test::TestRequest;
 
     use super::*;
-    use crate::limits::{CallTask, TimeSlices};
+    use stet_base::limits::{CallTask, TimeSlices};
 
     #[tokio::test]
     async fn a_coder_is_given_slices_that_it_works_on_at_once_and_pauses() {

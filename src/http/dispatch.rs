@@ -41,8 +41,8 @@ use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
 use crate::config::Config;
-use crate::limits::offload;
-use crate::limits::{
+use stet_base::limits::offload;
+use stet_base::limits::{
     CallTask, Holder, MemoryPurpose, QuotaBalance, SharedReservation, begin_call, counted_as, on_behalf_of,
 };
 use crate::receipts::{Claim, replay};

@@ -14,7 +14,7 @@ use super::call::Call;
 use super::error::ApiSurface;
 use super::reply::{AROUND, EnvelopedReply, Json, Reply, envelope};
 use super::steps::{ReplySteps, UnsentReply, WHOLE};
-use crate::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
+use stet_base::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
 
 /// One step of a list.
 pub(crate) enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {

@@ -16,7 +16,7 @@ use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 
 use super::route::Route;
-use crate::limits::CallTask;
+use stet_base::limits::CallTask;
 use crate::metering;
 
 /// The endpoint name under which requests that fit no endpoint are counted.
@@ -69,7 +69,7 @@ impl Meters {
 }
 
 /// The longest time that a call may occupy its thread without yielding. All other calls of the
-/// thread wait for it: see [`give_way`](crate::limits::yielding).
+/// thread wait for it: see [`give_way`](stet_base::limits::yielding).
 pub const LONG_TURN: Duration = Duration::from_millis(5);
 
 /// The future of a call whose polls are timed: each runs from one point where the call waits to the
@@ -154,7 +154,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::limits::TimeSlices;
+    use stet_base::limits::TimeSlices;
     use crate::telemetry::init_metrics;
 
     #[tokio::test]

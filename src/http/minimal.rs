@@ -5,7 +5,7 @@ use serde::Serialize;
 use stet_actors::expect::RevisionTag;
 use stet_actors::id::{Loid, ShortcutId};
 
-use crate::json::as_text;
+use stet_base::json::as_text;
 
 /// The media type of a [`MinimalReply`] reply.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";

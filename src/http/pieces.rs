@@ -20,7 +20,7 @@ use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
 
 use super::held::GuardedBody;
-use crate::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
+use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
 
 /// The way in which the bytes of a reply are counted.
 pub enum ReplyAccounting<'b> {

@@ -16,8 +16,8 @@ use super::call::Call;
 use super::etag::ETag;
 use super::minimal::{MinimalItem, MinimalReply};
 use super::reply::{EnvelopedReply, HandlerAnswer, Json, Reply};
-use crate::json::{ChangeAnswer, TypeOf, type_of};
-use crate::limits::offload;
+use stet_base::json::{ChangeAnswer, TypeOf, type_of};
+use stet_base::limits::offload;
 
 /// The request header.
 pub(super) const PREFER: &str = "prefer";

@@ -13,7 +13,7 @@ use super::app::{App, ServerStage};
 use super::kept_text::KeptText;
 use super::openapi;
 use crate::documents::{self, DocumentPage};
-use crate::limits::offload::offload_at_once;
+use stet_base::limits::offload::offload_at_once;
 
 /// A request outside the endpoints.
 #[derive(Debug, Clone, Copy)]

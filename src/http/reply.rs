@@ -19,9 +19,9 @@ use stet_actors::receipt::KeptReply;
 
 use super::etag::ETag;
 use super::minimal::MinimalReply;
-use crate::json::{ChangeAnswer, JoinedMembers, ReadyJson, TypeOf, type_of, unserialisable};
-use crate::limits::SharedReservation;
-use crate::limits::offload;
+use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, TypeOf, type_of, unserialisable};
+use stet_base::limits::SharedReservation;
+use stet_base::limits::offload;
 
 /// A body that is sent in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;

@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::kept_text::KeptText;
-use crate::limits::offload::offload_at_once;
+use stet_base::limits::offload::offload_at_once;
 
 /// The length of the pause after rendering, as a multiple of the time that rendering took.
 const REST: u32 = 4;

@@ -20,8 +20,8 @@ use stet_actors::error::Error;
 use super::call::Call;
 use super::pieces::no_room;
 use super::reply::{BodyStream, Reply};
-use crate::limits::yielding::YieldTimer;
-use crate::limits::{PIECE, Reservation};
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::limits::{PIECE, Reservation};
 
 /// The size up to which a reply is built at once, in bytes.
 pub(crate) const WHOLE: usize = 256 << 10;

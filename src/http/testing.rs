@@ -29,7 +29,7 @@ use crate::api;
 use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
 use crate::events::Followers;
-use crate::limits::MemoryBudget;
+use stet_base::limits::MemoryBudget;
 use crate::newsroom::{Newsroom, NewsroomParts};
 use crate::records::RecordCache;
 use crate::server;
@@ -77,7 +77,7 @@ impl House {
 
     /// Takes bytes into the content store.
     pub async fn stored(&self, media_type: &str, bytes: &[u8]) -> NewContent {
-        let mut upload = self.app.content.upload(&crate::limits::Reservation::unaccounted());
+        let mut upload = self.app.content.upload(&stet_base::limits::Reservation::unaccounted());
         upload.write(bytes).await.expect("the disk is well");
         upload.finish(media_type).await.expect("the disk is well")
     }

@@ -15,7 +15,7 @@ use super::prefer::prefers_strict;
 use super::query::UnknownParameter;
 use super::route::BodyRule;
 use super::warnings::Warning;
-use crate::limits::offload;
+use stet_base::limits::offload;
 
 impl Call {
     /// Reports unknown names in the query, and in a body that has arrived already. Refuses them if

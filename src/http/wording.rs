@@ -4,7 +4,7 @@
 use actix_web::error::PayloadError;
 use stet_actors::error::escape_control_characters;
 
-use crate::nearest::{nearest_name, quoted};
+use stet_base::nearest::{nearest_name, quoted};
 
 /// The number of characters of a value that a message quotes.
 const SHOWN: usize = 60;

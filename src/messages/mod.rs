@@ -36,7 +36,7 @@ pub use self::rows::{Message, MessageBox, MessageEntry, Priority, id_of};
 use self::turn::{InboxLock, InboxLockGuard};
 use crate::auth::Directory;
 use crate::config::{MessagesConfig, SmtpConfig};
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 
 /// The number of rows that are read or removed at a time.
 const CHUNK: usize = 500;

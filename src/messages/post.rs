@@ -17,9 +17,9 @@ use super::relay::MailReservation;
 use super::rows::{Message, MessageBox, MessageCopies, MessageEntry, OutgoingMail, Priority};
 use super::{Messages, id_of};
 use crate::auth::Name;
-use crate::limits::as_server;
-use crate::limits::offload;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::as_server;
+use stet_base::limits::offload;
+use stet_base::limits::yielding::YieldTimer;
 
 /// The longest subject in bytes: a line of a mail (RFC 5322, 2.1.1) with room for the header's
 /// name.

@@ -11,7 +11,7 @@ use stet_actors::repository::Repository;
 use stet_actors::store::{Row, RowChange, RowPlace, encode_value};
 
 use super::rows::{Message, MessageCopies};
-use crate::limits::{FairQueue, WorkPermit};
+use stet_base::limits::{FairQueue, WorkPermit};
 
 /// The lock that serialises changes of entries. Users get turns in rotation, so that one who marks
 /// messages without a pause delays others by one commit only.

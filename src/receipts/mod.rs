@@ -46,7 +46,7 @@ use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, StoreError, Table,
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 use crate::auth::Rights;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 
 mod reply;
 mod tally;

@@ -32,9 +32,9 @@ use stet_actors::store::observe::Observer;
 use super::groups::{ConvertedForms, is_large};
 use super::ways::AncestorCache;
 use super::{Basis, Display, Groups, ObjectRecord, outline};
-use crate::json::ReadyJson;
-use crate::limits::bounded_cache::BoundedCache;
-use crate::limits::{MemoryBudget, MemoryPurpose, PIECE, Reservation, behalf, may_be_refused};
+use stet_base::json::ReadyJson;
+use stet_base::limits::bounded_cache::BoundedCache;
+use stet_base::limits::{MemoryBudget, MemoryPurpose, PIECE, Reservation, behalf, may_be_refused};
 
 const SHARDS: usize = 16;
 

@@ -12,7 +12,7 @@ use stet_actors::object::{Record, SharedText};
 use crate::auth::Name;
 use crate::content::words::visible_form;
 use crate::sysconfig::ObjectTypes;
-use crate::wildcards::Wildcards;
+use stet_base::wildcards::Wildcards;
 
 /// The largest number of values that one filter may have.
 const MOST_VALUES: usize = 100;

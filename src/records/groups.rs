@@ -15,9 +15,9 @@ use stet_actors::object::{Attributes, SharedText};
 use stet_xml::Limits;
 
 use super::Display;
-use crate::json::unserialisable;
-use crate::limits::offload::{LARGE_TEXT, Offload};
-use crate::limits::{SharedOutcome, SharedWork};
+use stet_base::json::unserialisable;
+use stet_base::limits::offload::{LARGE_TEXT, Offload};
+use stet_base::limits::{SharedOutcome, SharedWork};
 
 /// A group of attributes as JSON.
 #[derive(Debug)]
@@ -255,7 +255,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::limits::{Holder, on_behalf_of, with_behalf};
+    use stet_base::limits::{Holder, on_behalf_of, with_behalf};
 
     fn attributes(bytes: usize) -> Attributes {
         let own = format!("<a><b>\"{}\"</b></a>", "x".repeat(bytes));

@@ -8,9 +8,9 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{Record, SharedText, normal_form};
 
-use crate::limits::yielding;
-use crate::limits::{PIECE, Reservation};
-use crate::nearest::with_nearest;
+use stet_base::limits::yielding;
+use stet_base::limits::{PIECE, Reservation};
+use stet_base::nearest::with_nearest;
 
 /// A field that listings can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -282,7 +282,7 @@ mod tests {
     use stet_actors::object::FamilyKind;
 
     use super::*;
-    use crate::limits::{Holder, MemoryBudget, MemoryPurpose};
+    use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 
     /// Returns records of which many have equal values.
     fn records(count: u64) -> Vec<Record> {

@@ -11,8 +11,8 @@ use stet_actors::store::ReadLevel;
 use stet_xml::Limits;
 
 use super::{AttributeGroup, Display, Groups, XmlGroup};
-use crate::json::ReadyJson;
-use crate::limits::offload;
+use stet_base::json::ReadyJson;
+use stet_base::limits::offload;
 use crate::newsroom::Newsroom;
 
 /// `pstate` of a record.

@@ -64,7 +64,7 @@ async fn new_post(said: &SamplePost, now: u64, content: &ContentStore) -> Result
 
 /// Writes bytes to the content store.
 pub(super) async fn store_content(content: &ContentStore, bytes: &[u8], media_type: &str) -> Result<NewContent> {
-    let mut upload = content.upload(&crate::limits::Reservation::unaccounted());
+    let mut upload = content.upload(&stet_base::limits::Reservation::unaccounted());
     upload.write(bytes).await?;
     upload.finish(media_type).await
 }

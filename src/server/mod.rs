@@ -46,7 +46,7 @@ use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, ServerStage};
 use crate::http::change::ChangeHandle;
-use crate::limits::MemoryBudget;
+use stet_base::limits::MemoryBudget;
 use crate::listen::BoundAddresses;
 use crate::metering::DataFigures;
 use crate::newsroom::{Newsroom, NewsroomParts};

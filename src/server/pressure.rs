@@ -11,7 +11,7 @@ use stet_actors::repository::Repository;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::http::app::App;
-use crate::limits::bounded_cache;
+use stet_base::limits::bounded_cache;
 use crate::metering::resident_bytes;
 
 /// The time between two readings.

@@ -14,7 +14,7 @@ use stet_xml::{Declarations, DeclaredElement};
 use super::document::{ConfigElement, ConfigFile, MOST_VALUE_BYTES, UniqueNames};
 use super::validation::AttributeModel;
 use super::vocabulary;
-use crate::json::OrderedObject;
+use stet_base::json::OrderedObject;
 
 /// The definition of some objects' metadata.
 #[derive(Debug, Clone)]

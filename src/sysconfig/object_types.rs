@@ -11,7 +11,7 @@ use stet_actors::object::{FamilyKind, SharedText};
 
 use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
-use crate::nearest::suggestion;
+use stet_base::nearest::suggestion;
 
 /// The separator between a product's prefix and a type's name: `EOM::Story`.
 const PREFIX_END: &str = "::";

@@ -7,7 +7,7 @@ use super::content::SITE_PATH;
 use super::fault::ConfigurationFault;
 use super::site::{BaseFolder, WorkFolder};
 use super::{Commands, ObjectTypes, Site, Workflows};
-use crate::nearest::nearest_name;
+use stet_base::nearest::nearest_name;
 
 /// The contents of the files that were read; `None` for a missing or faulty file. References into
 /// such a file are not checked.

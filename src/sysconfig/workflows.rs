@@ -9,7 +9,7 @@ use stet_actors::object::SharedText;
 
 use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
-use crate::nearest::{quoted, suggestion};
+use stet_base::nearest::{quoted, suggestion};
 
 /// A status of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -12,7 +12,7 @@ use crate::audit::{AuditFilter, AuditPage, EventKey, first_found, page};
 use crate::auth::Name;
 use crate::http::call::Call;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::limits::offload;
+use stet_base::limits::offload;
 
 /// Entries of a page without a `limit`, and the most allowed.
 const LIMITS: (i64, i64) = (100, 1000);

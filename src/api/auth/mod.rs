@@ -19,7 +19,7 @@ use crate::http::call::Call;
 use crate::http::client;
 use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
-use crate::nearest::suggestion;
+use stet_base::nearest::suggestion;
 use crate::records::Display;
 
 /// Converts a connection for replies.

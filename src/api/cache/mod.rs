@@ -15,7 +15,7 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::json::ReadyJson;
+use stet_base::json::ReadyJson;
 use crate::sysconfig::caches::{
     AnyCache, CachedUser, EntryList, FileOrigin, GroupsOrigin, PerDatabase, RefreshFailure, UsersOrigin,
 };

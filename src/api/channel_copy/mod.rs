@@ -16,8 +16,8 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::ReplyList;
-use crate::nearest::with_nearest;
+use stet_base::json::ReplyList;
+use stet_base::nearest::with_nearest;
 use crate::records::usage;
 use crate::sysconfig::{Channel, ContentItem};
 

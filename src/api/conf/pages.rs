@@ -10,7 +10,7 @@ use super::site::channel_id;
 use crate::api::requests::{DatabaseRef, database_named};
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::nearest::with_nearest;
+use stet_base::nearest::with_nearest;
 use crate::sysconfig::{Accessory, Channel, ShapeTemplate, Site, SiteContent};
 
 /// The body of a call for page accessories.

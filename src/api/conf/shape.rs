@@ -13,7 +13,7 @@ use crate::api::object::latest_of;
 use crate::content::words::{is_text, read_of};
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::limits::offload::Offload;
+use stet_base::limits::offload::Offload;
 use crate::records::CachedRecord;
 use crate::sysconfig::{ShapeFrame, ShapeTemplate};
 

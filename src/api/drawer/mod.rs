@@ -19,7 +19,7 @@ use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::{Display, ListingPage, PageCollector, Sort};
 
 mod reply;

@@ -26,8 +26,8 @@ use crate::http::minimal::MinimalItem;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use crate::http::steps::WHOLE;
-use crate::json::ChangeAnswer;
-use crate::limits::yielding::YieldTimer;
+use stet_base::json::ChangeAnswer;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::Display;
 use crate::records::ListingPage;
 

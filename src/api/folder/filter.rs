@@ -13,7 +13,7 @@ use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::{CachedRecord, NamePatterns, PageCollector, outline};
 
 /// The criteria of a filtered listing.

@@ -21,10 +21,10 @@ use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::http::warnings::{Warning, shown_name};
-use crate::json::ReadyJson;
-use crate::limits::offload;
-use crate::limits::yielding::YieldTimer;
-use crate::nearest::nearest_name;
+use stet_base::json::ReadyJson;
+use stet_base::limits::offload;
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::nearest::nearest_name;
 use crate::records::{
     CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,
 };

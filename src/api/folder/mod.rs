@@ -21,7 +21,7 @@ use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::{ReadyJson, ReplyList};
+use stet_base::json::{ReadyJson, ReplyList};
 use crate::records::{CachedRecord, Display, ObjectRecord};
 
 /// A folder or bundle and the objects in it.

@@ -22,9 +22,9 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
 use crate::http::route::Verb;
-use crate::json::{JoinedMembers, ReadyJson, ReplyList};
-use crate::limits::offload;
-use crate::nearest::{suggestion, with_nearest};
+use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
+use stet_base::limits::offload;
+use stet_base::nearest::{suggestion, with_nearest};
 use crate::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
 use crate::sysconfig::{ColumnView, ListKind, WidthUnit};
 

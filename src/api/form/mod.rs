@@ -37,8 +37,8 @@ use crate::http::call::Call;
 use crate::http::pace::PacedBody;
 use crate::http::reply::Json;
 use crate::http::wording::describe_payload_error;
-use crate::limits::offload;
-use crate::limits::{GrowingBuffer, Reservation};
+use stet_base::limits::offload;
+use stet_base::limits::{GrowingBuffer, Reservation};
 
 /// The largest part `options`, in bytes, that stays parsed while the rest of the form arrives.
 const SHORT_OPTIONS: usize = 1024;

@@ -5,8 +5,8 @@ use std::hash::Hash;
 use quick_cache::Weighter;
 use stet_actors::id::Loid;
 
-use crate::json::ReadyJson;
-use crate::limits::bounded_cache::{self, BoundedCache};
+use stet_base::json::ReadyJson;
+use stet_base::limits::bounded_cache::{self, BoundedCache};
 use crate::records::Display;
 
 /// The cache key of a container's part as it stands in replies. A change results in another key, so

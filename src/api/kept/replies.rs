@@ -16,7 +16,7 @@ use crate::http::call::Call;
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::limits::bounded_cache::{self, BoundedCache};
+use stet_base::limits::bounded_cache::{self, BoundedCache};
 use crate::newsroom::Newsroom;
 use crate::records::{Basis, Display};
 

@@ -35,7 +35,7 @@ use crate::http::media_type::content_type;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Reply;
 use crate::http::{body, pace};
-use crate::limits::offload::{self, Offload};
+use stet_base::limits::offload::{self, Offload};
 
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");

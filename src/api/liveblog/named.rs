@@ -16,7 +16,7 @@ use crate::api::settled::{OpenContainer, build_settled};
 use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
-use crate::json::ReadyJson;
+use stet_base::json::ReadyJson;
 use crate::records::Display;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.

@@ -36,7 +36,7 @@ use crate::api::settled::UnsettledReply;
 use crate::content::text::decode_text;
 use crate::content::words::{essence, is_markup, is_text};
 use crate::http::app::App;
-use crate::limits::offload;
+use stet_base::limits::offload;
 
 /// Returns the post as XML with a line feed at the end. `None` if its content was replaced since
 /// this state of the post. `in_default` states that a default namespace holds at the place of

@@ -30,8 +30,8 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::json::{ChangeAnswer, JoinedMembers, ReadyJson};
-use crate::limits::offload::{self, LARGE_TEXT};
+use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson};
+use stet_base::limits::offload::{self, LARGE_TEXT};
 use crate::records::Display;
 use crate::records::{Groups, ObjectRecord, is_large, render};
 

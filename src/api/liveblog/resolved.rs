@@ -21,8 +21,8 @@ use super::piece::piece;
 use crate::api::whole::BodyPiece;
 use crate::http::app::App;
 use crate::http::reply::BodyStream;
-use crate::limits::bounded_cache::{self, BoundedCache};
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_base::limits::yielding::YieldTimer;
 
 /// The number of posts between two places that are noted.
 const AT_A_TIME: usize = 64;

@@ -20,8 +20,8 @@ use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::json::{ReadyJson, ReplyList};
-use crate::limits::yielding::{self, YieldTimer};
+use stet_base::json::{ReadyJson, ReplyList};
+use stet_base::limits::yielding::{self, YieldTimer};
 use crate::messages::{Message, MessageBox, MessageEntry, NewMessage, Priority};
 use crate::records::{Display, ObjectRecord, in_order, parse_sort};
 

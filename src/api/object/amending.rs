@@ -11,7 +11,7 @@ use stet_xml::{Limits, XmlErrorKind};
 
 use super::system::{SystemValues, status_path};
 use crate::http::app::App;
-use crate::limits::offload::{self, LARGE_TEXT};
+use stet_base::limits::offload::{self, LARGE_TEXT};
 
 /// The largest size of texts and their results that are amended in the command, in bytes. That
 /// takes one or two milliseconds.

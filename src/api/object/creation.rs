@@ -288,6 +288,6 @@ pub(crate) async fn read_parts(
     limits: &LimitsConfig,
     contents: &ContentStore,
 ) -> Result<ObjectForm> {
-    let into = form::FormDestination { contents, room: &crate::limits::Reservation::unaccounted() };
+    let into = form::FormDestination { contents, room: &stet_base::limits::Reservation::unaccounted() };
     form::read_parts(headers, payload, limits, into, FILES).await
 }

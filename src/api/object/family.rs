@@ -14,9 +14,9 @@ use crate::http::etag::ETag;
 use crate::http::listing::Listing;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::json::{ReadyJson, ReplyList};
-use crate::limits::offload;
-use crate::limits::yielding::YieldTimer;
+use stet_base::json::{ReadyJson, ReplyList};
+use stet_base::limits::offload;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::{ObjectRecord, PageCollector, Sort};
 
 /// A story family.

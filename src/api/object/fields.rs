@@ -21,8 +21,8 @@ use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::change::BulkChange;
 use crate::http::reply::Json;
-use crate::limits::offload;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::offload;
+use stet_base::limits::yielding::YieldTimer;
 
 /// The largest number of operators in an entry. All of them are applied to an object at once.
 const MAX_OPERATORS: usize = 100;

@@ -18,9 +18,9 @@ use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{EnvelopedReply, Json, Reply};
-use crate::json::{ChangeAnswer, ReadyJson};
-use crate::limits::offload::Offload;
-use crate::limits::set_changed;
+use stet_base::json::{ChangeAnswer, ReadyJson};
+use stet_base::limits::offload::Offload;
+use stet_base::limits::set_changed;
 use crate::records::Display;
 use crate::records::{CachedRecord, ObjectRecord, render_version};
 
@@ -301,8 +301,8 @@ mod tests {
     use super::*;
     use crate::auth::{Grant, Rights, User};
     use crate::http::testing::House;
-    use crate::limits::offload::{LARGE_TEXT, Offload};
-    use crate::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
+    use stet_base::limits::offload::{LARGE_TEXT, Offload};
+    use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
 
     /// Fills the queue of this task's user with large calls that wait.
     fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {

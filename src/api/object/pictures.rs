@@ -12,7 +12,7 @@ use crate::content::picture::media_type_of;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
-use crate::nearest::with_nearest;
+use stet_base::nearest::with_nearest;
 
 /// `GET /v3/object/{source}/content/{format}`: the stored bytes (`binary`), the picture in full
 /// (`highres`), or scaled down (`lowres`).

@@ -16,7 +16,7 @@ use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 
 /// Body of a restore. All fields are optional.
 #[derive(Default, Deserialize, JsonSchema)]

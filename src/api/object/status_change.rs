@@ -22,8 +22,8 @@ use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::{ChangeAnswer, ReadyJson};
-use crate::limits::yielding::YieldTimer;
+use stet_base::json::{ChangeAnswer, ReadyJson};
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::Display;
 
 /// Body of a change of status.

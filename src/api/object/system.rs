@@ -16,7 +16,7 @@ use crate::api::attributes::{AttributeInput, written};
 use crate::api::template::Template;
 use crate::api::title::TITLE;
 use crate::http::app::App;
-use crate::limits::offload;
+use stet_base::limits::offload;
 
 /// The values that creations take in fields of their own, and store in the system attributes.
 #[derive(Default)]

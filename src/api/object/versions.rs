@@ -20,7 +20,7 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::ReplyList;
+use stet_base::json::ReplyList;
 use crate::records::hex;
 
 /// The number of versions that are read at once.

@@ -8,8 +8,8 @@ use stet_actors::id::DatabaseId;
 use super::place::today;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::nearest::suggestion;
-use crate::simple_date_format::SimpleDateFormat;
+use stet_base::nearest::suggestion;
+use stet_base::simple_date_format::SimpleDateFormat;
 
 /// The next day on which a product appears.
 #[derive(Serialize, JsonSchema)]

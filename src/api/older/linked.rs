@@ -13,7 +13,7 @@ use super::page_channel;
 use crate::api::records::readable;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::CachedRecord;
 
 /// The links of an object and its channel copies.

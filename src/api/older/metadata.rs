@@ -13,11 +13,11 @@ use super::place::optional_parameter;
 use crate::api::records::readable;
 use crate::http::call::Call;
 use crate::http::reply::{Json, Reply};
-use crate::json::OrderedObject;
-use crate::limits::yielding::{YieldTimer, sort_yielding};
+use stet_base::json::OrderedObject;
+use stet_base::limits::yielding::{YieldTimer, sort_yielding};
 use crate::records::CachedRecord;
 use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
-use crate::wildcards::Wildcards;
+use stet_base::wildcards::Wildcards;
 
 /// The largest number of objects that are examined, and of paths that are listed, for values that
 /// are objects of the repository.
@@ -219,7 +219,7 @@ pub async fn tree_xml(call: Call) -> Result<Reply> {
         let document = serde_json::json!({ "WebConfiguration": { "WebTypes": { "WebType": values } } });
         stet_xml::from_json(&document, &stet_xml::Limits { max_bytes: usize::MAX, ..stet_xml::Limits::default() })
     };
-    let text = crate::limits::offload::offload_if_large(bytes, write).await?.map_err(|error| {
+    let text = stet_base::limits::offload::offload_if_large(bytes, write).await?.map_err(|error| {
         tracing::error!(%error, "a tree list can't be written");
         Error::internal()
     })?;

@@ -9,7 +9,7 @@ use stet_xml::edit::{Path, first_texts};
 
 use super::linked::copies;
 use crate::http::call::Call;
-use crate::limits::offload;
+use stet_base::limits::offload;
 use crate::records::CachedRecord;
 use crate::sysconfig::Channel;
 

@@ -13,8 +13,8 @@ use crate::auth::{Privilege, User};
 use crate::content::words::FoldedText;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::limits::offload;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::offload;
+use stet_base::limits::yielding::YieldTimer;
 use crate::sysconfig::Site;
 
 /// A user.

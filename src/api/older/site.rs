@@ -13,7 +13,7 @@ use super::place::{optional_parameter, team};
 use crate::api::conf::channel_id;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 use crate::sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
 
 /// A channel.

@@ -22,10 +22,10 @@ use crate::http::change::BulkChange;
 use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
-use crate::json::{ReadyJson, ReplyList};
-use crate::limits::offload::Offload;
-use crate::limits::set_changed;
-use crate::limits::yielding::YieldTimer;
+use stet_base::json::{ReadyJson, ReplyList};
+use stet_base::limits::offload::Offload;
+use stet_base::limits::set_changed;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::{CachedRecord, Display, ObjectRecord};
 
 pub mod routes;

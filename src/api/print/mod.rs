@@ -22,8 +22,8 @@ use crate::http::call::Call;
 use crate::http::client;
 use crate::http::reply::Json;
 use crate::http::warnings::Warning;
-use crate::limits::Reservation;
-use crate::limits::offload::spawn_large;
+use stet_base::limits::Reservation;
+use stet_base::limits::offload::spawn_large;
 
 /// The folder of previews in a caller's home.
 const FOLDER: &str = "Previews";

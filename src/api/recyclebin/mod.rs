@@ -15,9 +15,9 @@ use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::json::{JoinedMembers, ReadyJson, ReplyList};
-use crate::limits::offload;
-use crate::limits::yielding::YieldTimer;
+use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
+use stet_base::limits::offload;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::{Display, ObjectRecord, PageCollector};
 
 pub mod routes;

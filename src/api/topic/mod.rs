@@ -29,8 +29,8 @@ use crate::http::change::NamedContainer;
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::ReadyJson;
-use crate::limits::yielding::YieldTimer;
+use stet_base::json::ReadyJson;
+use stet_base::limits::yielding::YieldTimer;
 
 pub(in crate::api) mod export;
 pub(in crate::api) mod reply;

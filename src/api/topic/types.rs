@@ -11,7 +11,7 @@ use crate::api::attributes::AttributeInput;
 use crate::api::object::{CorrelateView, RemovedObject};
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use crate::http::body::JsonObject;
-use crate::json::{ChangeAnswer, ReadyJson, ReplyList};
+use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
 use crate::records::ObjectRecord;
 
 /// `info` of a topic: its record, title, description and number of items.

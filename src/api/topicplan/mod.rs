@@ -31,7 +31,7 @@ use crate::http::change::NamedContainer;
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{Json, Reply};
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 
 mod reply;
 pub mod routes;

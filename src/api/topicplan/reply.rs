@@ -29,7 +29,7 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 use crate::records::{Display, ListingPage};
 
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its

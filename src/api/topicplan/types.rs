@@ -6,7 +6,7 @@ use stet_actors::object::SharedText;
 
 use crate::api::object::CorrelateView;
 use crate::api::topic::{DividerInfo, RemovedContainer, StructureLine, TopicItem};
-use crate::json::{ChangeAnswer, ReadyJson, ReplyList};
+use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
 use crate::records::ObjectRecord;
 
 /// `info` of a plan: its record, title and description. Counts and positions include only topics

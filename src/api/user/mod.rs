@@ -11,7 +11,7 @@ use crate::admin::{Admin, Secret, UserChange, UserView};
 use crate::http::call::Call;
 use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
-use crate::limits::offload;
+use stet_base::limits::offload;
 
 /// Users, in the order of their names.
 #[derive(Serialize, JsonSchema)]

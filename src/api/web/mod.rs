@@ -15,7 +15,7 @@ use super::records::{BulkError, BulkFailures, BulkReply};
 use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 
 pub mod routes;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use stet_actors::error::Result;
 
 use super::{LiveSession, Sessions};
-use crate::limits::{FairQueue, WorkPermit};
+use stet_base::limits::{FairQueue, WorkPermit};
 
 /// The queues of users who begin sessions; some users share one. Callers are served one after the
 /// other, so that one who begins sessions without a pause delays others by one commit.

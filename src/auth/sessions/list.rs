@@ -8,7 +8,7 @@ use stet_actors::store::KeyRange;
 use super::super::rows::Session;
 use super::sweep::decode_session;
 use super::{LiveSession, PAGE, Sessions};
-use crate::limits::yielding;
+use stet_base::limits::yielding;
 
 impl Sessions {
     /// Returns the sessions of a user, or of all users, the oldest first. Keys are left out, and so

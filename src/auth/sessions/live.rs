@@ -34,7 +34,7 @@ pub struct LiveSession {
     /// Set when the session is ended, before its row is removed; has the event for the audit trail,
     /// if any.
     ended: OnceLock<Option<Box<Event>>>,
-    /// The state of the quota for its calls; see [`crate::limits::Quota`].
+    /// The state of the quota for its calls; see [`stet_base::limits::Quota`].
     calls: Arc<AtomicU64>,
 }
 

@@ -32,7 +32,7 @@ impl Ground {
     }
 
     async fn upload(&self, text: &str) -> NewContent {
-        let mut upload = self.contents.upload(&crate::limits::Reservation::unaccounted());
+        let mut upload = self.contents.upload(&stet_base::limits::Reservation::unaccounted());
         upload.write(text.repeat(SMALL).as_bytes()).await.expect("the disk is well");
         upload.finish("text/plain").await.expect("the disk is well")
     }
@@ -301,7 +301,7 @@ async fn nothing_is_collected_or_kept_where_another_folder_is_in_place_of_the_on
     let (own, away) = (ground.data.path().join("content"), ground.data.path().join("old"));
     fs::rename(&own, &away).expect("it can be moved");
     let another = ContentStore::open(ground.data.path(), SMALL, UploadBounds::NONE).expect("another is made");
-    let mut upload = another.upload(&crate::limits::Reservation::unaccounted());
+    let mut upload = another.upload(&stet_base::limits::Reservation::unaccounted());
     upload.write("dead".repeat(SMALL).as_bytes()).await.expect("the disk is well");
     upload.finish("text/plain").await.expect("the other's own go on");
     assert!(ground.is_there(&new), "by its path");
@@ -316,7 +316,7 @@ async fn nothing_is_collected_or_kept_where_another_folder_is_in_place_of_the_on
         // It looks every second.
         () = tokio::time::sleep(Duration::from_secs(5)) => assert!(ground.is_there(&new)),
     }
-    let mut upload = ground.contents.upload(&crate::limits::Reservation::unaccounted());
+    let mut upload = ground.contents.upload(&stet_base::limits::Reservation::unaccounted());
     upload.write("other".repeat(SMALL).as_bytes()).await.expect("it is not refused before its end");
     assert!(upload.finish("text/plain").await.is_err());
     fs::remove_dir_all(&own).expect("it can be removed");

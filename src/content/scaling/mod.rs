@@ -12,9 +12,9 @@ use tokio::time::timeout;
 use super::pins::Hash;
 use super::{ContentReader, hex, picture};
 use crate::config::ContentConfig;
-use crate::limits::bounded_cache::{self, BoundedCache};
-use crate::limits::offload::spawn_large;
-use crate::limits::{FairQueue, MemoryBudget, MemoryPurpose, SharedOutcome, SharedWork, WorkPermit, behalf};
+use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_base::limits::offload::spawn_large;
+use stet_base::limits::{FairQueue, MemoryBudget, MemoryPurpose, SharedOutcome, SharedWork, WorkPermit, behalf};
 
 pub use super::picture::ScaledPicture;
 use super::picture::ScalingFailure;

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use stet_actors::object::ContentLocation;
 
 use super::*;
-use crate::limits::{Holder, MemoryBudget, on_behalf_of, with_behalf};
+use stet_base::limits::{Holder, MemoryBudget, on_behalf_of, with_behalf};
 
 fn picture(side: u32) -> SharedBytes {
     let mut bytes = Cursor::new(Vec::new());

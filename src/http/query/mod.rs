@@ -11,7 +11,7 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::route::{ParameterKind, QueryParam, Route};
 use super::warnings::{MOST, shown_name};
-use crate::nearest::nearest_name;
+use stet_base::nearest::nearest_name;
 use crate::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
 use crate::records::{FilterValues, ListingPage};
 

@@ -14,7 +14,7 @@ use super::call::Call;
 use super::reply::{HandlerAnswer, Reply};
 use crate::auth::Privilege;
 use crate::config::LimitsConfig;
-pub use crate::json::{TypeOf, type_of};
+pub use stet_base::json::{TypeOf, type_of};
 
 /// The future of a call's reply.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;

@@ -36,7 +36,7 @@ use super::rows::{Message, OutgoingMail};
 use super::{CHUNK, read};
 use crate::auth::{Directory, Name, User};
 use crate::config::SmtpConfig;
-use crate::limits::yielding::YieldTimer;
+use stet_base::limits::yielding::YieldTimer;
 
 /// The longest interval between two attempts, in milliseconds.
 const LONGEST_MS: u64 = 60 * 60 * 1000;

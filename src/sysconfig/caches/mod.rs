@@ -39,7 +39,7 @@ use super::site::Site;
 use super::workflows::Workflows;
 use crate::auth::{Directory, Privilege};
 use crate::content::ContentStore;
-use crate::json::ReadyJson;
+use stet_base::json::ReadyJson;
 
 /// A cached configuration that is served as a list.
 pub trait Listing: CachedConfiguration {

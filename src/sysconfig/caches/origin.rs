@@ -16,7 +16,7 @@ use super::snapshot::Snapshot;
 use super::{EntryList, Listing};
 use crate::content::ContentStore;
 use crate::content::download::{LocatedContent, open_consistently};
-use crate::json::ReadyJson;
+use stet_base::json::ReadyJson;
 use crate::sysconfig::check::{ConfigurationCheck, as_text};
 use crate::sysconfig::document::ParsedFile;
 use crate::sysconfig::fault::ConfigurationFault;

@@ -14,7 +14,7 @@ use stet_actors::id::DatabaseId;
 use super::EntryList;
 use super::origin::RefreshFailure;
 use crate::auth::{Directory, GroupView, User};
-use crate::json::ReadyJson;
+use stet_base::json::ReadyJson;
 
 /// A user, with the details that every user may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

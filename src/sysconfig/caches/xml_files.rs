@@ -9,8 +9,8 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 
 use super::origin::RepositoryFiles;
-use crate::limits::bounded_cache::{self, BoundedCache};
-use crate::limits::offload;
+use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_base::limits::offload;
 use crate::sysconfig::fault::ConfigurationFault;
 use crate::sysconfig::files::{FileLookup, FileShelf, Files, ReadingOutcome, too_much};
 use crate::sysconfig::whole::{WholeFile, whole};

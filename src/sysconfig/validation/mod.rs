@@ -12,8 +12,8 @@ use stet_xml::{DocumentPiece, Limits, walk};
 
 use super::metadata::{MetadataElement, TreeSource};
 use super::trees::ValueTree;
-use crate::simple_date_format::SimpleDateFormat;
-use crate::wildcards::Wildcards;
+use stet_base::simple_date_format::SimpleDateFormat;
+use stet_base::wildcards::Wildcards;
 
 /// The largest number of findings that are kept for one document.
 const MOST_FINDINGS: usize = 20;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::json::OrderedObject;
+use stet_base::json::OrderedObject;
 
 fn element(kind: &str, validity: &str) -> MetadataElement {
     let none = String::new;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use stet_actors::error::Result;
 
 use super::{Feed, FeedContent, FeedEntry, FeedFile};
-use crate::json::{for_html, to_json_text};
+use stet_base::json::{for_html, to_json_text};
 
 #[derive(Serialize)]
 #[serde(tag = "@type", rename_all = "camelCase")]

@@ -31,8 +31,8 @@ use crate::http::call::Call;
 use crate::http::client;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
-use crate::limits::yielding::YieldTimer;
-use crate::nearest::with_nearest;
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::nearest::with_nearest;
 
 /// The largest number of posts in one reply, which is built in memory.
 const MOST: u64 = 1000;

@@ -26,7 +26,7 @@ use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::json::ChangeAnswer;
+use stet_base::json::ChangeAnswer;
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[

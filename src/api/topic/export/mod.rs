@@ -29,8 +29,8 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::http::steps::{ReplySteps, file};
-use crate::limits::yielding::YieldTimer;
-use crate::nearest::with_nearest;
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::nearest::with_nearest;
 use crate::records::Display;
 use crate::sysconfig::Product;
 

@@ -6,7 +6,7 @@
 //! rate algorithm). The current time is an input. So nothing runs in the background, and the rules
 //! are tested without waiting.
 
-pub(crate) mod bounded_cache;
+pub mod bounded_cache;
 mod call_task;
 mod fair_queue;
 mod growing_buffer;
@@ -20,7 +20,7 @@ pub mod yielding;
 
 use std::net::{IpAddr, Ipv6Addr};
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub use self::call_task::with_behalf;
 pub use self::call_task::{
     CallTask, SLICE, TimeSlices, as_server, begin_call, behalf, give_way, may_be_refused, on_behalf_of, set_changed,

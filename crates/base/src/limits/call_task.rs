@@ -163,7 +163,7 @@ impl TimeSlices {
     }
 
     /// Waits for a turn for the current task.
-    pub(crate) async fn slice(&self) -> Option<WorkPermit> {
+    pub async fn slice(&self) -> Option<WorkPermit> {
         let turn = self.0.turns.turn().await.ok()?;
         self.0.granted.increment(1);
         Some(turn)
@@ -246,12 +246,12 @@ pub fn may_be_refused() -> bool {
 }
 
 /// Runs a future as the task of a call, on threads of its own.
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub async fn with_behalf<T>(future: impl Future<Output = T>) -> T {
     CallTask::new(&TimeSlices::new(1)).run(future).await
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl CallTask {
     /// Creates a task of a user who has used more time than is free.
     pub fn busy(user: &str, slices: &TimeSlices) -> CallTask {

@@ -1,7 +1,7 @@
 //! Caches that are bounded by the bytes of their entries, not by their number. The least used
 //! entries are evicted.
 //!
-//! All of them share one budget, `memory.caches_bytes`; [`CacheShares`](crate::config::CacheShares)
+//! All of them share one budget, `memory.caches_bytes`; `config::CacheShares`
 //! has the part of each. `/metrics` shows the size, hits and misses of each.
 
 use std::hash::Hash;
@@ -14,7 +14,7 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
 /// The number of bytes that an entry takes besides its content. It matters because there may be
 /// many small entries.
-pub(crate) const ENTRY: usize = 128;
+pub const ENTRY: usize = 128;
 
 /// The part of a cache that one entry may take: an eighth. A larger entry would evict too many
 /// others.
@@ -22,7 +22,7 @@ const PART: u64 = 8;
 
 /// A cache whose entries are weighed. An entry's weight must not change while it is in the cache,
 /// and must include all memory that only the entry keeps allocated.
-pub(crate) struct BoundedCache<K, V, W> {
+pub struct BoundedCache<K, V, W> {
     cache: Arc<Cache<K, V, W>>,
     weighter: W,
     bytes: u64,
@@ -41,7 +41,7 @@ where
     /// kept. Use one shard if a single entry may be large, and more if very many are looked up at
     /// once. quick_cache's default is the number of processors, but which entries are kept must not
     /// depend on the machine.
-    pub(crate) fn new(name: &'static str, bytes: u64, each: u64, shards: usize, weighter: W) -> BoundedCache<K, V, W> {
+    pub fn new(name: &'static str, bytes: u64, each: u64, shards: usize, weighter: W) -> BoundedCache<K, V, W> {
         let entries = usize::try_from(bytes / each).unwrap_or(usize::MAX).clamp(16, 1 << 20);
         let options =
             OptionsBuilder::new().shards(shards).estimated_items_capacity(entries).weight_capacity(bytes).build();
@@ -55,17 +55,17 @@ where
     }
 
     /// Returns the largest weight of an entry.
-    pub(crate) fn most(&self) -> u64 {
+    pub fn most(&self) -> u64 {
         self.bytes / PART
     }
 
     /// Reports whether an entry may be kept.
-    pub(crate) fn takes(&self, key: &K, value: &V) -> bool {
+    pub fn takes(&self, key: &K, value: &V) -> bool {
         self.weighter.weight(key, value) <= self.most()
     }
 
     /// Keeps an entry, if it is not too large a part of the cache.
-    pub(crate) fn insert(&self, key: K, value: V) {
+    pub fn insert(&self, key: K, value: V) {
         if self.takes(&key, &value) {
             self.cache.insert(key, value);
         } else {
@@ -74,7 +74,7 @@ where
     }
 
     /// Replaces the value of an existing entry, or removes the entry if the value is too large.
-    pub(crate) fn replace(&self, key: K, value: V) {
+    pub fn replace(&self, key: K, value: V) {
         if self.takes(&key, &value) {
             // Refused if the entry has been evicted in the meantime.
             let _ = self.cache.replace(key, value, true);
@@ -123,12 +123,12 @@ where
 }
 
 /// Returns the bytes in all caches of the process.
-pub(crate) fn bytes_of_all() -> u64 {
+pub fn bytes_of_all() -> u64 {
     SHOWN.lock().iter().filter_map(|(_, cache)| cache.upgrade()).map(|cache| cache.shown().bytes).sum()
 }
 
 /// Empties all caches of the process.
-pub(crate) fn clear_all() {
+pub fn clear_all() {
     let caches: Vec<_> = SHOWN.lock().iter().filter_map(|(_, cache)| cache.upgrade()).collect();
     caches.iter().for_each(|cache| cache.empty());
 }
@@ -137,7 +137,7 @@ pub(crate) fn clear_all() {
 static SHOWN: Mutex<Vec<(&'static str, Weak<dyn RegisteredCache>)>> = Mutex::new(Vec::new());
 
 /// Updates the metrics. Counting at each look-up would cost more than the look-up.
-pub(crate) fn report() {
+pub fn report() {
     let mut sums: Vec<(&'static str, CacheFigures)> = Vec::new();
     SHOWN.lock().retain(|(name, cache)| {
         let Some(cache) = cache.upgrade() else { return false };

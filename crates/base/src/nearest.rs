@@ -15,7 +15,7 @@ const MOST_LISTED: usize = 20;
 /// Returns the known name that a mistyped name most likely stands for.
 ///
 /// Returns `None` if no known name is close: about one edit for each three characters.
-pub(crate) fn nearest_name<'n>(mistyped: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub fn nearest_name<'n>(mistyped: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     if mistyped.is_empty() || mistyped.len() > LONGEST_COMPARED {
         return None;
     }
@@ -32,7 +32,7 @@ pub(crate) fn nearest_name<'n>(mistyped: &str, known: impl IntoIterator<Item = &
 
 /// Returns a sentence that helps with an unknown name, with a space before it: the nearest known
 /// name, and all known names where they are few. Returns an empty text where neither helps.
-pub(crate) fn suggestion<'n>(unknown: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+pub fn suggestion<'n>(unknown: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let mut sentences = String::new();
     if let Some(nearest) = nearest_name(unknown, known.iter().copied()) {
@@ -45,7 +45,7 @@ pub(crate) fn suggestion<'n>(unknown: &str, known: impl IntoIterator<Item = &'n 
 }
 
 /// Adds the nearest known name to the refusal of a value, if there is one.
-pub(crate) fn with_nearest<'n>(error: Error, value: &str, known: impl IntoIterator<Item = &'n str>) -> Error {
+pub fn with_nearest<'n>(error: Error, value: &str, known: impl IntoIterator<Item = &'n str>) -> Error {
     match nearest_name(value, known) {
         Some(nearest) => error.rephrased(|message| format!("{message} Did you mean `{nearest}`?")),
         None => error,
@@ -53,7 +53,7 @@ pub(crate) fn with_nearest<'n>(error: Error, value: &str, known: impl IntoIterat
 }
 
 /// Returns names as a message shows them: each in backticks, separated by commas.
-pub(crate) fn quoted(names: &[&str]) -> String {
+pub fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

@@ -29,6 +29,7 @@ pub fn type_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 /// Gives `$holder<T>` the schema of `T` with its name, because its JSON is that of a `T`. A derived
 /// schema would describe the holder.
+#[macro_export]
 macro_rules! schema_of_content {
     ($holder:ident) => {
         impl<T: schemars::JsonSchema> schemars::JsonSchema for $holder<T> {
@@ -51,7 +52,7 @@ macro_rules! schema_of_content {
     };
 }
 
-pub(crate) use schema_of_content;
+pub use crate::schema_of_content;
 
 /// A JSON object whose members are entries in a fixed order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -102,8 +103,8 @@ impl<T> ReadyJson<T> {
     }
 
     /// Creates a stand-in of that length, at least 2, for tests of memory.
-    #[cfg(test)]
-    pub(crate) fn of_length(bytes: usize) -> ReadyJson<T> {
+    #[cfg(any(test, feature = "testing"))]
+    pub fn of_length(bytes: usize) -> ReadyJson<T> {
         let text = serde_json::value::to_raw_value(&"x".repeat(bytes - 2)).expect("a text can be serialised");
         ReadyJson { text: text.into(), of: PhantomData }
     }
@@ -146,7 +147,7 @@ impl<T, M: Serialize> JoinedMembers<T, M> {
     ///
     /// # Errors
     /// The errors of [`ReadyJson::of`].
-    pub(crate) fn write(base: &ReadyJson<T>, more: &M, out: &mut Vec<u8>) -> Result<()> {
+    pub fn write(base: &ReadyJson<T>, more: &M, out: &mut Vec<u8>) -> Result<()> {
         let base = base.text();
         debug_assert!(base.starts_with("{\"") && base.ends_with('}'), "a struct with members is such an object");
         out.extend_from_slice(base.strip_suffix('}').unwrap_or(base).as_bytes());
@@ -164,7 +165,7 @@ impl<T, M: Serialize> JoinedMembers<T, M> {
     ///
     /// # Errors
     /// The errors of [`ReadyJson::of`].
-    pub(crate) fn ready(base: &ReadyJson<T>, more: &M) -> Result<ReadyJson<JoinedMembers<T, M>>> {
+    pub fn ready(base: &ReadyJson<T>, more: &M) -> Result<ReadyJson<JoinedMembers<T, M>>> {
         let mut out = Vec::with_capacity(base.text().len() + 64);
         JoinedMembers::write(base, more, &mut out)?;
         let text = String::from_utf8(out).map_err(|_| Error::internal())?;
@@ -187,7 +188,7 @@ pub enum ChangeAnswer<T, G> {
 }
 
 /// A list in a reply: complete, or inserted item by item while the reply is sent
-/// ([`crate::http::listing`]).
+/// (the module `http::listing`).
 #[derive(Debug)]
 pub struct ReplyList<T>(ReplyListItems<T>);
 
@@ -200,7 +201,7 @@ enum ReplyListItems<T> {
 
 /// The kinds of lists that are inserted into a reply later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReplyListGap {
+pub enum ReplyListGap {
     /// The items of the main list.
     Items,
     /// The failures.
@@ -212,7 +213,7 @@ pub(crate) enum ReplyListGap {
 impl<T> ReplyList<T> {
     /// Creates a list that is inserted later. Call it where the items are rendered, so that they
     /// have the type that the reply states.
-    pub(crate) fn later(gap: ReplyListGap) -> ReplyList<T> {
+    pub fn later(gap: ReplyListGap) -> ReplyList<T> {
         ReplyList(ReplyListItems::Later(gap))
     }
 }
@@ -272,7 +273,7 @@ impl<T: JsonSchema> JsonSchema for ReplyList<T> {
 ///
 /// # Errors
 /// The errors of [`ReadyJson::of`].
-pub(crate) fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec<(ReplyListGap, usize)>> {
+pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec<(ReplyListGap, usize)>> {
     struct PositionWriter<'o>(&'o mut Vec<u8>);
 
     impl io::Write for PositionWriter<'_> {
@@ -319,7 +320,7 @@ pub fn for_html(json: &str) -> String {
 }
 
 /// Logs a value that can't be serialised, and returns the error for it.
-pub(crate) fn unserialisable(error: &serde_json::Error) -> Error {
+pub fn unserialisable(error: &serde_json::Error) -> Error {
     tracing::error!(%error, "a reply can't be serialised");
     Error::internal()
 }

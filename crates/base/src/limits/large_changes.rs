@@ -15,7 +15,6 @@ use stet_actors::store::Store;
 use tokio::time::{sleep, timeout};
 
 use super::{FairQueue, WorkPermit};
-use crate::config::Config;
 use crate::disk;
 
 /// The number of large changes that are made at a time: while one waits for the disk, another is
@@ -43,13 +42,14 @@ pub struct LargeChangeQueue {
 }
 
 impl LargeChangeQueue {
-    /// Creates the queue for changes of a store, within the limits of the configuration.
-    pub fn of(store: Arc<dyn Store>, config: &Config) -> LargeChangeQueue {
+    /// Creates the queue for changes of a store in the directory `data`. Large changes leave
+    /// `reserve_bytes` free on its disk.
+    pub fn of(store: Arc<dyn Store>, data: PathBuf, reserve_bytes: u64) -> LargeChangeQueue {
         LargeChangeQueue {
             turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING),
             store,
-            data: config.data.directory.clone(),
-            reserve_bytes: config.store.reserve_bytes,
+            data,
+            reserve_bytes,
         }
     }
 
