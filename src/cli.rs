@@ -12,7 +12,7 @@ use stet_transfer::Transfer;
 use crate::admin::command::{AdminOptions, GroupArgs, KeyArgs, SessionArgs, UserArgs};
 use crate::audit::AuditFilter;
 use crate::auth::Name;
-use crate::config::{Config, ConfigError, ConfigOverrides};
+use stet_config::{Config, ConfigError, ConfigOverrides};
 
 const AFTER_HELP: &str = "\
 Examples:

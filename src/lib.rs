@@ -13,7 +13,6 @@ mod audit;
 mod auth;
 pub mod check;
 pub mod cli;
-pub mod config;
 pub mod content;
 pub mod doctor;
 mod documents;

@@ -11,17 +11,17 @@ use stet_actors::repository::{Reader, Repository};
 use stet_xml::Limits;
 
 use crate::auth::{AttemptOptions, Cas, Directory, LoginLimiter, Sessions};
-use crate::config::{Config, for_user};
 use crate::content::ContentStore;
 use crate::content::scaling::Scaler;
 use crate::events::Followers;
-use stet_base::limits::MemoryBudget;
 use crate::messages::Messages;
-use stet_base::nearest::suggestion;
 use crate::receipts::{ReceiptBounds, Receipts};
 use crate::records::{CachedRecord, RecordCache};
 use crate::sysconfig::SysConfig;
 use crate::sysconfig::files::is_configuration;
+use stet_base::limits::MemoryBudget;
+use stet_base::nearest::suggestion;
+use stet_config::{Config, for_user};
 
 /// The newsroom: repository, users, configuration, and the services on them.
 pub struct Newsroom {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ureq::tls::TlsConfig;
 
-use crate::config::{Config, ServerConfig};
 use crate::exit::{self, Exit, Failure};
+use stet_config::{Config, ServerConfig};
 
 /// The timeout of the whole request.
 const PATIENCE: Duration = Duration::from_secs(5);

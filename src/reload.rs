@@ -10,8 +10,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::config::{Config, ConfigError};
 use crate::{service_manager, telemetry};
+use stet_config::{Config, ConfigError};
 
 /// Applies the configuration that `read` returns at each SIGHUP from this call on, while the future
 /// is polled. Must be called inside the runtime.

@@ -16,9 +16,9 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
-use crate::config::{LogConfig, LogFormat};
 use crate::log_lines::{self, LogThread};
 use crate::metering;
+use stet_config::{LogConfig, LogFormat};
 
 /// A log filter in the configuration that can't be parsed.
 #[derive(Debug)]

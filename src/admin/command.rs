@@ -13,9 +13,9 @@ use super::socket::{self, SocketReply};
 use super::views::{GroupUpdate, KeyRequest, Secret, UserChange};
 use crate::auth::Grant;
 use crate::auth::Privilege;
-use crate::config::Config;
 use crate::exit::{self, Exit, Failure};
 use crate::server::existing_directory;
+use stet_config::Config;
 
 /// The options that all commands have. They may precede or follow the subcommand.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

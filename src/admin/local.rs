@@ -7,9 +7,9 @@ use stet_actors::repository::Repository;
 
 use super::operations::{Admin, AdminRequest};
 use super::socket::{AdminRefusal, SocketReply};
-use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::server::{existing_directory, open_store, users_and_sessions};
+use stet_config::Config;
 
 /// Carries out a request on a data directory that no server has open. Must be called in an actix
 /// system.

@@ -13,8 +13,8 @@ use stet_actors::repository::Reader;
 use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
 use crate::audit::{AuditPage, TrailRequest};
 use crate::auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
-use stet_base::limits::offload;
 use crate::newsroom::Newsroom;
+use stet_base::limits::offload;
 
 /// One request; a line of JSON on the socket.
 #[derive(Debug, Clone, Serialize, Deserialize)]

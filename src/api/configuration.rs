@@ -11,10 +11,10 @@ use super::records::path_if_shown;
 use crate::access::Access;
 use crate::auth::Privilege;
 use crate::auth::User;
-use crate::config::for_user;
 use crate::http::app::App;
 use crate::records::Display;
 use crate::records::{ObjectRecord, render};
+use stet_config::for_user;
 
 /// The configuration of a user.
 #[derive(Serialize, JsonSchema)]

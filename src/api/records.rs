@@ -19,11 +19,11 @@ use crate::auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::reply::{EnvelopedReply, Json};
+use crate::records::Display;
+use crate::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large, render};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
-use crate::records::Display;
-use crate::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large, render};
 
 /// Returns an object's record, if it is not in the recycle bin and the caller may read it.
 pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<CachedRecord>>> {

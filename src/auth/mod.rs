@@ -29,7 +29,7 @@ pub use self::change::{DirectoryEditor, leaves_no_administrator};
 pub use self::directory::Directory;
 pub use self::groups::{GroupChange, GroupView};
 pub use self::name::Name;
-pub use self::password::{MAX_MIN_LENGTH, PasswordOptions, PasswordRules, Passwords};
+pub use self::password::{PasswordOptions, PasswordRules, Passwords};
 pub use self::privilege::Privilege;
 pub use self::rights::Rights;
 pub use self::rows::{Grant, Session, User, UserGroup};

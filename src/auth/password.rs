@@ -15,14 +15,11 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::name::Name;
 use stet_base::limits::FairQueue;
+use stet_config::AuthConfig;
 
 /// Maximum length of a password in bytes of UTF-8. A longer one can't be set, and is wrong at a
 /// login.
 pub const MAX_PASSWORD_BYTES: usize = 1024;
-
-/// Maximum value of `auth.password_min_length`, in characters: that many fit into
-/// [`MAX_PASSWORD_BYTES`] in any script.
-pub const MAX_MIN_LENGTH: usize = 128;
 
 /// Maximum number of logins of one address or user that wait for a password check. At some 20 ms
 /// each the last of them waits for seconds, so further ones are refused with an error to try again.
@@ -57,6 +54,11 @@ pub struct PasswordRules {
 }
 
 impl PasswordRules {
+    /// Returns the rules of a configuration.
+    pub fn of(config: &AuthConfig) -> PasswordRules {
+        PasswordRules { min_length: config.password_min_length }
+    }
+
     /// Checks a new password for the user of that name.
     ///
     /// # Errors

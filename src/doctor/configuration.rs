@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::DoctorFinding;
-use crate::config::{Config, ConfigError, Durability};
+use stet_config::{Config, ConfigError, Durability};
 
 const CHECK: &str = "configuration";
 

@@ -15,11 +15,11 @@ use stet_store::{ClosedStore, OpenError, RedbStore, StoreFile};
 use super::disk::{self, DiskContents};
 use super::{DoctorFinding, bytes};
 use crate::admin::socket;
-use crate::config::Config;
 use crate::content;
 use crate::server::left_out::{self, has_objects, left_out};
 use crate::server::main_database;
 use crate::server::{catch_damage, is_unfilled, options_at_rest};
+use stet_config::Config;
 
 /// A server that has a data directory open.
 pub(super) struct RunningServer {

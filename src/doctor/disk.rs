@@ -10,7 +10,7 @@ use rustix::fs::{StatVfs, StatVfsMountFlags};
 use stet_actors::count::count_with_noun;
 
 use super::{DoctorFinding, bytes};
-use crate::config::Config;
+use stet_config::Config;
 
 /// Duration of a sync from which on there is a warning; on an SSD it takes some milliseconds.
 const SLOW_SYNC: Duration = Duration::from_millis(100);

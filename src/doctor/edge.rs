@@ -5,9 +5,9 @@ use std::net::ToSocketAddrs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::DoctorFinding;
-use crate::config::{Config, network};
 use crate::listen::BoundAddresses;
 use crate::tls::{Certificates, Validity};
+use stet_config::{Config, network};
 
 /// Days before the end of a certificate from which on there is a warning.
 const DAYS_TO_RENEW: u64 = 14;

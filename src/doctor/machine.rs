@@ -8,8 +8,8 @@ use stet_store::StoreFile;
 
 use super::directory::RunningServer;
 use super::{DoctorFinding, bytes};
-use crate::config::{Config, machine_memory};
 use crate::server;
+use stet_config::{Config, machine_memory};
 
 /// The earliest plausible time, 2026-01-01: stet is not older. Epoch seconds.
 const SANE_FROM_S: u64 = 1_767_225_600;

@@ -13,8 +13,8 @@ use std::path::Path;
 use serde::Serialize;
 use stet_actors::count::count_with_noun;
 
-use crate::config::{Config, ConfigError, ConfigOverrides};
 use crate::exit::{self, Exit, Failure};
+use stet_config::{Config, ConfigError, ConfigOverrides};
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -127,7 +127,7 @@ fn findings(
         // Only checks that need no configuration, with the directory that was named.
         Err(_) => {
             if let Some(data) = overrides.data {
-                let config = Config { data: crate::config::DataConfig { directory: data }, ..Config::default() };
+                let config = Config { data: stet_config::DataConfig { directory: data }, ..Config::default() };
                 let server = directory::server_on(&config.data.directory);
                 findings.extend(directory::look(&config, server.as_ref()));
             }

@@ -19,7 +19,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::stored::{ContainerEvent, read};
-use crate::config::EventsConfig;
+use stet_config::EventsConfig;
 
 /// Number of events that a pump reads and passes on before followers on its own thread may take
 /// them. Well below [`RING`], and the least `events.queue_events`.

@@ -31,9 +31,9 @@ use super::{Follower, FollowerSlot, Followers};
 use crate::access::Access;
 use crate::auth::LiveSession;
 use crate::auth::Privilege;
+use crate::newsroom::Newsroom;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
-use crate::newsroom::Newsroom;
 
 /// The bytes of a stream, as the web layer sends them.
 pub type EventStreamBody = Pin<Box<dyn futures_util::Stream<Item = Result<Bytes, actix_web::Error>>>>;

@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::api::object::{ObjectForm, read_parts};
-use crate::config::LimitsConfig;
 use crate::content::{ContentStore, UploadBounds};
+use stet_config::LimitsConfig;
 
 /// Limits that are small enough for the inputs to reach.
 const PARTS: usize = 6;

@@ -14,9 +14,9 @@ use stet_actors::object::{Record, SharedText};
 use stet_actors::rules::{AttributeRules, RuleCheck};
 use stet_xml::Limits;
 
-use stet_base::limits::offload::{LARGE_TEXT, offload};
 use crate::newsroom::Newsroom;
 use crate::sysconfig::{AttributeFinding, MetadataDefinition, SiteContent};
+use stet_base::limits::offload::{LARGE_TEXT, offload};
 
 /// The number of checks of one change that may be postponed. Later ones run within the command.
 const MOST_PUT_OFF: usize = 8;

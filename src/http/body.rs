@@ -17,9 +17,9 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::whole_number::Lenient;
 use super::wording;
-use crate::config::LimitsConfig;
 use stet_base::json::schema_of_content;
 use stet_base::limits::{GrowingBuffer, Reservation};
+use stet_config::LimitsConfig;
 
 /// An unread body, and the reservation for the part that has been read.
 pub struct IncomingBody {

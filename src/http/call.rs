@@ -30,12 +30,12 @@ use super::router::PathParams;
 use super::warnings::{Warning, Warnings};
 use crate::access::{Access, ObjectVisibility};
 use crate::auth::{LiveSession, Privilege, Rights};
-use stet_base::limits::offload;
-use stet_base::limits::{MemoryPurpose, Reservation, behalf};
 use crate::receipts::Claim;
 use crate::records::CachedRecord;
 use crate::records::Display;
 use crate::traces;
+use stet_base::limits::offload;
+use stet_base::limits::{MemoryPurpose, Reservation, behalf};
 
 /// The sources in a path, by the names of their parameters. The inline capacity is enough for every
 /// endpoint, so there is no allocation.

@@ -40,11 +40,11 @@ use super::call::Call;
 use super::warnings::Warning;
 use crate::access::CallerStatuses;
 use crate::auth::Privilege;
-use crate::config::Config;
-use stet_base::limits::{LargeChangeQueue, set_changed};
 use crate::messages::{Message, NewMessage};
 use crate::records::{Display, is_large, render};
 use crate::traces::TraceSpan;
+use stet_base::limits::{LargeChangeQueue, set_changed};
+use stet_config::Config;
 
 /// The handle by which calls change objects. The web layer gets one, which only this file uses.
 pub struct ChangeHandle {

@@ -18,7 +18,7 @@ use actix_web::http::header::{self, HeaderMap};
 use actix_web::{HttpMessage, HttpRequest};
 use ipnet::IpNet;
 
-use crate::config::{ForwardedHeader, ServerConfig, network};
+use stet_config::{ForwardedHeader, ServerConfig, network};
 
 const FORWARDED: &str = "forwarded";
 const FORWARDED_FOR: &str = "x-forwarded-for";

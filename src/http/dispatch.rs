@@ -40,13 +40,13 @@ use super::warnings::Warnings;
 use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
 use crate::access::Access;
 use crate::auth::{LiveSession, Rights};
-use crate::config::Config;
+use crate::receipts::{Claim, replay};
+use crate::traces::{self, TracedResponse};
 use stet_base::limits::offload;
 use stet_base::limits::{
     CallTask, Holder, MemoryPurpose, QuotaBalance, SharedReservation, begin_call, counted_as, on_behalf_of,
 };
-use crate::receipts::{Claim, replay};
-use crate::traces::{self, TracedResponse};
+use stet_config::Config;
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -26,15 +26,15 @@ use super::route::Route;
 use super::router::PathParams;
 use super::warnings::Warnings;
 use crate::api;
-use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
 use crate::events::Followers;
-use stet_base::limits::MemoryBudget;
 use crate::newsroom::{Newsroom, NewsroomParts};
 use crate::records::RecordCache;
 use crate::server;
 use crate::sysconfig::SysConfig;
 use crate::telemetry;
+use stet_base::limits::MemoryBudget;
+use stet_config::Config;
 
 /// Bytes up to which a content is a row.
 pub const SMALL: usize = 8;

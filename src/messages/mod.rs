@@ -35,8 +35,8 @@ pub(crate) use self::rows::MessageCopies;
 pub use self::rows::{Message, MessageBox, MessageEntry, Priority, id_of};
 use self::turn::{InboxLock, InboxLockGuard};
 use crate::auth::Directory;
-use crate::config::{MessagesConfig, SmtpConfig};
 use stet_base::limits::yielding::YieldTimer;
+use stet_config::{MessagesConfig, SmtpConfig};
 
 /// The number of rows that are read or removed at a time.
 const CHUNK: usize = 500;

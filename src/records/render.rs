@@ -11,9 +11,9 @@ use stet_actors::store::ReadLevel;
 use stet_xml::Limits;
 
 use super::{AttributeGroup, Display, Groups, XmlGroup};
+use crate::newsroom::Newsroom;
 use stet_base::json::ReadyJson;
 use stet_base::limits::offload;
-use crate::newsroom::Newsroom;
 
 /// `pstate` of a record.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -6,9 +6,9 @@ use stet_actors::count::count_with_noun;
 use stet_transfer::{ConfigFindings, ReadFile, configuration_files};
 
 use super::{PreparedServer, ServerEnvironment, existing_directory};
-use crate::config::Config;
 use crate::exit::{self, Exit, Failure};
 use crate::sysconfig::{ConfigurationCheck, check_folder, check_with, schema};
+use stet_config::Config;
 
 /// Prints the schema of configuration files.
 ///

@@ -9,11 +9,11 @@ use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 
 use super::{Failure, unusable};
-use crate::auth::{Grant, User, UserGroup};
-use crate::config::Config;
+use crate::auth::{Grant, PasswordRules, User, UserGroup};
 use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
+use stet_config::Config;
 
 /// The number of attempts to create the root folders while the store's queue is full, and the pause
 /// between two: ten seconds in all.
@@ -84,7 +84,7 @@ fn first_password(variable: &str, users: &[&str], config: &Config) -> Result<Opt
         |why: &str| Failure::new(Exit::Usage, format!("the environment variable {variable} can't be used: {why}"));
     let given = given.into_string().map_err(|_| unusable("it is no Unicode text"))?;
     for user in users {
-        let accepted = config.password_rules().accept(user, &given);
+        let accepted = PasswordRules::of(&config.auth).accept(user, &given);
         accepted.map_err(|error| unusable(error.message.trim_end_matches('.')))?;
     }
     Ok(Some(given))

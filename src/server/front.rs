@@ -174,7 +174,7 @@ mod tests {
     use std::panic::catch_unwind;
 
     use super::*;
-    use crate::config::ServerConfig;
+    use stet_config::ServerConfig;
 
     #[test]
     fn the_most_workers_that_may_be_configured_are_the_most_that_the_library_takes() {

@@ -8,7 +8,7 @@ use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 
-use crate::config::Config;
+use stet_config::Config;
 
 /// Returns the databases that are missing in the configuration and have objects beside their root
 /// folder, in use or in the recycle bin. `keys` returns the first keys of a range of a table. It is
@@ -97,7 +97,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::config::DatabaseConfig;
+    use stet_config::DatabaseConfig;
 
     #[test]
     fn databases_with_objects_are_found_by_two_looks_each_however_many_there_are() {

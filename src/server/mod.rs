@@ -39,14 +39,12 @@ use self::upkeep::{Upkeep, measure, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
-use crate::auth::{Directory, PasswordOptions, Passwords, SessionOptions, Sessions};
-use crate::config::{Config, Durability as ConfiguredDurability};
+use crate::auth::{Directory, PasswordOptions, PasswordRules, Passwords, SessionOptions, Sessions};
 use crate::content::{self, ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, ServerStage};
 use crate::http::change::ChangeHandle;
-use stet_base::limits::MemoryBudget;
 use crate::listen::BoundAddresses;
 use crate::metering::DataFigures;
 use crate::newsroom::{Newsroom, NewsroomParts};
@@ -54,6 +52,8 @@ use crate::records::RecordCache;
 use crate::sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
+use stet_base::limits::MemoryBudget;
+use stet_config::{Config, Durability as ConfiguredDurability};
 
 /// Open files beside connections and uploads: those of the store, contents being sent, and the
 /// system's.
@@ -365,7 +365,7 @@ pub fn users_and_sessions(
         iterations: config.auth.password_iterations,
         lanes: config.auth.password_lanes,
     };
-    let passwords = Passwords::new(options, config.password_rules());
+    let passwords = Passwords::new(options, PasswordRules::of(&config.auth));
     let passwords = passwords.map_err(|error| Failure::new(Exit::Usage, error.message))?;
     let directory = Arc::new(Directory::new(repository.clone(), passwords, config.auth.cas.is_configured()));
     let options = SessionOptions {

@@ -13,9 +13,9 @@ use crate::admin::command::ask_server;
 use crate::admin::socket::SocketReply;
 use crate::admin::{AdminReply, AdminRequest};
 use crate::audit::{self, TrailRequest};
-use crate::config::Config;
 use crate::content::{ContentStore, UploadBounds};
 use crate::exit::{self, Exit, Failure};
+use stet_config::Config;
 
 /// Returns the data directory, which must exist.
 ///

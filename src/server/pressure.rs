@@ -11,8 +11,8 @@ use stet_actors::repository::Repository;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::http::app::App;
-use stet_base::limits::bounded_cache;
 use crate::metering::resident_bytes;
+use stet_base::limits::bounded_cache;
 
 /// The time between two readings.
 const LOOK: Duration = Duration::from_millis(100);

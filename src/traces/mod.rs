@@ -24,7 +24,7 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, Span};
 
 use self::sender::Sender;
-use crate::config::TracesConfig;
+use stet_config::TracesConfig;
 
 /// The time that the shutdown of the server waits for the collector to take the last spans.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -2,7 +2,7 @@
 //! when there is room.
 
 use serde_json::json;
-use stet::config::DatabaseConfig;
+use stet_config::DatabaseConfig;
 
 use super::errors::at_every_sync;
 use super::*;

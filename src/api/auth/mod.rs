@@ -13,14 +13,14 @@ pub use self::types::{
 use super::configuration;
 use crate::access::Access;
 use crate::auth::{LoginAddress, LoginAttempt, Name, NewSession, Session, User};
-use crate::config::ConnectionConfig;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::client;
 use crate::http::cookie::with_cookie;
 use crate::http::reply::Json;
-use stet_base::nearest::suggestion;
 use crate::records::Display;
+use stet_base::nearest::suggestion;
+use stet_config::ConnectionConfig;
 
 /// Converts a connection for replies.
 pub fn connection_info(connection: &ConnectionConfig) -> ConnectionInfo {

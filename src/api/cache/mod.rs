@@ -15,13 +15,13 @@ use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{EnvelopedReply, Json};
-use stet_base::json::ReadyJson;
 use crate::sysconfig::caches::{
     AnyCache, CachedUser, EntryList, FileOrigin, GroupsOrigin, PerDatabase, RefreshFailure, UsersOrigin,
 };
 use crate::sysconfig::{
     ClientCommand, Commands, Jobs, ObjectType, ObjectTypes, ScheduledCommand, SysConfig, Workflow, Workflows,
 };
+use stet_base::json::ReadyJson;
 
 /// A family of caches, one for each database.
 pub trait CacheFamily: 'static {

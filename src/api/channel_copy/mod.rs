@@ -16,10 +16,10 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use stet_base::json::ReplyList;
-use stet_base::nearest::with_nearest;
 use crate::records::usage;
 use crate::sysconfig::{Channel, ContentItem};
+use stet_base::json::ReplyList;
+use stet_base::nearest::with_nearest;
 
 pub mod routes;
 

@@ -13,9 +13,9 @@ use crate::api::object::latest_of;
 use crate::content::words::{is_text, read_of};
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use stet_base::limits::offload::Offload;
 use crate::records::CachedRecord;
 use crate::sysconfig::{ShapeFrame, ShapeTemplate};
+use stet_base::limits::offload::Offload;
 
 /// The shape of a story.
 #[derive(Serialize, JsonSchema)]

@@ -13,11 +13,11 @@ use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Json, Reply};
-use stet_base::limits::offload;
-use stet_base::nearest::with_nearest;
 use crate::sysconfig::caches::RefreshFailure;
 use crate::sysconfig::files::FOLDER;
 use crate::sysconfig::{Catalog, Catalogs, Collage, Index, ListKind, Site, WholeFile, WidthUnit, parse};
+use stet_base::limits::offload;
+use stet_base::nearest::with_nearest;
 
 /// The text of an empty site configuration.
 const EMPTY: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<siteConfig/>\n";

@@ -20,10 +20,10 @@ use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::media_type::charset_of;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
+use crate::records::CachedRecord;
 use stet_base::json::ReadyJson;
 use stet_base::limits::Reservation;
 use stet_base::limits::offload::Offload;
-use crate::records::CachedRecord;
 
 pub mod routes;
 

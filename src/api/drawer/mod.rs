@@ -12,15 +12,15 @@ use stet_actors::store::ReadLevel;
 use super::object::status_of;
 use super::records::{BulkBuilder, BulkParts};
 use super::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
-use crate::config::for_user;
 use crate::http::call::Call;
 use crate::http::change::NamedContainer;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use stet_base::limits::yielding::YieldTimer;
 use crate::records::{Display, ListingPage, PageCollector, Sort};
+use stet_base::limits::yielding::YieldTimer;
+use stet_config::for_user;
 
 mod reply;
 pub mod routes;

@@ -26,10 +26,10 @@ use crate::http::minimal::MinimalItem;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use crate::http::steps::WHOLE;
-use stet_base::json::ChangeAnswer;
-use stet_base::limits::yielding::YieldTimer;
 use crate::records::Display;
 use crate::records::ListingPage;
+use stet_base::json::ChangeAnswer;
+use stet_base::limits::yielding::YieldTimer;
 
 /// Bytes up to which the reply for a drawer is kept whole: some 1,500 items. A larger one is built
 /// for each call, while it is sent.

@@ -13,8 +13,8 @@ use crate::auth::Privilege;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use stet_base::limits::yielding::YieldTimer;
 use crate::records::{CachedRecord, NamePatterns, PageCollector, outline};
+use stet_base::limits::yielding::YieldTimer;
 
 /// The criteria of a filtered listing.
 pub(in crate::api) struct FolderFilter {

@@ -21,14 +21,14 @@ use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::http::warnings::{Warning, shown_name};
-use stet_base::json::ReadyJson;
-use stet_base::limits::offload;
-use stet_base::limits::yielding::YieldTimer;
-use stet_base::nearest::nearest_name;
 use crate::records::{
     CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,
 };
 use crate::sysconfig::ObjectTypes;
+use stet_base::json::ReadyJson;
+use stet_base::limits::offload;
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::nearest::nearest_name;
 
 /// The kind of objects that a listing of a folder contains.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use crate::http::call::Call;
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{EnvelopedReply, Json};
-use stet_base::limits::bounded_cache::{self, BoundedCache};
 use crate::newsroom::Newsroom;
 use crate::records::{Basis, Display};
+use stet_base::limits::bounded_cache::{self, BoundedCache};
 
 /// The records that a reply was rendered from. Each is identified by its copy in memory
 /// ([`CachedRecord::copy`](crate::records::CachedRecord::copy)), because the records themselves are not held;

@@ -30,10 +30,10 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{EnvelopedReply, Json};
-use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson};
-use stet_base::limits::offload::{self, LARGE_TEXT};
 use crate::records::Display;
 use crate::records::{Groups, ObjectRecord, is_large, render};
+use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson};
+use stet_base::limits::offload::{self, LARGE_TEXT};
 
 /// The cache of posts as JSON.
 pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;

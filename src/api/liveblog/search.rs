@@ -19,10 +19,10 @@ use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
+use crate::records::{ListingPage, in_order, parse_sort};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::{self, YieldTimer};
 use stet_base::nearest::with_nearest;
-use crate::records::{ListingPage, in_order, parse_sort};
 
 /// The largest total size in bytes of the parts that are searched for in titles and texts. Their
 /// size decides how long building the search automaton takes.

@@ -20,10 +20,10 @@ use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use stet_base::json::{ReadyJson, ReplyList};
-use stet_base::limits::yielding::{self, YieldTimer};
 use crate::messages::{Message, MessageBox, MessageEntry, NewMessage, Priority};
 use crate::records::{Display, ObjectRecord, in_order, parse_sort};
+use stet_base::json::{ReadyJson, ReplyList};
+use stet_base::limits::yielding::{self, YieldTimer};
 
 /// Body of a message to send.
 #[derive(Default, Deserialize, JsonSchema)]

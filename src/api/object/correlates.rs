@@ -22,9 +22,9 @@ use crate::auth::Privilege;
 use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
+use crate::records::{CachedRecord, Display, ObjectRecord, usage};
 use stet_base::json::ReadyJson;
 use stet_base::limits::yielding::YieldTimer;
-use crate::records::{CachedRecord, Display, ObjectRecord, usage};
 
 /// Body of a call that links two objects, or removes a link.
 #[derive(Deserialize, JsonSchema)]

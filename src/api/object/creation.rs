@@ -11,8 +11,8 @@ use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record,
 use stet_actors::web_container::WebContainer;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
-    crate::config::LimitsConfig, crate::content::ContentStore, actix_web::error::PayloadError,
-    actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
+    crate::content::ContentStore, actix_web::error::PayloadError, actix_web::http::header::HeaderMap, bytes::Bytes,
+    futures_util::Stream, stet_config::LimitsConfig,
 };
 
 use super::defaults::{CreationDefaults, IssueDateStrategy, RequestedDefaults, with_time};

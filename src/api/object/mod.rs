@@ -18,11 +18,11 @@ use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{EnvelopedReply, Json, Reply};
+use crate::records::Display;
+use crate::records::{CachedRecord, ObjectRecord, render_version};
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
-use crate::records::Display;
-use crate::records::{CachedRecord, ObjectRecord, render_version};
 
 mod amending;
 mod content;

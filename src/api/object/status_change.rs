@@ -22,9 +22,9 @@ use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
+use crate::records::Display;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::yielding::YieldTimer;
-use crate::records::Display;
 
 /// Body of a change of status.
 #[derive(Deserialize, JsonSchema)]

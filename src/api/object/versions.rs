@@ -20,8 +20,8 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use stet_base::json::ReplyList;
 use crate::records::hex;
+use stet_base::json::ReplyList;
 
 /// The number of versions that are read at once.
 const AT_A_TIME: usize = 256;

@@ -13,10 +13,10 @@ use super::place::optional_parameter;
 use crate::api::records::readable;
 use crate::http::call::Call;
 use crate::http::reply::{Json, Reply};
-use stet_base::json::OrderedObject;
-use stet_base::limits::yielding::{YieldTimer, sort_yielding};
 use crate::records::CachedRecord;
 use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
+use stet_base::json::OrderedObject;
+use stet_base::limits::yielding::{YieldTimer, sort_yielding};
 use stet_base::wildcards::Wildcards;
 
 /// The largest number of objects that are examined, and of paths that are listed, for values that

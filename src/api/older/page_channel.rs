@@ -9,9 +9,9 @@ use stet_xml::edit::{Path, first_texts};
 
 use super::linked::copies;
 use crate::http::call::Call;
-use stet_base::limits::offload;
 use crate::records::CachedRecord;
 use crate::sysconfig::Channel;
+use stet_base::limits::offload;
 
 /// The medium that pages are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

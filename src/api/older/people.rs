@@ -13,9 +13,9 @@ use crate::auth::{Privilege, User};
 use crate::content::words::FoldedText;
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use crate::sysconfig::Site;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
-use crate::sysconfig::Site;
 
 /// A user.
 #[derive(Serialize, JsonSchema)]

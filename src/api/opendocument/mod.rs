@@ -22,11 +22,11 @@ use crate::http::change::BulkChange;
 use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
+use crate::records::{CachedRecord, Display, ObjectRecord};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
 use stet_base::limits::yielding::YieldTimer;
-use crate::records::{CachedRecord, Display, ObjectRecord};
 
 pub mod routes;
 

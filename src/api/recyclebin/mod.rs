@@ -15,10 +15,10 @@ use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
+use crate::records::{Display, ObjectRecord, PageCollector};
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
-use crate::records::{Display, ObjectRecord, PageCollector};
 
 pub mod routes;
 

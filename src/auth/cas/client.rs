@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, oneshot};
 use ureq::tls::{RootCerts, TlsConfig};
 
 use super::answer::{CasAnswer, CasAnswerFault, read};
-use crate::config::CasConfig;
+use stet_config::CasConfig;
 
 /// The error when the CAS server gives no valid answer: the ticket may be valid, so this is not a
 /// refusal.

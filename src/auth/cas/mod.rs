@@ -26,7 +26,7 @@ use self::people::CasUserRules;
 use self::service::CasServices;
 pub use self::service::LoginAddress;
 use super::{Directory, User};
-use crate::config::CasConfig;
+use stet_config::CasConfig;
 
 /// The longest ticket, in characters. The protocol asks for 256; some servers sign theirs.
 const MAX_TICKET: usize = 4096;

@@ -9,7 +9,7 @@ use super::answer::CasPerson;
 use super::login_refused_error;
 use crate::auth::change::leaves_no_administrator;
 use crate::auth::{Directory, Name, User};
-use crate::config::CasConfig;
+use stet_config::CasConfig;
 
 /// Maximum length in bytes of a full name or e-mail address that is taken over.
 const MAX_TEXT: usize = 255;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use form_urlencoded::parse;
 
-use crate::config::CasConfig;
+use stet_config::CasConfig;
 
 /// Parameters that are left out of an address for the log.
 const SECRETS: [&str; 3] = ["ticket", "token", "key"];

@@ -11,10 +11,10 @@ use tokio::time::timeout;
 
 use super::pins::Hash;
 use super::{ContentReader, hex, picture};
-use crate::config::ContentConfig;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_base::limits::offload::spawn_large;
 use stet_base::limits::{FairQueue, MemoryBudget, MemoryPurpose, SharedOutcome, SharedWork, WorkPermit, behalf};
+use stet_config::ContentConfig;
 
 pub use super::picture::ScaledPicture;
 use super::picture::ScalingFailure;

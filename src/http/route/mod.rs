@@ -13,8 +13,8 @@ use stet_actors::error::Error;
 use super::call::Call;
 use super::reply::{HandlerAnswer, Reply};
 use crate::auth::Privilege;
-use crate::config::LimitsConfig;
 pub use stet_base::json::{TypeOf, type_of};
+use stet_config::LimitsConfig;
 
 /// The future of a call's reply.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;

@@ -35,8 +35,8 @@ use self::smtp::{Conversation, RelayFault};
 use super::rows::{Message, OutgoingMail};
 use super::{CHUNK, read};
 use crate::auth::{Directory, Name, User};
-use crate::config::SmtpConfig;
 use stet_base::limits::yielding::YieldTimer;
+use stet_config::SmtpConfig;
 
 /// The longest interval between two attempts, in milliseconds.
 const LONGEST_MS: u64 = 60 * 60 * 1000;

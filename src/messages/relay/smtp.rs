@@ -11,7 +11,7 @@ use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
 use lettre::transport::smtp::extension::ClientId;
 
 use super::first_line;
-use crate::config::{SmtpConfig, SmtpSecurity};
+use stet_config::{SmtpConfig, SmtpSecurity};
 
 /// The reason why a step has failed.
 #[derive(Debug)]

@@ -16,13 +16,13 @@ use super::snapshot::Snapshot;
 use super::{EntryList, Listing};
 use crate::content::ContentStore;
 use crate::content::download::{LocatedContent, open_consistently};
-use stet_base::json::ReadyJson;
 use crate::sysconfig::check::{ConfigurationCheck, as_text};
 use crate::sysconfig::document::ParsedFile;
 use crate::sysconfig::fault::ConfigurationFault;
 use crate::sysconfig::files::{
     ContentState, FILE_BYTES, FOLDER, FileShelf, Files, ReadingOutcome, SourceFile, too_much,
 };
+use stet_base::json::ReadyJson;
 
 /// The reason why a refresh has changed nothing.
 #[derive(Debug, Clone)]

@@ -9,11 +9,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 
 use super::origin::RepositoryFiles;
-use stet_base::limits::bounded_cache::{self, BoundedCache};
-use stet_base::limits::offload;
 use crate::sysconfig::fault::ConfigurationFault;
 use crate::sysconfig::files::{FileLookup, FileShelf, Files, ReadingOutcome, too_much};
 use crate::sysconfig::whole::{WholeFile, whole};
+use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_base::limits::offload;
 
 /// The database and path of a file, and whether its included files are put in.
 type XmlFileKey = (DatabaseId, Box<str>, bool);

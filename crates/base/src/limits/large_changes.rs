@@ -45,12 +45,7 @@ impl LargeChangeQueue {
     /// Creates the queue for changes of a store in the directory `data`. Large changes leave
     /// `reserve_bytes` free on its disk.
     pub fn of(store: Arc<dyn Store>, data: PathBuf, reserve_bytes: u64) -> LargeChangeQueue {
-        LargeChangeQueue {
-            turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING),
-            store,
-            data,
-            reserve_bytes,
-        }
+        LargeChangeQueue { turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING), store, data, reserve_bytes }
     }
 
     /// Checks that the disk has more room than the reserve.

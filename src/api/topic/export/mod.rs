@@ -29,10 +29,10 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::http::steps::{ReplySteps, file};
-use stet_base::limits::yielding::YieldTimer;
-use stet_base::nearest::with_nearest;
 use crate::records::Display;
 use crate::sysconfig::Product;
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::nearest::with_nearest;
 
 /// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

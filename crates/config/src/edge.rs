@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
-use actix_web::http::Uri;
+use http::Uri;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 

@@ -4,14 +4,17 @@ use std::collections::HashSet;
 use std::fmt::Display;
 use std::net::IpAddr;
 
-use actix_web::http::Uri;
+use http::Uri;
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
 use stet_store::LimitOptions;
 
 use super::edge::{is_origin, network};
 use super::repository::USER;
 use super::{Config, LimitsConfig, MemoryConfig, ServerConfig, SmtpSecurity};
-use crate::auth::MAX_MIN_LENGTH;
+
+/// Maximum value of `auth.password_min_length`, in characters: that many fit into the longest
+/// password of 1,024 bytes in any script.
+const MAX_PASSWORD_MIN_LENGTH: u64 = 128;
 
 /// Maximum value of a key in seconds: ten years. Beyond it a sum with the present could overflow.
 const MAX_SECONDS: u64 = 10 * 365 * 24 * 60 * 60;
@@ -221,7 +224,7 @@ impl Config {
         let least = 8 * u64::from(auth.password_lanes);
         faults.within("auth.password_memory_kib", auth.password_memory_kib, least, 4 << 20);
         faults.within("auth.password_iterations", auth.password_iterations, 1, 1000);
-        faults.within("auth.password_min_length", auth.password_min_length, 1, MAX_MIN_LENGTH as u64);
+        faults.within("auth.password_min_length", auth.password_min_length, 1, MAX_PASSWORD_MIN_LENGTH);
         faults.within("auth.failures_per_user", auth.failures_per_user, 0, 1_000_000);
         faults.within("auth.failures_per_user_anywhere", auth.failures_per_user_anywhere, 0, 1_000_000);
         faults.within("auth.failures_per_address", auth.failures_per_address, 0, 1_000_000);

@@ -39,11 +39,9 @@ use stet_actors::id::DatabaseId;
 use stet_actors::object::PathLimits;
 use stet_actors::runtime::RuntimeOptions;
 
-use crate::auth::PasswordRules;
-
 pub use self::cas::CasConfig;
 pub use self::content::ContentConfig;
-pub(crate) use self::edge::network;
+pub use self::edge::network;
 pub use self::edge::{ForwardedHeader, TlsConfig};
 pub use self::events::EventsConfig;
 pub use self::load::{ConfigOrigin, ConfigOverrides};
@@ -171,11 +169,6 @@ impl Config {
     pub fn main_database(&self) -> DatabaseId {
         let main = self.databases.iter().find(|database| database.main);
         main.map_or(DatabaseId::FIRST, |main| DatabaseId(main.id))
-    }
-
-    /// Returns the requirements on a new password.
-    pub fn password_rules(&self) -> PasswordRules {
-        PasswordRules { min_length: self.auth.password_min_length }
     }
 }
 

@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use super::*;
 
-const DOCUMENTED: &str = include_str!("../../config.toml");
+const DOCUMENTED: &str = include_str!("../../../config.toml");
 
 /// The configuration from a file's text, variables and the command line.
 fn config(file: &str, variables: &[(&str, &str)], overrides: &ConfigOverrides) -> Result<Config, ConfigError> {
