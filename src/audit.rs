@@ -18,7 +18,7 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::store::{Event, EventId, EventLog, EventPeriod, LogDirection, StoreError};
 
-use crate::auth::Name;
+use stet_auth::Name;
 
 /// Maximum number of events that one page reads: some tens of milliseconds.
 const MOST_READ: usize = 20_000;

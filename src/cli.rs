@@ -11,7 +11,7 @@ use stet_transfer::Transfer;
 
 use crate::admin::command::{AdminOptions, GroupArgs, KeyArgs, SessionArgs, UserArgs};
 use crate::audit::AuditFilter;
-use crate::auth::Name;
+use stet_auth::Name;
 use stet_config::{Config, ConfigError, ConfigOverrides};
 
 const AFTER_HELP: &str = "\

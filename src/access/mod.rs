@@ -44,8 +44,8 @@ use stet_actors::readable::ReadRights;
 
 use self::rows::{AccessDecision, AccessRows};
 pub use self::statuses::CallerStatuses;
-use crate::auth::Privilege;
-use crate::auth::{LiveSession, Rights};
+use stet_auth::Privilege;
+use stet_auth::{LiveSession, Rights};
 use crate::newsroom::Newsroom;
 
 /// The folder of the files that are served without a token.

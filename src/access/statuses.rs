@@ -11,7 +11,7 @@ use stet_actors::store::RowReader;
 use stet_actors::workflow::{StatusRights, WorkflowStatusChange};
 
 use super::Access;
-use crate::auth::{LiveSession, Privilege, Rights};
+use stet_auth::{LiveSession, Privilege, Rights};
 use crate::newsroom::Newsroom;
 
 /// The rights of one caller to set statuses, for commands. The grants are those at the begin of the

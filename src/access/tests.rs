@@ -6,7 +6,7 @@ use stet_actors::lifecycle::{CreateInFolder, DiscardObject, MoveObject, NewObjec
 use stet_actors::object::{CreateMode, FamilyKind};
 
 use super::*;
-use crate::auth::Grant;
+use stet_auth::Grant;
 use crate::http::testing::{House, by_editor};
 
 impl House {

@@ -12,7 +12,7 @@ use stet_actors::repository::Reader;
 
 use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
 use crate::audit::{AuditPage, TrailRequest};
-use crate::auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
+use stet_auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
 use crate::newsroom::Newsroom;
 use stet_base::limits::offload;
 

@@ -6,7 +6,7 @@ use stet_actors::count::count_with_noun;
 
 use super::operations::{AdminOutcome, AdminReply, AdminRequest};
 use super::views::{KeyView, SessionView, UserView};
-use crate::auth::{Grant, GroupView};
+use stet_auth::{Grant, GroupView};
 
 /// The kind of a request, which decides the text about its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 
 use super::operations::{Admin, AdminOutcome, AdminRequest};
-use crate::auth::leaves_no_administrator;
+use stet_auth::leaves_no_administrator;
 
 /// The socket's name in the data directory.
 pub const NAME: &str = "admin.sock";

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::Result;
 
-use crate::auth::{Directory, Grant, GroupChange, LiveSession, User};
+use stet_auth::{Directory, Grant, GroupChange, LiveSession, User};
 
 /// A received password, or a token to send. It is printed nowhere else.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]

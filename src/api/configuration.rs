@@ -9,8 +9,8 @@ use stet_actors::object::file_name;
 
 use super::records::path_if_shown;
 use crate::access::Access;
-use crate::auth::Privilege;
-use crate::auth::User;
+use stet_auth::Privilege;
+use stet_auth::User;
 use crate::http::app::App;
 use crate::records::Display;
 use crate::records::{ObjectRecord, render};

@@ -16,11 +16,11 @@ use stet_actors::store::ReadLevel;
 
 use super::folder::check_place;
 use super::object::{AmendAttempts, ProductInfo};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::warnings::Warning;
-use crate::sysconfig::DestinationQuery;
+use stet_sysconfig::DestinationQuery;
 
 /// The place for a new object.
 pub struct Destination {

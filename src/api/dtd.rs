@@ -11,7 +11,7 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::Record;
 
 use super::object::latest_of;
-use crate::content::ContentReader;
+use stet_content::ContentReader;
 use crate::http::app::App;
 use crate::http::call::Call;
 use stet_base::limits::offload::Offload;

@@ -15,7 +15,7 @@ use stet_actors::object::{Object, Record};
 use stet_actors::receipt::IdempotentCall;
 use stet_actors::runtime::ResultingObject;
 
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::reply::{EnvelopedReply, Json};

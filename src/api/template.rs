@@ -8,7 +8,7 @@ use stet_actors::object::{ContentLocation, NewContent, Version};
 use stet_actors::store::RowPlace;
 
 use super::object::version_named;
-use crate::content::download::{LocatedContent, open_consistently};
+use stet_content::download::{LocatedContent, open_consistently};
 use crate::http::call::Call;
 use crate::records::CachedRecord;
 

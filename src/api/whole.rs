@@ -12,7 +12,7 @@ use futures_util::{StreamExt, stream};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 
-use crate::content::{CHUNK, ContentReader};
+use stet_content::{CHUNK, ContentReader};
 use crate::http::call::Call;
 use crate::http::dates;
 use crate::http::etag::ETag;

@@ -27,7 +27,7 @@ use stet_actors::proof::place_of;
 use stet_actors::store::{ReadLevel, RowReader, StoreError, Table};
 use stet_store::RedbStore;
 
-use crate::content::{ContentStore, identity};
+use stet_content::{ContentStore, identity};
 
 /// Maximum number of rows that are named for one damaged file.
 const NAMED: usize = 10;

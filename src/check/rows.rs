@@ -16,7 +16,7 @@ use stet_actors::store::{ReadLevel, Row, RowPlace, RowReader, StoreError, Table,
 use stet_store::RedbStore;
 
 use super::CheckReport;
-use crate::content::ContentStore;
+use stet_content::ContentStore;
 
 /// The state of a check of rows.
 pub(super) struct RowCheck<'a> {

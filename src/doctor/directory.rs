@@ -15,7 +15,6 @@ use stet_store::{ClosedStore, OpenError, RedbStore, StoreFile};
 use super::disk::{self, DiskContents};
 use super::{DoctorFinding, bytes};
 use crate::admin::socket;
-use crate::content;
 use crate::server::left_out::{self, has_objects, left_out};
 use crate::server::main_database;
 use crate::server::{catch_damage, is_unfilled, options_at_rest};
@@ -76,7 +75,7 @@ pub(super) fn look(config: &Config, running: Option<&RunningServer>) -> Vec<Doct
     };
     let mut findings = vec![directory(data, running)];
     findings.extend(permissions(data, &found));
-    let folder = content::folder_in(data);
+    let folder = stet_content::folder_in(data);
     // A folder that can't be read is a finding about permissions.
     let is_elsewhere = std::fs::metadata(&folder).is_ok_and(|contents| contents.dev() != found.dev());
     let disks: &[(&Path, DiskContents)] = if is_elsewhere {
@@ -161,7 +160,7 @@ fn directory(data: &Path, running: Option<&RunningServer>) -> DoctorFinding {
 fn rest_of_another(data: &Path) -> Option<String> {
     let is_there = |path: &Path| path.try_exists().unwrap_or(true);
     let file = StoreFile::ALL.into_iter().map(StoreFile::name).find(|name| is_there(&data.join(name)));
-    file.map(str::to_owned).or_else(|| content::is_any_in(data).unwrap_or(true).then(|| "contents".to_owned()))
+    file.map(str::to_owned).or_else(|| stet_content::is_any_in(data).unwrap_or(true).then(|| "contents".to_owned()))
 }
 
 /// Returns findings about the permissions of the directory and its entries.
@@ -184,7 +183,7 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<DoctorFinding> {
         ));
         return findings;
     }
-    for folder in content::folders().map(|folder| data.join(folder)) {
+    for folder in stet_content::folders().map(|folder| data.join(folder)) {
         match check_access(&folder, wanted) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 let shown = folder.display();
@@ -226,7 +225,7 @@ fn others_files(data: &Path, owner: u32) -> BTreeSet<String> {
         found.is_ok_and(|found| found.uid() != owner && !found.file_type().is_socket())
     };
     // The folder of contents is among the entries, too.
-    entries.chain(content::folders()).filter(is_others).map(|entry| entry.to_string_lossy().into_owned()).collect()
+    entries.chain(stet_content::folders()).filter(is_others).map(|entry| entry.to_string_lossy().into_owned()).collect()
 }
 
 /// Returns the users beside the owner who may read a file; `None` if there are none.
@@ -306,7 +305,7 @@ fn tables(config: &Config, data: &Path, running: Option<&RunningServer>) -> Vec<
     let look = || {
         let Some(tables) = ClosedStore::open(&options)? else { return Ok((None, BTreeSet::new(), Ok(None))) };
         let keys = |table: Table, range: &KeyRange, limit: usize| tables.keys(table, range, limit);
-        let mark = tables.get(Table::Marks, content::identity::MARK)?;
+        let mark = tables.get(Table::Marks, stet_content::identity::MARK)?;
         let other_main = match main_database::named_by(tables.get(Table::Marks, main_database::MARK)?.as_deref()) {
             Ok(noted) if noted != config.main_database() && has_objects(noted, &keys)? => Ok(Some(noted)),
             noted => noted.map(|_| None),
@@ -315,7 +314,7 @@ fn tables(config: &Config, data: &Path, running: Option<&RunningServer>) -> Vec<
     };
     // Errors in reading are findings about the journal.
     let Ok(Ok((mark, left_out, other_main))) = catch_damage(data, look) else { return Vec::new() };
-    let contents = mark.map(|mark| match content::identity::compare(&mark, data) {
+    let contents = mark.map(|mark| match stet_content::identity::compare(&mark, data) {
         Ok(()) => DoctorFinding::ok("contents", "they are those of this directory"),
         Err(foreign) => DoctorFinding::fail("contents", foreign, "until then a start is refused, with exit code 3"),
     });

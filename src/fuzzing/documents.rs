@@ -8,9 +8,9 @@ use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 use stet_xml::xpath::{EvaluationLimit, XPath};
 use stet_xml::{Limits, XmlErrorKind};
 
-use crate::auth::is_answer;
-use crate::sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
-use crate::sysconfig::{CachedConfiguration, Commands, Jobs, ObjectTypes, SiteContent, Workflows};
+use stet_auth::is_answer;
+use stet_sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
+use stet_sysconfig::{CachedConfiguration, Commands, Jobs, ObjectTypes, SiteContent, Workflows};
 
 /// Limits that inputs can reach.
 const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10, ..Limits::UNBOUNDED };

@@ -11,8 +11,8 @@ use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Event, Row, Segment, Table, decode_value, encode_value};
 use stet_store::blob;
 
-use crate::auth::{Session, User, UserGroup};
-use crate::sysconfig::caches::snapshot::Snapshot;
+use stet_auth::{Session, User, UserGroup};
+use stet_sysconfig::caches::snapshot::Snapshot;
 
 /// The format of events, which are no rows of the domain.
 const EVENT_FORMAT: u8 = 1;

@@ -19,8 +19,8 @@ use stet_actors::topic_plan::{self, PlanHead, PlannedTopic};
 use stet_store::blob::{self, NumberedChangeSet};
 
 use super::rows::number_of;
-use crate::auth::Privilege;
-use crate::auth::{Grant, User, UserGroup};
+use stet_auth::Privilege;
+use stet_auth::{Grant, User, UserGroup};
 
 const LOID: Loid = Loid::new(DatabaseId::FIRST, 4711);
 const FOLDER: Loid = Loid::new(DatabaseId::FIRST, 12);

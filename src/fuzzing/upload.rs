@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::api::object::{ObjectForm, read_parts};
-use crate::content::{ContentStore, UploadBounds};
+use stet_content::{ContentStore, UploadBounds};
 use stet_config::LimitsConfig;
 
 /// Limits that are small enough for the inputs to reach.

@@ -15,7 +15,7 @@ use stet_actors::rules::{AttributeRules, RuleCheck};
 use stet_xml::Limits;
 
 use crate::newsroom::Newsroom;
-use crate::sysconfig::{AttributeFinding, MetadataDefinition, SiteContent};
+use stet_sysconfig::{AttributeFinding, MetadataDefinition, SiteContent};
 use stet_base::limits::offload::{LARGE_TEXT, offload};
 
 /// The number of checks of one change that may be postponed. Later ones run within the command.

@@ -11,7 +11,7 @@ use super::query::Query;
 use super::route::{PrivilegeScope, Route};
 use super::router::PathParams;
 use crate::access::Access;
-use crate::auth::{LiveSession, Privilege, Rights};
+use stet_auth::{LiveSession, Privilege, Rights};
 
 /// Refuses a call before its objects are looked up, so that a caller who holds the privilege
 /// nowhere learns nothing about any object.

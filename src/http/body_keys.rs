@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::route::{BodyRule, Route, TypeOf};
 use super::warnings::{MOST, shown_name};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::records::display;
 use stet_base::nearest::nearest_name;
 

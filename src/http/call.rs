@@ -29,7 +29,7 @@ use super::route::{BodyRule, QueryParam, Route};
 use super::router::PathParams;
 use super::warnings::{Warning, Warnings};
 use crate::access::{Access, ObjectVisibility};
-use crate::auth::{LiveSession, Privilege, Rights};
+use stet_auth::{LiveSession, Privilege, Rights};
 use crate::receipts::Claim;
 use crate::records::CachedRecord;
 use crate::records::Display;

@@ -11,7 +11,7 @@ use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 
-use crate::auth::LiveSession;
+use stet_auth::LiveSession;
 use stet_base::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
 
 /// The period of the limit, in seconds.

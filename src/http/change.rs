@@ -39,7 +39,7 @@ use super::attribute_rules::DefinedAttributes;
 use super::call::Call;
 use super::warnings::Warning;
 use crate::access::CallerStatuses;
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::messages::{Message, NewMessage};
 use crate::records::{Display, is_large, render};
 use crate::traces::TraceSpan;
@@ -430,7 +430,7 @@ mod tests {
     use stet_actors::lifecycle::NewObject;
 
     use super::*;
-    use crate::auth::{Grant, User, UserGroup};
+    use stet_auth::{Grant, User, UserGroup};
     use crate::http::testing::House;
 
     /// The caller may lose their rights while a list of thousands is processed.

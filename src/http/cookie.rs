@@ -6,7 +6,7 @@ use stet_actors::error::{Error, Result};
 use super::call::Call;
 use super::reply::Json;
 use super::{client, origin};
-use crate::auth::COOKIE;
+use stet_auth::COOKIE;
 
 /// Sets the token as the browser's cookie (docs/api/README.md, "Tokens") for `seconds`; 0 clears
 /// it. The reply to a page of another site gets no cookie.

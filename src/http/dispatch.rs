@@ -39,7 +39,7 @@ use super::router::{PathParams, RouteHint, RouteMatch};
 use super::warnings::Warnings;
 use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
 use crate::access::Access;
-use crate::auth::{LiveSession, Rights};
+use stet_auth::{LiveSession, Rights};
 use crate::receipts::{Claim, replay};
 use crate::traces::{self, TracedResponse};
 use stet_base::limits::offload;

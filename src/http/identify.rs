@@ -11,7 +11,7 @@ use super::app::App;
 use super::origin;
 use super::query::{KEY, QueryPairs, TOKEN};
 use super::route::{Route, TokenRule, Verb};
-use crate::auth::{LiveSession, Privilege};
+use stet_auth::{LiveSession, Privilege};
 
 /// The places of a token, in the order in which they are tried (docs/api/README.md, "Tokens").
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ fn token_and_transport<'r>(headers: &'r HeaderMap, pairs: &'r QueryPairs<'_>) ->
     }
     let cookies = headers.get_all(header::COOKIE).filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let (_, token) = pairs.find(|(name, value)| *name == crate::auth::COOKIE && !value.is_empty())?;
+    let (_, token) = pairs.find(|(name, value)| *name == stet_auth::COOKIE && !value.is_empty())?;
     Some((TokenTransport::Cookie, token))
 }
 

@@ -34,7 +34,7 @@ pub use self::relay::MailRelay;
 pub(crate) use self::rows::MessageCopies;
 pub use self::rows::{Message, MessageBox, MessageEntry, Priority, id_of};
 use self::turn::{InboxLock, InboxLockGuard};
-use crate::auth::Directory;
+use stet_auth::Directory;
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::{MessagesConfig, SmtpConfig};
 

@@ -16,7 +16,7 @@ use stet_actors::store::{Row, RowChange, encode_value};
 use super::relay::MailReservation;
 use super::rows::{Message, MessageBox, MessageCopies, MessageEntry, OutgoingMail, Priority};
 use super::{Messages, id_of};
-use crate::auth::Name;
+use stet_auth::Name;
 use stet_base::limits::as_server;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;

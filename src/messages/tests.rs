@@ -13,7 +13,7 @@ use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{RowReader, Store};
 
 use super::*;
-use crate::auth::{PasswordOptions, PasswordRules, Passwords, User};
+use stet_auth::{PasswordOptions, PasswordRules, Passwords, User};
 
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const BOUNDS: MessagesConfig =

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use stet_store::StoreFile;
 
-use crate::content::ContentStore;
+use stet_content::ContentStore;
 
 /// The metrics of a data directory, and the state of their collection.
 pub struct DataFigures {

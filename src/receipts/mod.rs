@@ -45,7 +45,7 @@ use stet_actors::repository::Repository;
 use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, StoreError, Table, decode_value};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
-use crate::auth::Rights;
+use stet_auth::Rights;
 use stet_base::limits::yielding::YieldTimer;
 
 mod reply;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use stet_actors::error::{Error, Result};
 use stet_actors::object::{Record, SharedText};
 
-use crate::auth::Name;
-use crate::content::words::visible_form;
-use crate::sysconfig::ObjectTypes;
+use stet_auth::Name;
+use stet_content::words::visible_form;
+use stet_sysconfig::ObjectTypes;
 use stet_base::wildcards::Wildcards;
 
 /// The largest number of values that one filter may have.

@@ -10,8 +10,8 @@ use stet_actors::object::{CreateMode, NewContent, Reach, SharedText, parent_path
 
 use super::manifest::{SampleLiveblog, SamplePost};
 use super::{FILES, SampleFolders, faulty, media_type, request_by};
-use crate::content::ContentStore;
-use crate::content::words::text_of;
+use stet_content::ContentStore;
+use stet_content::words::text_of;
 
 const POST_TYPE: &str = "text/xml";
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -27,10 +27,10 @@ use stet_actors::web_container::WebContainer;
 
 use self::liveblogs::store_content;
 use self::manifest::{Manifest, SampleObject};
-use crate::content::ContentStore;
+use stet_content::ContentStore;
 use crate::records::usage;
-use crate::sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
-use crate::sysconfig::{CachedConfiguration, ObjectTypes, Site, SiteContent, Workflows};
+use stet_sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
+use stet_sysconfig::{CachedConfiguration, ObjectTypes, Site, SiteContent, Workflows};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
 

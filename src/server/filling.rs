@@ -9,7 +9,7 @@ use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 
 use super::{Failure, unusable};
-use crate::auth::{Grant, PasswordRules, User, UserGroup};
+use stet_auth::{Grant, PasswordRules, User, UserGroup};
 use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;

@@ -18,7 +18,6 @@ use std::path::{Path, PathBuf};
 
 use stet_store::{Backends, StoreFile};
 
-use crate::content;
 use crate::exit::{Exit, Failure};
 
 /// The marker's name in the data directory.
@@ -152,7 +151,7 @@ fn is_new(data: &Path, store: &dyn Backends) -> io::Result<bool> {
             return Ok(false);
         }
     }
-    if content::is_any_in(data)? {
+    if stet_content::is_any_in(data)? {
         let message = format!("contents are there, but no {}: restore the whole directory", StoreFile::State.name());
         return Err(io::Error::other(message));
     }
@@ -164,7 +163,7 @@ fn clear(data: &Path, store: &dyn Backends) -> io::Result<()> {
     for file in StoreFile::ALL {
         store.remove(file)?;
     }
-    content::remove_all_in(data)?;
+    stet_content::remove_all_in(data)?;
     sync(data)
 }
 

@@ -39,8 +39,8 @@ use self::upkeep::{Upkeep, measure, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
-use crate::auth::{Directory, PasswordOptions, PasswordRules, Passwords, SessionOptions, Sessions};
-use crate::content::{self, ContentStore, UploadBounds};
+use stet_auth::{Directory, PasswordOptions, PasswordRules, Passwords, SessionOptions, Sessions};
+use stet_content::{ContentStore, UploadBounds};
 use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, ServerStage};
@@ -49,7 +49,7 @@ use crate::listen::BoundAddresses;
 use crate::metering::DataFigures;
 use crate::newsroom::{Newsroom, NewsroomParts};
 use crate::records::RecordCache;
-use crate::sysconfig::SysConfig;
+use stet_sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
 use stet_base::limits::MemoryBudget;
@@ -256,7 +256,7 @@ impl PreparedServer {
         let metrics = telemetry::init_metrics();
         let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
         let is_new_main = main_database::settle(&config, &*store)?;
-        let contents = content::identity::look(&*store, &config.data.directory)
+        let contents = stet_content::identity::look(&*store, &config.data.directory)
             .map_err(|why| Failure::new(Exit::Data, format!("{data} can't be used: {why}")))?;
         let bounds = UploadBounds { reserve_bytes: config.store.reserve_bytes, at_once: config.limits.uploads_at_once };
         let content = ContentStore::open(&config.data.directory, config.store.small_body_bytes, bounds)
@@ -269,7 +269,7 @@ impl PreparedServer {
         let repository = Repository::start(observed, ground.clock, config.runtime_options())
             .await
             .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be opened: {error}")))?;
-        content::identity::settle(contents, &content, &repository).await;
+        stet_content::identity::settle(contents, &content, &repository).await;
         if is_new_main {
             main_database::note(&config, &repository).await?;
         }

@@ -13,7 +13,7 @@ use crate::admin::command::ask_server;
 use crate::admin::socket::SocketReply;
 use crate::admin::{AdminReply, AdminRequest};
 use crate::audit::{self, TrailRequest};
-use crate::content::{ContentStore, UploadBounds};
+use stet_content::{ContentStore, UploadBounds};
 use crate::exit::{self, Exit, Failure};
 use stet_config::Config;
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::configuration::check_files;
 use super::{existing_directory, serve_at_rest};
 use crate::admin::{AdminOutcome, AdminReply, AdminRequest, KeyRequest, carry_out};
-use crate::auth::{Grant, Privilege};
+use stet_auth::{Grant, Privilege};
 use crate::exit::{self, Exit, Failure};
 use stet_config::{Config, TlsConfig};
 

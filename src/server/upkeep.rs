@@ -20,8 +20,8 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::pressure;
-use crate::auth::Name;
-use crate::content::collect::Collector;
+use stet_auth::Name;
+use stet_content::collect::Collector;
 use crate::http::app::App;
 use crate::metering::DataFigures;
 use crate::tls::Certificates;

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use std::thread::JoinHandle;
 
 use futures_util::stream;
-use stet::content::{ContentStore, UploadBounds};
+use stet_content::{ContentStore, UploadBounds};
 use stet::http::app::App;
 use stet::server::{PreparedServer, ServerEnvironment, reserve, store_options};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};

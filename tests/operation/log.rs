@@ -146,7 +146,7 @@ fn a_login_that_fails_is_a_line_that_fail2ban_understands() {
     // docs/OPERATION.md, "Logs".
     let matches = |line: &str| {
         let (before, after) = line.split_once(": login refused").unwrap_or_default();
-        let module = before.split_once(" WARN stet::auth::").map(|(_, module)| module).unwrap_or_default();
+        let module = before.split_once(" WARN stet_auth::").map(|(_, module)| module).unwrap_or_default();
         !module.is_empty() && !module.contains(char::is_whitespace) && after.ends_with(" client=198.51.100.23")
     };
     wait_until("all are logged", || server.log().lines().filter(|line| matches(line)).count() == attempts.len());

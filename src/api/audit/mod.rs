@@ -9,7 +9,7 @@ use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::store::EventPeriod;
 
 use crate::audit::{AuditFilter, AuditPage, EventKey, first_found, page};
-use crate::auth::Name;
+use stet_auth::Name;
 use crate::http::call::Call;
 use crate::http::reply::{EnvelopedReply, Json};
 use stet_base::limits::offload;

@@ -12,7 +12,7 @@ pub use self::types::{
 };
 use super::configuration;
 use crate::access::Access;
-use crate::auth::{LoginAddress, LoginAttempt, Name, NewSession, Session, User};
+use stet_auth::{LoginAddress, LoginAttempt, Name, NewSession, Session, User};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::client;

@@ -10,15 +10,15 @@ use stet_actors::cache::{CacheOrigin, RefreshExtent};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::DatabaseId;
 
-use crate::auth::GroupView;
+use stet_auth::GroupView;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::sysconfig::caches::{
+use stet_sysconfig::caches::{
     AnyCache, CachedUser, EntryList, FileOrigin, GroupsOrigin, PerDatabase, RefreshFailure, UsersOrigin,
 };
-use crate::sysconfig::{
+use stet_sysconfig::{
     ClientCommand, Commands, Jobs, ObjectType, ObjectTypes, ScheduledCommand, SysConfig, Workflow, Workflows,
 };
 use stet_base::json::ReadyJson;
@@ -299,7 +299,7 @@ impl RefreshError {
         match refused {
             RefreshFailure::Failed(error) => vec![blank(&error.code, error.message)],
             RefreshFailure::Faulty(faults) => {
-                let of_fault = |fault: &crate::sysconfig::ConfigurationFault| RefreshError {
+                let of_fault = |fault: &stet_sysconfig::ConfigurationFault| RefreshError {
                     path: Some(fault.path.clone()).filter(|path| !path.is_empty()),
                     line: Some(fault.line).filter(|line| *line > 0),
                     column: Some(fault.column).filter(|column| *column > 0),

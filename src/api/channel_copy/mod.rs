@@ -17,7 +17,7 @@ use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use crate::records::usage;
-use crate::sysconfig::{Channel, ContentItem};
+use stet_sysconfig::{Channel, ContentItem};
 use stet_base::json::ReplyList;
 use stet_base::nearest::with_nearest;
 

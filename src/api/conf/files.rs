@@ -8,8 +8,8 @@ use crate::api::cache::{RefreshReply, refreshed};
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Json, Reply};
-use crate::sysconfig::caches::AnyCache;
-use crate::sysconfig::files::{FOLDER, is_configuration};
+use stet_sysconfig::caches::AnyCache;
+use stet_sysconfig::files::{FOLDER, is_configuration};
 
 /// The root element of files that clients can't use without their included files.
 const PAGE_ACCESSORIES: &str = "pageAccessories";

@@ -9,7 +9,7 @@ use stet_xml::edit::{Path, first_texts};
 
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::sysconfig::DestinationQuery;
+use stet_sysconfig::DestinationQuery;
 use stet_base::limits::offload;
 
 /// The folder for an object, with the values that lead to it. An unknown value is an empty text.

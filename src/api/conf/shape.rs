@@ -10,11 +10,11 @@ use stet_xml::{Limits, from_json, without_illegal_chars};
 use super::pages::check_work_folder;
 use super::site::channel_id;
 use crate::api::object::latest_of;
-use crate::content::words::{is_text, read_of};
+use stet_content::words::{is_text, read_of};
 use crate::http::call::Call;
 use crate::http::reply::Json;
 use crate::records::CachedRecord;
-use crate::sysconfig::{ShapeFrame, ShapeTemplate};
+use stet_sysconfig::{ShapeFrame, ShapeTemplate};
 use stet_base::limits::offload::Offload;
 
 /// The shape of a story.

@@ -9,13 +9,13 @@ use stet_actors::object::SharedText;
 
 use crate::api::auth::{ConnectionInfo, connection_info};
 use crate::api::cache::RefreshError;
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{Json, Reply};
-use crate::sysconfig::caches::RefreshFailure;
-use crate::sysconfig::files::FOLDER;
-use crate::sysconfig::{Catalog, Catalogs, Collage, Index, ListKind, Site, WholeFile, WidthUnit, parse};
+use stet_sysconfig::caches::RefreshFailure;
+use stet_sysconfig::files::FOLDER;
+use stet_sysconfig::{Catalog, Catalogs, Collage, Index, ListKind, Site, WholeFile, WidthUnit, parse};
 use stet_base::limits::offload;
 use stet_base::nearest::with_nearest;
 
@@ -221,7 +221,7 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
     }
     let path = format!("{FOLDER}/Columns/{file}");
     let (found, bytes) = match &*path {
-        crate::sysconfig::CATALOGS_PATH => {
+        stet_sysconfig::CATALOGS_PATH => {
             let content = call.app.sysconfig.site_content(database);
             (content.catalogs.clone(), content.bytes)
         }

@@ -14,7 +14,7 @@ use stet_xml::xpath::{EvaluationLimit, FoundNode, XPath, XPathError, XPathNodeKi
 use super::object::{ChangedRecord, open_content_of, reply_after};
 use super::records::{BulkError, BulkFailures, BulkReply};
 use super::requests::{DatabaseRef, SourceList, database_named};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::media_type::charset_of;

@@ -17,7 +17,7 @@ use crate::api::object::RemovedObject;
 use crate::api::records::{
     BulkError, any_record_of, info_of, locker_of, path_if_shown, record_with_path as shown_record,
 };
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;

@@ -9,7 +9,7 @@ use super::listing::{FolderEntries, ListingSelection, names, reply};
 use super::{FolderReply, folder_in_path};
 use crate::access::ObjectVisibility;
 use crate::api::records::{path_if_shown, record_with_path};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;

@@ -13,7 +13,7 @@ use stet_actors::store::{ReadLevel, StoreError};
 use super::FolderReply;
 use crate::access::ObjectVisibility;
 use crate::api::records::{locker_of, path_if_shown, record_with_path};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -24,7 +24,7 @@ use crate::http::warnings::{Warning, shown_name};
 use crate::records::{
     CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,
 };
-use crate::sysconfig::ObjectTypes;
+use stet_sysconfig::ObjectTypes;
 use stet_base::json::ReadyJson;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;

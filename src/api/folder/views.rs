@@ -23,7 +23,7 @@ use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
 use crate::http::route::Verb;
 use crate::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
-use crate::sysconfig::{ColumnView, ListKind, WidthUnit};
+use stet_sysconfig::{ColumnView, ListKind, WidthUnit};
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::nearest::{suggestion, with_nearest};

@@ -28,7 +28,7 @@ use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 use self::disposition::{Disposition, disposition_of};
 use self::encoding::TransferDecoder;
 use self::unfold::UnfoldedForm;
-use crate::content::ContentStore;
+use stet_content::ContentStore;
 use crate::http::arriving::IncomingCall;
 use crate::http::body::{IncomingBody, JsonBodyReader, too_large, without_mark};
 use crate::http::boundary::{boundary_of, reader_header};

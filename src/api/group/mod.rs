@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 
 use super::user::admin;
-use crate::auth::Privilege;
-use crate::auth::{Grant, GroupChange, GroupView};
+use stet_auth::Privilege;
+use stet_auth::{Grant, GroupChange, GroupView};
 use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::reply::Json;

@@ -23,7 +23,7 @@ pub(crate) struct ShownPart<P> {
     pub(crate) display: Display,
     /// The path that is shown.
     pub(crate) path: Option<String>,
-    /// [`SysConfig::changes`](crate::sysconfig::SysConfig::changes) before it was rendered: the
+    /// [`SysConfig::changes`](stet_sysconfig::SysConfig::changes) before it was rendered: the
     /// configuration decides how statuses and types are shown.
     pub(crate) configuration: u64,
 }

@@ -33,8 +33,8 @@ use stet_xml::{Limits, Output};
 
 use super::of_post;
 use crate::api::settled::UnsettledReply;
-use crate::content::text::decode_text;
-use crate::content::words::{essence, is_markup, is_text};
+use stet_content::text::decode_text;
+use stet_content::words::{essence, is_markup, is_text};
 use crate::http::app::App;
 use stet_base::limits::offload;
 

@@ -15,7 +15,7 @@ use stet_actors::object::SharedText;
 
 use super::records::{readable, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;

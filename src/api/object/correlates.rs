@@ -18,7 +18,7 @@ use crate::api::requests::{DatabaseRef, database_named};
 use crate::api::settled::change_in_place;
 use crate::api::topic::reply::record_of_item;
 use crate::api::topic::{HiddenObject, TopicItemInfo};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::reply::Json;

@@ -11,7 +11,7 @@ use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record,
 use stet_actors::web_container::WebContainer;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
-    crate::content::ContentStore, actix_web::error::PayloadError, actix_web::http::header::HeaderMap, bytes::Bytes,
+    stet_content::ContentStore, actix_web::error::PayloadError, actix_web::http::header::HeaderMap, bytes::Bytes,
     futures_util::Stream, stet_config::LimitsConfig,
 };
 

@@ -14,7 +14,7 @@ use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 use super::amending::edit_refusal;
 use super::system::ProductInfo;
 use crate::http::call::Call;
-use crate::sysconfig::Site;
+use stet_sysconfig::Site;
 use stet_base::limits::offload;
 
 /// The source of the issue date of a new object if the call names none.

@@ -16,7 +16,7 @@ use super::amending::{AmendAttempts, AttributeEdits};
 use crate::api::attributes::AttributeInput;
 use crate::api::records::{BulkBuilder, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::change::BulkChange;

@@ -15,7 +15,7 @@ use super::{ChangedRecord, reply_after, status_of};
 use crate::api::attributes::AttributeInput;
 use crate::api::form::{self, FileRule, FormSubmission};
 use crate::api::requests::{DatabaseRef, database_named};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::arriving::IncomingCall;
 use crate::http::body::JsonObject;
 use crate::http::call::Call;

@@ -6,7 +6,7 @@ use stet_actors::checkout::{TakeLock, UnlockObject};
 use stet_actors::error::Result;
 
 use super::{ChangedRecord, reply_with, target};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::prefer::PreferredReply;
 

@@ -12,7 +12,7 @@ use stet_actors::runtime::ResultingObject;
 
 use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
 use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
@@ -299,7 +299,7 @@ mod tests {
 
     use super::amending::AttributeEdits;
     use super::*;
-    use crate::auth::{Grant, Rights, User};
+    use stet_auth::{Grant, Rights, User};
     use crate::http::testing::House;
     use stet_base::limits::offload::{LARGE_TEXT, Offload};
     use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};

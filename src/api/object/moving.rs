@@ -10,7 +10,7 @@ use stet_actors::object::CreateMode;
 use super::{ChangedRecord, reply_with, target};
 use crate::api::folder::check_place;
 use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::prefer::PreferredReply;

@@ -6,9 +6,9 @@ use stet_actors::id::ObjectSource;
 
 use super::content::{content_of, open_content_of};
 use crate::api::whole::{BodyPiece, ByteReply, known_time};
-use crate::content::ContentReader;
-use crate::content::download::LocatedContent;
-use crate::content::picture::media_type_of;
+use stet_content::ContentReader;
+use stet_content::download::LocatedContent;
+use stet_content::picture::media_type_of;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;

@@ -11,7 +11,7 @@ use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whol
 use crate::api::folder::check_place;
 use crate::api::records::{BulkBuilder, BulkReply};
 use crate::api::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::prefer::PreferredReply;

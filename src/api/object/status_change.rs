@@ -17,7 +17,7 @@ use crate::api::requests::{DatabaseRef, SourceList, database_named};
 use crate::api::settled::change_in_place;
 use crate::api::topic::TopicItemInfo;
 use crate::api::topic::reply::record_of_item;
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;

@@ -13,7 +13,7 @@ use super::writing::receive;
 use super::{ChangedRecord, reply_after};
 use crate::api::form::{self, FormSubmission};
 use crate::api::template::Template;
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::arriving::IncomingCall;
 use crate::http::body_headers::is_multipart;
 use crate::http::boundary::check_form_type;

@@ -14,7 +14,7 @@ use stet_actors::repository::Reader;
 use stet_actors::store::{KeyRange, Table};
 
 use super::{ChangedRecord, reply_with, target};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};

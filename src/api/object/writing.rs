@@ -9,8 +9,8 @@ use stet_actors::object::{NewContent, Record};
 
 use super::content::loid_in_query;
 use super::{ChangedRecord, reply_after};
-use crate::auth::Privilege;
-use crate::content::words::{essence, is_json};
+use stet_auth::Privilege;
+use stet_content::words::{essence, is_json};
 use crate::http::arriving::IncomingCall;
 use crate::http::body::{IncomingBody, says_nothing, too_large};
 use crate::http::call::Call;

@@ -14,7 +14,7 @@ use crate::api::records::readable;
 use crate::http::call::Call;
 use crate::http::reply::{Json, Reply};
 use crate::records::CachedRecord;
-use crate::sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
+use stet_sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
 use stet_base::json::OrderedObject;
 use stet_base::limits::yielding::{YieldTimer, sort_yielding};
 use stet_base::wildcards::Wildcards;

@@ -10,7 +10,7 @@ use stet_xml::edit::{Path, first_texts};
 use super::linked::copies;
 use crate::http::call::Call;
 use crate::records::CachedRecord;
-use crate::sysconfig::Channel;
+use stet_sysconfig::Channel;
 use stet_base::limits::offload;
 
 /// The medium that pages are made for.

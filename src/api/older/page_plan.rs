@@ -6,7 +6,7 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use super::metadata::check_session;
 use super::place::optional_parameter;
 use crate::api::object::{RemovedObject, discard_object};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 

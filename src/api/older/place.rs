@@ -9,7 +9,7 @@ use stet_actors::object::{IssueDate, SharedText};
 
 use crate::api::conf::channel_id;
 use crate::http::call::Call;
-use crate::sysconfig::{Destination, DestinationQuery, Site, Team, day_at};
+use stet_sysconfig::{Destination, DestinationQuery, Site, Team, day_at};
 use stet_base::nearest::with_nearest;
 
 /// Returns the present day in a time zone.

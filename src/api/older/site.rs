@@ -13,7 +13,7 @@ use super::place::{optional_parameter, team};
 use crate::api::conf::channel_id;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
+use stet_sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
 use stet_base::limits::yielding::YieldTimer;
 
 /// A channel.
@@ -267,8 +267,8 @@ fn all_below(folders: &[WorkFolder], see: &mut impl FnMut(&WorkFolder)) {
     }
 }
 
-fn styles(group: &crate::sysconfig::StylesGroup, templates: bool) -> StylesGroupEntry {
-    let sheet = |sheet: &crate::sysconfig::Stylesheet| StylesheetEntry {
+fn styles(group: &stet_sysconfig::StylesGroup, templates: bool) -> StylesGroupEntry {
+    let sheet = |sheet: &stet_sysconfig::Stylesheet| StylesheetEntry {
         href: sheet.href.clone(),
         label: sheet.label.clone(),
         is_default: sheet.is_default,
@@ -322,7 +322,7 @@ pub async fn teams(call: Call) -> Result<Json<Vec<TeamEntry>>> {
     let content = call.app.sysconfig.site_content(call.database()?);
     let shown = call.query.boolean("showChannels");
     Json::made(content.bytes, move || {
-        let team = |team: &crate::sysconfig::Team| TeamEntry {
+        let team = |team: &stet_sysconfig::Team| TeamEntry {
             name: team.name.clone(),
             is_default: team.is_default,
             channels: team

@@ -16,7 +16,7 @@ use super::linked::linked_objects;
 use super::object::latest_of;
 use super::records::{BulkError, BulkFailures, BulkReply, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
-use crate::auth::{LiveSession, Privilege};
+use stet_auth::{LiveSession, Privilege};
 use crate::http::call::Call;
 use crate::http::change::BulkChange;
 use crate::http::etag::ETag;

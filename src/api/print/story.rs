@@ -6,7 +6,7 @@ use stet_actors::object::normal_form;
 use stet_print::{Block, BlockKind, MAX_CHARS};
 use stet_xml::{DocumentPiece, Limits, XmlError, walk};
 
-use crate::content::words::{is_inline, is_unread};
+use stet_content::words::{is_inline, is_unread};
 
 /// Elements that do not decide how their text is set; the element around them does.
 const PLAIN: &[&str] = &["div", "line", "p", "para"];

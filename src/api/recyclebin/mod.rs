@@ -10,7 +10,7 @@ use stet_actors::store::ReadLevel;
 
 use super::folder::listing::ListingSelection;
 use super::records::any_record_of;
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{GROUPS, all};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::query::parameters;
 use crate::http::route::{BodyRule, BodySizeRule, ParameterKind, ReplyFormat, Route, TokenRule, Verb};
 

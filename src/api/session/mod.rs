@@ -9,7 +9,7 @@ use stet_actors::error::Result;
 use super::auth::LogoutReply;
 use super::user::admin;
 use crate::admin::SessionView;
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
 

@@ -22,7 +22,7 @@ use super::object::{ProductInfo, RemovedObject, SystemValues, begin_with, descri
 use super::records::info_of;
 use super::requests::{BulkSources, CreateOptions, database_named, folder_source};
 use super::settled::{OpenContainer, build_settled};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::change::NamedContainer;

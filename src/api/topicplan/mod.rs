@@ -25,7 +25,7 @@ use super::topic::{
     ChangedDivider, CreateTopic, MoveResponse, MoveRevision, MovedLine, MovedReply, describe_topic, divider_of,
     divider_said, template_of,
 };
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::change::NamedContainer;
 use crate::http::etag::ETag;

@@ -102,7 +102,7 @@ impl Ground {
         let data = tempfile::tempdir().expect("a temporary directory can be made");
         let store = RedbStore::open(StoreOptions::new(data.path())).expect("a new directory opens");
         let content =
-            ContentStore::open(data.path(), 1000, crate::content::UploadBounds::NONE).expect("a new directory opens");
+            ContentStore::open(data.path(), 1000, stet_content::UploadBounds::NONE).expect("a new directory opens");
         let ground = Ground { _data: data, store, content };
         let mut changes = Vec::new();
         let (drawer, blog) = (record(DRAWER, "d", FamilyKind::Drawer), record(BLOG, "l", FamilyKind::Liveblog));

@@ -8,7 +8,7 @@ use super::super::route::{QueryParam, ReplyFormat, Route, TokenRule, type_of};
 use super::super::warnings::WarningList;
 use super::schemas::Schemas;
 use super::{ReplyShape, bodies, is_enveloped};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 
 /// Returns the statuses of an operation whose replies have this shape.
 fn statuses(route: &'static Route, shape: ReplyShape) -> Vec<u16> {

@@ -7,7 +7,7 @@ use super::super::reply::Json;
 use super::super::route::{BodyRule, BodySizeRule, ReplyFormat, Verb, handler, type_of};
 use super::*;
 use crate::api::routes;
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 
 fn whole() -> Value {
     document(routes::GROUPS, "/api")

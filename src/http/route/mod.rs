@@ -12,7 +12,7 @@ use stet_actors::error::Error;
 
 use super::call::Call;
 use super::reply::{HandlerAnswer, Reply};
-use crate::auth::Privilege;
+use stet_auth::Privilege;
 pub use stet_base::json::{TypeOf, type_of};
 use stet_config::LimitsConfig;
 

@@ -3,7 +3,7 @@
 pub(crate) use schemars::JsonSchema;
 pub(crate) use serde_json::Value;
 
-pub(crate) use crate::auth::Privilege;
+pub(crate) use stet_auth::Privilege;
 
 pub(crate) use super::{
     BodyRule, BodySizeRule, ParameterKind, PathParam, QueryParam, ReplyFormat, Route, TokenRule, Verb, handler, type_of,

@@ -10,7 +10,7 @@ use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION
 use lettre::message::{Mailbox, MessageBuilder};
 
 use super::address_of;
-use crate::auth::User;
+use stet_auth::User;
 use crate::messages::rows::{Message, Priority};
 
 /// The largest number of addresses that a mail names. With more, it names none.

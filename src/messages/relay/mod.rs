@@ -34,7 +34,7 @@ pub use self::queue::MailReservation;
 use self::smtp::{Conversation, RelayFault};
 use super::rows::{Message, OutgoingMail};
 use super::{CHUNK, read};
-use crate::auth::{Directory, Name, User};
+use stet_auth::{Directory, Name, User};
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::SmtpConfig;
 

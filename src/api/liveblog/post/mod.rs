@@ -19,7 +19,7 @@ use super::{OpenLiveblog, address, open};
 use crate::api::form::{self, FilePart, FileRule, FormSubmission, MultipartForm};
 use crate::api::requests::CreateOptions;
 use crate::api::settled::{UnsettledReply, build_settled};
-use crate::content::words;
+use stet_content::words;
 use crate::http::app::App;
 use crate::http::arriving::IncomingCall;
 use crate::http::call::{Call, check_whole};

@@ -30,7 +30,7 @@ use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::http::steps::{ReplySteps, file};
 use crate::records::Display;
-use crate::sysconfig::Product;
+use stet_sysconfig::Product;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
 
