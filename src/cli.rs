@@ -10,9 +10,9 @@ use stet_load::LoadArgs;
 use stet_transfer::Transfer;
 
 use crate::admin::command::{AdminOptions, GroupArgs, KeyArgs, SessionArgs, UserArgs};
-use crate::audit::AuditFilter;
 use stet_auth::Name;
 use stet_config::{Config, ConfigError, ConfigOverrides};
+use stet_newsroom::audit::AuditFilter;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -6,15 +6,12 @@
 // Printing panics if the output is closed: see `exit`.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
-mod access;
 pub mod admin;
 mod api;
-mod audit;
 pub mod check;
 pub mod cli;
 pub mod doctor;
 mod documents;
-pub mod events;
 pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
@@ -23,12 +20,8 @@ pub mod http;
 pub mod listen;
 pub mod log_lines;
 pub mod manual;
-mod messages;
 mod metering;
-mod newsroom;
 pub mod probe;
-mod receipts;
-mod records;
 pub mod reload;
 mod sample;
 pub mod server;

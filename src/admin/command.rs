@@ -11,10 +11,10 @@ use super::operations::AdminRequest;
 use super::print::{self, AdminAction};
 use super::socket::{self, SocketReply};
 use super::views::{GroupUpdate, KeyRequest, Secret, UserChange};
-use stet_auth::Grant;
-use stet_auth::Privilege;
 use crate::exit::{self, Exit, Failure};
 use crate::server::existing_directory;
+use stet_auth::Grant;
+use stet_auth::Privilege;
 use stet_config::Config;
 
 /// The options that all commands have. They may precede or follow the subcommand.

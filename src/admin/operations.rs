@@ -11,10 +11,10 @@ use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::Reader;
 
 use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
-use crate::audit::{AuditPage, TrailRequest};
 use stet_auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
-use crate::newsroom::Newsroom;
 use stet_base::limits::offload;
+use stet_newsroom::Newsroom;
+use stet_newsroom::audit::{AuditPage, TrailRequest};
 
 /// One request; a line of JSON on the socket.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -8,13 +8,13 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::file_name;
 
 use super::records::path_if_shown;
-use crate::access::Access;
+use crate::http::app::App;
 use stet_auth::Privilege;
 use stet_auth::User;
-use crate::http::app::App;
-use crate::records::Display;
-use crate::records::{ObjectRecord, render};
 use stet_config::for_user;
+use stet_newsroom::access::Access;
+use stet_newsroom::records::Display;
+use stet_newsroom::records::{ObjectRecord, render};
 
 /// The configuration of a user.
 #[derive(Serialize, JsonSchema)]

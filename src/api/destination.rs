@@ -16,10 +16,10 @@ use stet_actors::store::ReadLevel;
 
 use super::folder::check_place;
 use super::object::{AmendAttempts, ProductInfo};
-use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::warnings::Warning;
+use stet_auth::Privilege;
 use stet_sysconfig::DestinationQuery;
 
 /// The place for a new object.

@@ -11,10 +11,10 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::Record;
 
 use super::object::latest_of;
-use stet_content::ContentReader;
 use crate::http::app::App;
 use crate::http::call::Call;
 use stet_base::limits::offload::Offload;
+use stet_content::ContentReader;
 
 /// The number of first bytes of a document that are searched for its DOCTYPE.
 const LOOKED_AT: u64 = 64 << 10;
@@ -88,23 +88,23 @@ mod tests {
     use stet_actors::object::CreateMode;
 
     use super::*;
-    use crate::http::testing::House;
+    use crate::http::testing::ServerFixture;
 
     #[actix_web::test]
     async fn a_dtd_that_has_become_too_long_since_it_was_found_is_not_read() {
         const MOST: usize = 20;
-        let house = House::new().await;
+        let fixture = ServerFixture::new().await;
         let put = async |bytes: &[u8]| {
             let mut object = NewObject::document("a.dtd", "Any");
             object.mode = CreateMode::Replace;
-            object.content = Some(house.stored("application/xml-dtd", bytes).await);
-            house.create(object).await
+            object.content = Some(fixture.stored("application/xml-dtd", bytes).await);
+            fixture.create(object).await
         };
         let loid = put(&[b'x'; MOST]).await;
-        let record = house.app.repository.resolve(&ObjectSource::Loid(loid), DatabaseId::FIRST).expect("it is there");
-        let bytes = within(&house.app, &record, MOST as u64).await.expect("the disk is well");
+        let record = fixture.app.repository.resolve(&ObjectSource::Loid(loid), DatabaseId::FIRST).expect("it is there");
+        let bytes = within(&fixture.app, &record, MOST as u64).await.expect("the disk is well");
         assert_eq!(bytes.map(|reader| reader.remaining()), Some(MOST as u64));
         assert_eq!(put(&[b'x'; MOST + 1]).await, loid);
-        assert!(within(&house.app, &record, MOST as u64).await.expect("the disk is well").is_none());
+        assert!(within(&fixture.app, &record, MOST as u64).await.expect("the disk is well").is_none());
     }
 }

@@ -15,15 +15,15 @@ use stet_actors::object::{Object, Record};
 use stet_actors::receipt::IdempotentCall;
 use stet_actors::runtime::ResultingObject;
 
-use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::records::Display;
-use crate::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large, render};
+use stet_auth::Privilege;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
+use stet_newsroom::records::Display;
+use stet_newsroom::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large, render};
 
 /// Returns an object's record, if it is not in the recycle bin and the caller may read it.
 pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<CachedRecord>>> {
@@ -331,12 +331,12 @@ mod tests {
 
     use super::*;
     use crate::http::listing::NoItem;
-    use crate::http::testing::House;
+    use crate::http::testing::ServerFixture;
 
     #[actix_web::test]
     async fn many_errors_of_a_bulk_call_are_written_down_on_another_thread() {
-        let house = House::new().await;
-        let call = house.call_of("objects-discard");
+        let fixture = ServerFixture::new().await;
+        let call = fixture.call_of("objects-discard");
         for (count, at_once) in [(3, true), (2_000, false)] {
             let sources: Vec<String> = (0..count).map(|number| format!("/{}{number}", "x".repeat(400))).collect();
             let mut bulk = BulkBuilder::<NoItem>::of(&call, &sources);

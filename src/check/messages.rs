@@ -12,7 +12,7 @@ use stet_actors::store::{KeyRange, ReadLevel, Row, StoreError, Table, decode_val
 use stet_store::RedbStore;
 
 use super::CheckReport;
-use crate::messages::{Message, MessageCopies, MessageEntry, id_of};
+use stet_newsroom::messages::{Message, MessageCopies, MessageEntry, id_of};
 
 /// Number of messages of a batch: 24 MB.
 pub(super) const LOT: usize = 1 << 20;

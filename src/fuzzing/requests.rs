@@ -16,8 +16,8 @@ use crate::api::user::PasswordRequest;
 use crate::http::body::JsonBodyReader;
 use crate::http::query::{Query, QueryPairs, parameters};
 use crate::http::route::{ParameterKind, QueryParam};
-use crate::records::Display;
 use stet_base::limits::Reservation;
+use stet_newsroom::records::Display;
 
 /// Maximum levels of a body here.
 const DEPTH: usize = 64;

@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::api::object::{ObjectForm, read_parts};
-use stet_content::{ContentStore, UploadBounds};
 use stet_config::LimitsConfig;
+use stet_content::{ContentStore, UploadBounds};
 
 /// Limits that are small enough for the inputs to reach.
 const PARTS: usize = 6;

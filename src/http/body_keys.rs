@@ -19,8 +19,8 @@ use serde_json::{Map, Value};
 use super::route::{BodyRule, Route, TypeOf};
 use super::warnings::{MOST, shown_name};
 use stet_auth::Privilege;
-use crate::records::display;
 use stet_base::nearest::nearest_name;
+use stet_newsroom::records::display;
 
 /// The mark of a schema property whose name is matched without regard to case.
 pub(crate) const ANY_CASE: &str = "x-stet-any-case";

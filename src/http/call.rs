@@ -28,14 +28,14 @@ use super::reply::Json;
 use super::route::{BodyRule, QueryParam, Route};
 use super::router::PathParams;
 use super::warnings::{Warning, Warnings};
-use crate::access::{Access, ObjectVisibility};
-use stet_auth::{LiveSession, Privilege, Rights};
-use crate::receipts::Claim;
-use crate::records::CachedRecord;
-use crate::records::Display;
 use crate::traces;
+use stet_auth::{LiveSession, Privilege, Rights};
 use stet_base::limits::offload;
 use stet_base::limits::{MemoryPurpose, Reservation, behalf};
+use stet_newsroom::access::{Access, ObjectVisibility};
+use stet_newsroom::receipts::Claim;
+use stet_newsroom::records::CachedRecord;
+use stet_newsroom::records::Display;
 
 /// The sources in a path, by the names of their parameters. The inline capacity is enough for every
 /// endpoint, so there is no allocation.
@@ -239,7 +239,7 @@ impl Call {
 
     /// Returns the record of a template or another object of the configuration, if the caller may
     /// read it: see
-    /// [`Newsroom::resolve_configured`](crate::newsroom::Newsroom::resolve_configured).
+    /// [`Newsroom::resolve_configured`](stet_newsroom::Newsroom::resolve_configured).
     ///
     /// # Errors
     /// The errors of [`Call::find`].
@@ -476,15 +476,15 @@ pub fn check_whole(source: &ObjectSource) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::testing::House;
+    use crate::http::testing::ServerFixture;
 
     /// A handler's future is copied on its way to the executor, and occupies memory for as long as
     /// a client takes.
     #[actix_web::test]
     async fn what_a_handler_holds_while_it_waits_is_small() {
-        let house = House::new().await;
+        let fixture = ServerFixture::new().await;
         let mut handlers = 0;
-        for route in house.app.groups.iter().flat_map(|group| group.routes()) {
+        for route in fixture.app.groups.iter().flat_map(|group| group.routes()) {
             let handler = route.handler();
             handlers += 1;
             let required = route.query.iter().filter_map(|param| match param {
@@ -492,7 +492,7 @@ mod tests {
                 _ => None,
             });
             let query = required.collect::<Vec<_>>().join("&");
-            let call = house.call(route, &query);
+            let call = fixture.call(route, &query);
             let held = size_of_val(&*(handler.answer)(call));
             assert!(held <= 6 << 10, "{}: {held} bytes", route.id);
         }

@@ -38,13 +38,13 @@ use stet_actors::workflow::StatusRights;
 use super::attribute_rules::DefinedAttributes;
 use super::call::Call;
 use super::warnings::Warning;
-use crate::access::CallerStatuses;
-use stet_auth::Privilege;
-use crate::messages::{Message, NewMessage};
-use crate::records::{Display, is_large, render};
 use crate::traces::TraceSpan;
+use stet_auth::Privilege;
 use stet_base::limits::{LargeChangeQueue, set_changed};
 use stet_config::Config;
+use stet_newsroom::access::CallerStatuses;
+use stet_newsroom::messages::{Message, NewMessage};
+use stet_newsroom::records::{Display, is_large, render};
 
 /// The handle by which calls change objects. The web layer gets one, which only this file uses.
 pub struct ChangeHandle {
@@ -354,7 +354,7 @@ impl Call {
     /// Sends a message.
     ///
     /// # Errors
-    /// See [`Messages::send`](crate::messages::Messages::send).
+    /// See [`Messages::send`](stet_newsroom::messages::Messages::send).
     pub async fn send(&self, mail: NewMessage) -> Result<Message> {
         let sent = self.app.messages.send(mail, self.request()?.0).await?;
         set_changed(true);
@@ -430,14 +430,14 @@ mod tests {
     use stet_actors::lifecycle::NewObject;
 
     use super::*;
+    use crate::http::testing::ServerFixture;
     use stet_auth::{Grant, User, UserGroup};
-    use crate::http::testing::House;
 
     /// The caller may lose their rights while a list of thousands is processed.
     #[actix_web::test]
     async fn each_object_of_a_bulk_call_is_changed_by_who_the_caller_is_by_then() {
-        let house = House::new().await;
-        let directory = &house.app.directory;
+        let fixture = ServerFixture::new().await;
+        let directory = &fixture.app.directory;
         let grant = async |privileges: &[Privilege]| {
             let privileges = privileges.iter().map(|privilege| Grant { privilege: *privilege, folder: None }).collect();
             let group = UserGroup { name: "desk".into(), description: String::new(), privileges };
@@ -448,10 +448,11 @@ mod tests {
         ada.groups.push("desk".into());
         directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
         let known = directory.user("ada").expect("the store is well").expect("they are there");
-        let begun = house.app.sessions.log_in_as("web", "test", &known, "192.0.2.7").await.expect("the store is well");
-        let mut call = house.call_of("objects-discard");
+        let begun =
+            fixture.app.sessions.log_in_as("web", "test", &known, "192.0.2.7").await.expect("the store is well");
+        let mut call = fixture.call_of("objects-discard");
         (call.session, call.rights) = (Some(begun.session.clone()), begun.session.rights());
-        let story = house.create(NewObject::document("a.xml", "Story")).await;
+        let story = fixture.create(NewObject::document("a.xml", "Story")).await;
         let find =
             |one: BulkChange<'_>| one.call().find_for(Privilege::Delete, &story.into(), story.database).map(drop);
         let mut each = call.each_of(9).expect("it has no key");

@@ -38,15 +38,15 @@ use super::route::{BodyRule, ParameterKind, ReplyFormat, Route, Verb};
 use super::router::{PathParams, RouteHint, RouteMatch};
 use super::warnings::Warnings;
 use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
-use crate::access::Access;
-use stet_auth::{LiveSession, Rights};
-use crate::receipts::{Claim, replay};
 use crate::traces::{self, TracedResponse};
+use stet_auth::{LiveSession, Rights};
 use stet_base::limits::offload;
 use stet_base::limits::{
     CallTask, Holder, MemoryPurpose, QuotaBalance, SharedReservation, begin_call, counted_as, on_behalf_of,
 };
 use stet_config::Config;
+use stet_newsroom::access::Access;
+use stet_newsroom::receipts::{Claim, replay};
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

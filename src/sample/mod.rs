@@ -28,7 +28,7 @@ use stet_actors::web_container::WebContainer;
 use self::liveblogs::store_content;
 use self::manifest::{Manifest, SampleObject};
 use stet_content::ContentStore;
-use crate::records::usage;
+use stet_newsroom::records::usage;
 use stet_sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
 use stet_sysconfig::{CachedConfiguration, ObjectTypes, Site, SiteContent, Workflows};
 

@@ -9,10 +9,10 @@ use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 
 use super::{Failure, unusable};
-use stet_auth::{Grant, PasswordRules, User, UserGroup};
 use crate::exit::Exit;
 use crate::http::app::App;
 use crate::sample::Sample;
+use stet_auth::{Grant, PasswordRules, User, UserGroup};
 use stet_config::Config;
 
 /// The number of attempts to create the root folders while the store's queue is full, and the pause

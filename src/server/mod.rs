@@ -39,21 +39,21 @@ use self::upkeep::{Upkeep, measure, renew};
 use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
-use stet_auth::{Directory, PasswordOptions, PasswordRules, Passwords, SessionOptions, Sessions};
-use stet_content::{ContentStore, UploadBounds};
-use crate::events::Followers;
 use crate::exit::{Exit, Failure};
 use crate::http::app::{App, ServerStage};
 use crate::http::change::ChangeHandle;
 use crate::listen::BoundAddresses;
 use crate::metering::DataFigures;
-use crate::newsroom::{Newsroom, NewsroomParts};
-use crate::records::RecordCache;
-use stet_sysconfig::SysConfig;
 use crate::telemetry;
 use crate::tls::Certificates;
+use stet_auth::{Directory, Sessions};
 use stet_base::limits::MemoryBudget;
 use stet_config::{Config, Durability as ConfiguredDurability};
+use stet_content::{ContentStore, UploadBounds};
+use stet_newsroom::events::Followers;
+use stet_newsroom::records::RecordCache;
+use stet_newsroom::{Newsroom, NewsroomParts};
+use stet_sysconfig::SysConfig;
 
 /// Open files beside connections and uploads: those of the store, contents being sent, and the
 /// system's.
@@ -360,22 +360,7 @@ pub fn users_and_sessions(
     config: &Config,
     repository: &Repository,
 ) -> Result<(Arc<Directory>, Arc<Sessions>), Failure> {
-    let options = PasswordOptions {
-        memory_kib: config.auth.password_memory_kib,
-        iterations: config.auth.password_iterations,
-        lanes: config.auth.password_lanes,
-    };
-    let passwords = Passwords::new(options, PasswordRules::of(&config.auth));
-    let passwords = passwords.map_err(|error| Failure::new(Exit::Usage, error.message))?;
-    let directory = Arc::new(Directory::new(repository.clone(), passwords, config.auth.cas.is_configured()));
-    let options = SessionOptions {
-        idle_seconds: config.auth.session_idle_seconds,
-        absolute_seconds: config.auth.session_absolute_seconds,
-        flush_seconds: config.auth.flush_seconds,
-        per_user: config.auth.sessions_per_user,
-    };
-    let sessions = Arc::new(Sessions::new(repository.clone(), directory.clone(), options));
-    Ok((directory, sessions))
+    stet_newsroom::users_and_sessions(config, repository).map_err(|error| Failure::new(Exit::Usage, error.message))
 }
 
 /// Opens the administration socket for the command line. The server also runs without it.

@@ -12,10 +12,10 @@ use super::{catch_damage, marker, open_store, open_store_with, options_at_rest, 
 use crate::admin::command::ask_server;
 use crate::admin::socket::SocketReply;
 use crate::admin::{AdminReply, AdminRequest};
-use crate::audit::{self, TrailRequest};
-use stet_content::{ContentStore, UploadBounds};
 use crate::exit::{self, Exit, Failure};
 use stet_config::Config;
+use stet_content::{ContentStore, UploadBounds};
+use stet_newsroom::audit::{self, TrailRequest};
 
 /// Returns the data directory, which must exist.
 ///

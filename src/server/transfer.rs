@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::configuration::check_files;
 use super::{existing_directory, serve_at_rest};
 use crate::admin::{AdminOutcome, AdminReply, AdminRequest, KeyRequest, carry_out};
-use stet_auth::{Grant, Privilege};
 use crate::exit::{self, Exit, Failure};
+use stet_auth::{Grant, Privilege};
 use stet_config::{Config, TlsConfig};
 
 /// Lifetime of a transfer's key in seconds, in case the process is killed before it revokes the

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use serde_json::json;
-use stet::events::Followers;
-use stet::events::stream::FollowRequest;
 use stet::http::app::App;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::command::{CallerIdentity, Command};
@@ -21,6 +19,8 @@ use stet_actors::liveblog::{
 use stet_actors::object::{Content, ContentLocation, CreateMode, NewContent, Reach};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::ChangeRequest;
+use stet_newsroom::events::Followers;
+use stet_newsroom::events::stream::FollowRequest;
 
 use super::*;
 

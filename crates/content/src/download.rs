@@ -100,8 +100,7 @@ mod tests {
     impl Ground {
         async fn new() -> Ground {
             let data = tempfile::tempdir().expect("a temporary directory can be made");
-            let files =
-                ContentStore::open(data.path(), 8, crate::UploadBounds::NONE).expect("a new directory opens");
+            let files = ContentStore::open(data.path(), 8, crate::UploadBounds::NONE).expect("a new directory opens");
             let store = Arc::new(MemoryStore::new());
             let started = Repository::start(store.clone(), Arc::new(SystemClock), RuntimeOptions::default()).await;
             Ground { _data: data, store, repository: started.expect("a repository starts"), files }

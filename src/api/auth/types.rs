@@ -9,7 +9,7 @@ use stet_actors::id::DatabaseId;
 use crate::api::configuration::UserConfiguration;
 use crate::http::app::App;
 use crate::http::body_keys::ANY_CASE;
-use crate::records::display::parse_boolean;
+use stet_newsroom::records::display::parse_boolean;
 
 /// The body of a login; on the older surface, the fields of a form.
 #[derive(Deserialize, JsonSchema)]

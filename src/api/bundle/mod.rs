@@ -13,11 +13,11 @@ use super::folder::listing::{FolderEntries, FolderListingKind, ListingSelection,
 use super::folder::views::{FolderView, FolderViewRequest, list_in_view};
 use super::object::RecordReply;
 use super::records::{path_if_shown, record_of, record_with_path};
-use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::records::{CachedRecord, PageCollector, Sort};
+use stet_auth::Privilege;
+use stet_newsroom::records::{CachedRecord, PageCollector, Sort};
 use stet_sysconfig::ListKind;
 
 pub mod routes;

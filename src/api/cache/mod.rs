@@ -10,18 +10,18 @@ use stet_actors::cache::{CacheOrigin, RefreshExtent};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::DatabaseId;
 
-use stet_auth::GroupView;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::{EnvelopedReply, Json};
+use stet_auth::GroupView;
+use stet_base::json::ReadyJson;
 use stet_sysconfig::caches::{
     AnyCache, CachedUser, EntryList, FileOrigin, GroupsOrigin, PerDatabase, RefreshFailure, UsersOrigin,
 };
 use stet_sysconfig::{
     ClientCommand, Commands, Jobs, ObjectType, ObjectTypes, ScheduledCommand, SysConfig, Workflow, Workflows,
 };
-use stet_base::json::ReadyJson;
 
 /// A family of caches, one for each database.
 pub trait CacheFamily: 'static {

@@ -16,10 +16,10 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::records::usage;
-use stet_sysconfig::{Channel, ContentItem};
 use stet_base::json::ReplyList;
 use stet_base::nearest::with_nearest;
+use stet_newsroom::records::usage;
+use stet_sysconfig::{Channel, ContentItem};
 
 pub mod routes;
 

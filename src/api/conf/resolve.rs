@@ -9,8 +9,8 @@ use stet_xml::edit::{Path, first_texts};
 
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use stet_sysconfig::DestinationQuery;
 use stet_base::limits::offload;
+use stet_sysconfig::DestinationQuery;
 
 /// The folder for an object, with the values that lead to it. An unknown value is an empty text.
 #[derive(Serialize, JsonSchema)]

@@ -18,9 +18,9 @@ use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::records::{Display, ListingPage, PageCollector, Sort};
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::for_user;
+use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
 
 mod reply;
 pub mod routes;

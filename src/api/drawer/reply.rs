@@ -11,13 +11,11 @@ use stet_actors::family::State;
 use stet_actors::id::Loid;
 
 use super::types::{ChangedDrawer, DrawerInfo, DrawerItem, DrawerReply, MoveRevisions, RemovedDrawer};
-use crate::access::Access;
 use crate::api::kept::{RecordCopies, Renderings, ReplyLookup};
 use crate::api::object::RemovedObject;
 use crate::api::records::{
     BulkError, any_record_of, info_of, locker_of, path_if_shown, record_with_path as shown_record,
 };
-use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::change::SeenView;
 use crate::http::etag::ETag;
@@ -26,10 +24,12 @@ use crate::http::minimal::MinimalItem;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use crate::http::steps::WHOLE;
-use crate::records::Display;
-use crate::records::ListingPage;
+use stet_auth::Privilege;
 use stet_base::json::ChangeAnswer;
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::access::Access;
+use stet_newsroom::records::Display;
+use stet_newsroom::records::ListingPage;
 
 /// Bytes up to which the reply for a drawer is kept whole: some 1,500 items. A larger one is built
 /// for each call, while it is sent.
@@ -436,23 +436,23 @@ mod tests {
 
     use super::*;
     use crate::api::records::BulkFailures;
-    use crate::http::testing::House;
+    use crate::http::testing::ServerFixture;
 
     /// A drawer with that many stories, and a caller who may read none of them.
-    async fn filled(house: &House, stories: usize) -> DrawerView {
+    async fn filled(fixture: &ServerFixture, stories: usize) -> DrawerView {
         let mut items = Vec::new();
         for number in 0..stories {
-            items.push(house.create(NewObject::document(&format!("{number}.xml"), "Story")).await);
+            items.push(fixture.create(NewObject::document(&format!("{number}.xml"), "Story")).await);
         }
         let new = NewDrawer { items, ..NewDrawer::empty(10_000) };
-        let drawer = house.create(NewObject::of::<Drawer>("d", "Drawer", new)).await;
-        SeenView::of_test(house.app.repository.view::<Drawer>(drawer).await.expect("it is there"))
+        let drawer = fixture.create(NewObject::of::<Drawer>("d", "Drawer", new)).await;
+        SeenView::of_test(fixture.app.repository.view::<Drawer>(drawer).await.expect("it is there"))
     }
 
     #[actix_web::test]
     async fn others_have_their_turns_while_each_item_of_a_drawer_is_looked_at() {
-        let house = House::new().await;
-        let (call, view) = (house.call_of("drawer-get"), filled(&house, 1_000).await);
+        let fixture = ServerFixture::new().await;
+        let (call, view) = (fixture.call_of("drawer-get"), filled(&fixture, 1_000).await);
         let turns = Cell::new(0);
         let others = async {
             loop {
@@ -471,8 +471,8 @@ mod tests {
 
     #[actix_web::test]
     async fn what_failed_is_told_one_after_the_other_and_counts() {
-        let house = House::new().await;
-        let call = house.call_of("drawer-get");
+        let fixture = ServerFixture::new().await;
+        let call = fixture.call_of("drawer-get");
         let sources: Vec<String> = (0..100).map(|number| format!("/{number}{}", "x".repeat(400))).collect();
         let errors = sources.iter().map(|source| BulkFailures::of(&call).describe(source, Error::not_found(source)));
         let nothing = DrawerItems::of_change([], &Display::with_defaults(false));

@@ -10,8 +10,8 @@ use crate::api::object::RemovedObject;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use crate::http::body::JsonObject;
-use crate::records::ObjectRecord;
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList, as_text};
+use stet_newsroom::records::ObjectRecord;
 
 /// The `info` of a drawer: its record and the fields that only drawers have.
 #[derive(Serialize, JsonSchema)]

@@ -7,14 +7,14 @@ use stet_actors::object::FamilyKind;
 
 use super::listing::{FolderEntries, ListingSelection, names, reply};
 use super::{FolderReply, folder_in_path};
-use crate::access::ObjectVisibility;
 use crate::api::records::{path_if_shown, record_with_path};
-use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::records::{CachedRecord, NamePatterns, PageCollector, outline};
+use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::access::ObjectVisibility;
+use stet_newsroom::records::{CachedRecord, NamePatterns, PageCollector, outline};
 
 /// The criteria of a filtered listing.
 pub(in crate::api) struct FolderFilter {

@@ -11,9 +11,7 @@ use stet_actors::object::{FamilyKind, Record, names_in};
 use stet_actors::store::{ReadLevel, StoreError};
 
 use super::FolderReply;
-use crate::access::ObjectVisibility;
 use crate::api::records::{locker_of, path_if_shown, record_with_path};
-use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
@@ -21,14 +19,16 @@ use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
 use crate::http::warnings::{Warning, shown_name};
-use crate::records::{
-    CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,
-};
-use stet_sysconfig::ObjectTypes;
+use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::nearest_name;
+use stet_newsroom::access::ObjectVisibility;
+use stet_newsroom::records::{
+    CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,
+};
+use stet_sysconfig::ObjectTypes;
 
 /// The kind of objects that a listing of a folder contains.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -21,8 +21,8 @@ use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::records::{CachedRecord, Display, ObjectRecord};
 use stet_base::json::{ReadyJson, ReplyList};
+use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 
 /// A folder or bundle and the objects in it.
 #[derive(Serialize, JsonSchema)]

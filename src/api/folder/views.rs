@@ -22,11 +22,11 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
 use crate::http::route::Verb;
-use crate::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
-use stet_sysconfig::{ColumnView, ListKind, WidthUnit};
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::nearest::{suggestion, with_nearest};
+use stet_newsroom::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
+use stet_sysconfig::{ColumnView, ListKind, WidthUnit};
 
 /// A folder or bundle in a view.
 #[derive(Serialize, JsonSchema)]

@@ -28,7 +28,6 @@ use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 use self::disposition::{Disposition, disposition_of};
 use self::encoding::TransferDecoder;
 use self::unfold::UnfoldedForm;
-use stet_content::ContentStore;
 use crate::http::arriving::IncomingCall;
 use crate::http::body::{IncomingBody, JsonBodyReader, too_large, without_mark};
 use crate::http::boundary::{boundary_of, reader_header};
@@ -39,6 +38,7 @@ use crate::http::wording::describe_payload_error;
 use stet_base::limits::offload;
 use stet_base::limits::{GrowingBuffer, Reservation};
 use stet_config::LimitsConfig;
+use stet_content::ContentStore;
 
 /// The largest part `options`, in bytes, that stays parsed while the rest of the form arrives.
 const SHORT_OPTIONS: usize = 1024;

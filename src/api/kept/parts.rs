@@ -5,9 +5,9 @@ use std::hash::Hash;
 use quick_cache::Weighter;
 use stet_actors::id::Loid;
 
-use crate::records::Display;
 use stet_base::json::ReadyJson;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_newsroom::records::Display;
 
 /// The cache key of a container's part as it stands in replies. A change results in another key, so
 /// nothing cached is ever stale.

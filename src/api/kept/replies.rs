@@ -16,19 +16,19 @@ use crate::http::call::Call;
 use crate::http::change::ViewOf;
 use crate::http::etag::ETag;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::newsroom::Newsroom;
-use crate::records::{Basis, Display};
 use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_newsroom::Newsroom;
+use stet_newsroom::records::{Basis, Display};
 
 /// The records that a reply was rendered from. Each is identified by its copy in memory
-/// ([`CachedRecord::copy`](crate::records::CachedRecord::copy)), because the records themselves are not held;
+/// ([`CachedRecord::copy`](stet_newsroom::records::CachedRecord::copy)), because the records themselves are not held;
 /// `None` for an object that did not exist.
 pub(crate) type RecordCopies = Vec<(Loid, Option<u64>)>;
 
 /// A cached reply of type `T` about a container of family `F`, with the data that it was rendered
 /// from.
 pub(crate) struct RenderedReply<F: Family, T> {
-    /// [`RecordCache::changes`](crate::records::RecordCache::changes) when it was last known to be
+    /// [`RecordCache::changes`](stet_newsroom::records::RecordCache::changes) when it was last known to be
     /// current.
     right_at: AtomicU64,
     /// The stamp of users and configuration that its records were rendered with.
@@ -163,7 +163,7 @@ pub(crate) enum ReplyLookup<F: Family, P, T> {
 pub(crate) struct MissingReply<P> {
     /// The cache key, if the reply may be cached.
     key: Option<ReplyKey<P>>,
-    /// [`RecordCache::changes`](crate::records::RecordCache::changes) before its records were read.
+    /// [`RecordCache::changes`](stet_newsroom::records::RecordCache::changes) before its records were read.
     right_at: u64,
     /// The stamp of users and configuration at that time.
     basis: Basis,
@@ -183,18 +183,18 @@ mod tests {
     use stet_actors::object::CreateMode;
 
     use super::*;
-    use crate::http::testing::{House, by_editor};
+    use crate::http::testing::{ServerFixture, by_editor};
 
     type Kept = Renderings<Document, bool, usize>;
 
     /// Returns the number of the reply: that of the first one rendered, or of a later one.
-    fn given(house: &House, kept: &Kept, view: &ViewOf<Document>, part: Option<bool>, seen: Loid) -> usize {
-        given_under(&Display::with_defaults(false), house, kept, view, part, seen)
+    fn given(fixture: &ServerFixture, kept: &Kept, view: &ViewOf<Document>, part: Option<bool>, seen: Loid) -> usize {
+        given_under(&Display::with_defaults(false), fixture, kept, view, part, seen)
     }
 
     fn given_under(
         display: &Display,
-        house: &House,
+        fixture: &ServerFixture,
         kept: &Kept,
         view: &ViewOf<Document>,
         part: Option<bool>,
@@ -202,12 +202,12 @@ mod tests {
     ) -> usize {
         use std::sync::atomic::AtomicUsize;
         static MADE: AtomicUsize = AtomicUsize::new(0);
-        let reply = match kept.ask(&house.app, view, display, part).expect("it can be looked up") {
+        let reply = match kept.ask(&fixture.app, view, display, part).expect("it can be looked up") {
             ReplyLookup::Kept(reply) => reply,
             ReplyLookup::Missing(missing) => {
-                let records = &house.app.records;
+                let records = &fixture.app.records;
                 let copy =
-                    records.get(&house.app.repository, seen).expect("it can be read").map(|cached| cached.copy());
+                    records.get(&fixture.app.repository, seen).expect("it can be read").map(|cached| cached.copy());
                 let number = MADE.fetch_add(1, Ordering::Relaxed);
                 kept.keep(missing, view, EnvelopedReply::of(&number, 0).expect("it is made"), vec![(seen, copy)])
             }
@@ -218,43 +218,43 @@ mod tests {
 
     #[actix_web::test]
     async fn a_reply_is_kept_until_its_container_or_a_record_in_it_changes() {
-        let house = House::new().await;
-        let container = house.create(NewObject::document("container", "Story")).await;
-        let shown = house.create(NewObject::document("shown", "Story")).await;
-        let other = house.create(NewObject::document("other", "Story")).await;
+        let fixture = ServerFixture::new().await;
+        let container = fixture.create(NewObject::document("container", "Story")).await;
+        let shown = fixture.create(NewObject::document("shown", "Story")).await;
+        let other = fixture.create(NewObject::document("other", "Story")).await;
         let rename = async |object, name: &str| {
             let rename = RenameObject { object, name: name.to_owned(), mode: CreateMode::Exception };
-            house.repository.joint(rename, by_editor()).await.expect("it is renamed");
+            fixture.repository.joint(rename, by_editor()).await.expect("it is renamed");
         };
-        let view = async || house.app.repository.view::<Document>(container).await.expect("it is there");
+        let view = async || fixture.app.repository.view::<Document>(container).await.expect("it is there");
         let kept = Kept::new(1 << 20);
         let now = view().await;
-        let first = given(&house, &kept, &now, Some(true), shown);
-        assert_eq!(given(&house, &kept, &now, Some(true), shown), first);
+        let first = given(&fixture, &kept, &now, Some(true), shown);
+        assert_eq!(given(&fixture, &kept, &now, Some(true), shown), first);
         rename(other, "another").await;
-        assert_eq!(given(&house, &kept, &now, Some(true), shown), first, "nothing of it has changed");
+        assert_eq!(given(&fixture, &kept, &now, Some(true), shown), first, "nothing of it has changed");
         rename(shown, "renamed").await;
-        let second = given(&house, &kept, &now, Some(true), shown);
+        let second = given(&fixture, &kept, &now, Some(true), shown);
         assert_ne!(second, first, "a record in it has changed");
         rename(container, "another container").await;
         let now = view().await;
-        let third = given(&house, &kept, &now, Some(true), shown);
+        let third = given(&fixture, &kept, &now, Some(true), shown);
         assert_ne!(third, second, "the container has changed");
-        assert_eq!(given(&house, &kept, &now, Some(true), shown), third);
+        assert_eq!(given(&fixture, &kept, &now, Some(true), shown), third);
     }
 
     #[actix_web::test]
     async fn other_parts_are_other_replies_and_some_are_not_kept() {
-        let house = House::new().await;
-        let container = house.create(NewObject::document("container", "Story")).await;
-        let view = house.app.repository.view::<Document>(container).await.expect("it is there");
+        let fixture = ServerFixture::new().await;
+        let container = fixture.create(NewObject::document("container", "Story")).await;
+        let view = fixture.app.repository.view::<Document>(container).await.expect("it is there");
         let kept = Kept::new(1 << 20);
-        let whole = given(&house, &kept, &view, Some(true), container);
-        assert_ne!(given(&house, &kept, &view, Some(false), container), whole);
-        assert_ne!(given(&house, &kept, &view, None, container), whole);
-        assert_eq!(given(&house, &kept, &view, Some(true), container), whole);
+        let whole = given(&fixture, &kept, &view, Some(true), container);
+        assert_ne!(given(&fixture, &kept, &view, Some(false), container), whole);
+        assert_ne!(given(&fixture, &kept, &view, None, container), whole);
+        assert_eq!(given(&fixture, &kept, &view, Some(true), container), whole);
         let with_path = Display { path: true, ..Display::with_defaults(false) };
-        let under_path = || given_under(&with_path, &house, &kept, &view, Some(true), container);
+        let under_path = || given_under(&with_path, &fixture, &kept, &view, Some(true), container);
         assert_ne!(under_path(), under_path(), "a path may change without the container");
     }
 }

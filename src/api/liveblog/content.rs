@@ -24,8 +24,6 @@ use crate::api::dtd;
 use crate::api::object::{open_content_of, stored_reply, switches};
 use crate::api::settled::{UnsettledReply, build_settled};
 use crate::api::whole::{BodyPiece, ByteReply, with_replaced};
-use stet_content::ContentReader;
-use stet_content::words::{essence, is_markup};
 use crate::http::app::App;
 use crate::http::arriving::IncomingCall;
 use crate::http::body::IncomingBody;
@@ -36,6 +34,8 @@ use crate::http::prefer::PreferredReply;
 use crate::http::reply::Reply;
 use crate::http::{body, pace};
 use stet_base::limits::offload::{self, Offload};
+use stet_content::ContentReader;
+use stet_content::words::{essence, is_markup};
 
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");

@@ -11,12 +11,12 @@ use stet_actors::store::Row;
 use super::{address, of_post, open};
 use crate::api::settled::{UnsettledReply, build_settled};
 use crate::api::whole::{BodyPiece, ByteReply, known_time};
-use stet_content::ContentReader;
-use stet_content::download::{LocatedContent, open_consistently};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
+use stet_content::ContentReader;
+use stet_content::download::{LocatedContent, open_consistently};
 
 /// `GET /v3/container/liveblog/{source}/post/{post}/attachment/{id}`
 pub async fn attachment(call: Call) -> Result<Reply> {

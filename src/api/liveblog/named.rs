@@ -16,8 +16,8 @@ use crate::api::settled::{OpenContainer, build_settled};
 use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
-use crate::records::Display;
 use stet_base::json::ReadyJson;
+use stet_newsroom::records::Display;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {

@@ -22,18 +22,18 @@ use crate::api::kept::{KeptParts, ShownPart};
 use crate::api::object::RemovedObject;
 use crate::api::records::{info_of, path_if_shown};
 use crate::api::settled::{OpenContainer, UnsettledReply, build_settled};
-use stet_content::text::decode_text;
-use stet_content::words;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::records::Display;
-use crate::records::{Groups, ObjectRecord, is_large, render};
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson};
 use stet_base::limits::offload::{self, LARGE_TEXT};
+use stet_content::text::decode_text;
+use stet_content::words;
+use stet_newsroom::records::Display;
+use stet_newsroom::records::{Groups, ObjectRecord, is_large, render};
 
 /// The cache of posts as JSON.
 pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;

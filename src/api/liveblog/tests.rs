@@ -10,27 +10,27 @@ use super::files::open_attachment;
 use super::reply::{PostDetails, post_as_left};
 use super::resolved::ResolvedPosts;
 use super::*;
-use crate::http::testing::{House, SMALL, by_editor};
+use crate::http::testing::{SMALL, ServerFixture, by_editor};
 use stet_actors::error::Code;
 
 const LATIN: &str = "text/plain; charset=iso-8859-1";
 
 /// A liveblog with one post at a time.
 struct Blog {
-    house: House,
+    fixture: ServerFixture,
     loid: Loid,
 }
 
 impl Blog {
     async fn new() -> Blog {
-        let house = House::new().await;
+        let fixture = ServerFixture::new().await;
         let object = NewObject::of::<Liveblog>("night", "LiveBlog", NewLiveblog::default());
-        let loid = house.create(object).await;
-        Blog { house, loid }
+        let loid = fixture.create(object).await;
+        Blog { fixture, loid }
     }
 
     async fn body(&self, media_type: &str, bytes: &[u8]) -> PostBody {
-        PostBody { content: self.house.stored(media_type, bytes).await, text: "".into() }
+        PostBody { content: self.fixture.stored(media_type, bytes).await, text: "".into() }
     }
 
     /// The liveblog after a change, for one who sees and may do everything, and the post.
@@ -38,7 +38,7 @@ impl Blog {
     where
         C: stet_actors::command::Command<Family = Liveblog, Reply = stet_actors::liveblog::PostResult>,
     {
-        let done = self.house.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
+        let done = self.fixture.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
         let open = OpenLiveblog {
             liveblog: NamedContainer::of(&done.view),
             view: SeenView::of_test(done.view),
@@ -50,7 +50,7 @@ impl Blog {
 
     /// Adds the post, in the place of the one that is there, with one attachment.
     async fn add(&self, title: &str, media_type: &str, bytes: &[u8]) -> (OpenLiveblog, PostAddress) {
-        let attachment = NewAttachment { name: "a".into(), content: self.house.stored("text/plain", bytes).await };
+        let attachment = NewAttachment { name: "a".into(), content: self.fixture.stored("text/plain", bytes).await };
         let add = AddPost {
             fields: PostFields {
                 title: Some(title.into()),
@@ -88,7 +88,7 @@ impl Blog {
     /// that can't be told.
     async fn left(&self, open: &OpenLiveblog, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
-        let reply = post_as_left(&self.house.app, open, post).await.expect("the store is well")?;
+        let reply = post_as_left(&self.fixture.app, open, post).await.expect("the store is well")?;
         let json = reply.result();
         let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
         Some((text("title"), text("content"), json["revision"].as_u64().expect("it has one")))
@@ -122,7 +122,7 @@ async fn what_a_new_post_was_made_of_is_what_its_rows_have() {
         };
         let (open, address) = blog.after(add).await;
         let post = open.view.state.get(&address).expect("it is there");
-        let read = PostDetails::of(&blog.house.app, post).expect("the store is well");
+        let read = PostDetails::of(&blog.fixture.app, post).expect("the store is well");
         assert_eq!(PostDetails::sent(post.loid(), &fields, &body), read, "{media_type}");
         assert_eq!(read.bytes.is_some(), media_type.starts_with("text/") && bytes.len() <= SMALL);
     }
@@ -157,13 +157,13 @@ async fn the_reply_to_a_change_never_shows_bytes_that_were_put_in_the_place_of_t
 #[actix_web::test]
 async fn a_post_whose_file_was_collected_after_it_changed_is_no_failure() {
     let blog = Blog::new().await;
-    let app = &blog.house.app;
+    let app = &blog.fixture.app;
     let long = [b'x'; SMALL + 1];
     let (open, post) = blog.add("a", "text/plain", &long).await;
     assert!(ResolvedPosts::of(app, &open.view, false).await.expect("the disk is well").is_some());
     // Of another view, whose length is not known yet.
     let open = blog.edit(&post, "b", &[b'y'; SMALL + 1]).await;
-    blog.house.lose_files();
+    blog.fixture.lose_files();
     let lost = ResolvedPosts::of(app, &open.view, false).await.err().expect("what is referred to must be there");
     assert_eq!(lost.code, Code::RepositoryError);
     blog.remove(&post).await;
@@ -176,9 +176,9 @@ async fn an_attachment_whose_file_was_collected_after_it_was_removed_is_not_ther
     let (open, address) = blog.add("a", "text/plain", &[b'x'; SMALL + 1]).await;
     let post = open.view.state.get(&address).expect("it is there").clone();
     let attachment = &post.attachments[0];
-    assert!(open_attachment(&blog.house.app, &post, attachment, "7").await.is_ok());
-    blog.house.lose_files();
-    let code = async || open_attachment(&blog.house.app, &post, attachment, "7").await.err().map(|error| error.code);
+    assert!(open_attachment(&blog.fixture.app, &post, attachment, "7").await.is_ok());
+    blog.fixture.lose_files();
+    let code = async || open_attachment(&blog.fixture.app, &post, attachment, "7").await.err().map(|error| error.code);
     assert_eq!(code().await, Some(Code::RepositoryError), "what is referred to must be there");
     blog.remove(&address).await;
     assert_eq!(code().await, Some(Code::ObjectNotFound));

@@ -12,8 +12,8 @@ use crate::api::object::RemovedObject;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
 use crate::http::body::JsonObject;
-use crate::records::ObjectRecord;
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
+use stet_newsroom::records::ObjectRecord;
 
 /// The `info` of a liveblog: its record and the fields that only liveblogs have. Numbers count the
 /// posts that the caller sees.

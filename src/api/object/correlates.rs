@@ -18,13 +18,13 @@ use crate::api::requests::{DatabaseRef, database_named};
 use crate::api::settled::change_in_place;
 use crate::api::topic::reply::record_of_item;
 use crate::api::topic::{HiddenObject, TopicItemInfo};
-use stet_auth::Privilege;
 use crate::http::call::{Call, check_whole};
 use crate::http::etag::ETag;
 use crate::http::reply::Json;
-use crate::records::{CachedRecord, Display, ObjectRecord, usage};
+use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::{CachedRecord, Display, ObjectRecord, usage};
 
 /// Body of a call that links two objects, or removes a link.
 #[derive(Deserialize, JsonSchema)]

@@ -11,8 +11,8 @@ use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record,
 use stet_actors::web_container::WebContainer;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
-    stet_content::ContentStore, actix_web::error::PayloadError, actix_web::http::header::HeaderMap, bytes::Bytes,
-    futures_util::Stream, stet_config::LimitsConfig,
+    actix_web::error::PayloadError, actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
+    stet_config::LimitsConfig, stet_content::ContentStore,
 };
 
 use super::defaults::{CreationDefaults, IssueDateStrategy, RequestedDefaults, with_time};

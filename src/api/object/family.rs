@@ -14,10 +14,10 @@ use crate::http::etag::ETag;
 use crate::http::listing::Listing;
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::records::{ObjectRecord, PageCollector, Sort};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::{ObjectRecord, PageCollector, Sort};
 
 /// A story family.
 #[derive(Serialize, JsonSchema)]

@@ -16,11 +16,11 @@ use super::amending::{AmendAttempts, AttributeEdits};
 use crate::api::attributes::AttributeInput;
 use crate::api::records::{BulkBuilder, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
-use stet_auth::Privilege;
 use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::change::BulkChange;
 use crate::http::reply::Json;
+use stet_auth::Privilege;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
 

@@ -15,12 +15,12 @@ use super::{ChangedRecord, reply_after, status_of};
 use crate::api::attributes::AttributeInput;
 use crate::api::form::{self, FileRule, FormSubmission};
 use crate::api::requests::{DatabaseRef, database_named};
-use stet_auth::Privilege;
 use crate::http::arriving::IncomingCall;
 use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::prefer::PreferredReply;
-use crate::records::Display;
+use stet_auth::Privilege;
+use stet_newsroom::records::Display;
 
 /// Part `options` of an import: an object in the terms of its record.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -12,17 +12,17 @@ use stet_actors::runtime::ResultingObject;
 
 use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
 use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
-use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::{Call, check_whole};
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{EnvelopedReply, Json, Reply};
-use crate::records::Display;
-use crate::records::{CachedRecord, ObjectRecord, render_version};
+use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
+use stet_newsroom::records::Display;
+use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
 
 mod amending;
 mod content;
@@ -299,8 +299,8 @@ mod tests {
 
     use super::amending::AttributeEdits;
     use super::*;
+    use crate::http::testing::ServerFixture;
     use stet_auth::{Grant, Rights, User};
-    use crate::http::testing::House;
     use stet_base::limits::offload::{LARGE_TEXT, Offload};
     use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
 
@@ -327,13 +327,13 @@ mod tests {
     /// copies of all of them, which were not counted.
     #[actix_web::test]
     async fn large_attributes_that_no_cache_keeps_are_paid_for_while_they_are_held() {
-        let house = House::new().await;
+        let fixture = ServerFixture::new().await;
         let attributes = |bytes| Some(format!("<a>{}</a>", "x".repeat(bytes)).as_str().into());
         let document =
             |name: &str, bytes| NewObject { attributes: attributes(bytes), ..NewObject::document(name, "Story") };
-        let large = house.create(document("large.xml", 3 << 20)).await;
-        let small = house.create(document("small.xml", 1000)).await;
-        let (app, memory) = (&house.app, &house.app.memory);
+        let large = fixture.create(document("large.xml", 3 << 20)).await;
+        let small = fixture.create(document("small.xml", 1000)).await;
+        let (app, memory) = (&fixture.app, &fixture.app.memory);
         let get = |object| app.records.get(&app.repository, object);
         let held = get(large).expect("there is memory").expect("it is there");
         assert!((3 << 20..4 << 20).contains(&memory.reserved()), "{}", memory.reserved());
@@ -356,17 +356,17 @@ mod tests {
     /// was changed. Each retry then made another version.
     #[actix_web::test]
     async fn who_has_changed_something_is_told_so_however_much_of_theirs_waits() {
-        let house = House::new().await;
+        let fixture = ServerFixture::new().await;
         let ada = User::new("ada");
-        house.app.directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
-        let begun = house.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");
+        fixture.app.directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
+        let begun = fixture.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");
         let grants = [Privilege::Read, Privilege::Write].map(|privilege| Grant { privilege, folder: None });
-        let mut call = house.call_of("objects-discard");
+        let mut call = fixture.call_of("objects-discard");
         call.session = Some(begun.session);
         call.rights = Arc::new(Rights::sum(&grants, |_| Ok::<_, Error>(None)).expect("grants add up"));
         let text = format!("<a>{}</a>", "x".repeat(2 * LARGE_TEXT));
         let object = NewObject { attributes: Some(text.as_str().into()), ..NewObject::document("a.xml", "Story") };
-        let story = house.create(object).await;
+        let story = fixture.create(object).await;
         with_behalf(async {
             on_behalf_of(Holder::User("ada".into()));
             let line = full_line();
@@ -399,7 +399,7 @@ mod tests {
             assert_eq!(told(first.left.as_ref()).await, Ok(()), "as it is");
             // Others have changed it since.
             let by_ada = ChangeRequest::by(call.who().expect("it has a caller"));
-            house.repository.joint(lock(), by_ada).await.expect("the lock is theirs");
+            fixture.repository.joint(lock(), by_ada).await.expect("the lock is theirs");
             let again = call.find(&story.into(), story.database).expect("it may be read");
             assert_ne!(again.revision, record.revision);
             assert_eq!(told(first.left.as_ref()).await, Ok(()), "as it was left");

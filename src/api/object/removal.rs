@@ -11,11 +11,11 @@ use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whol
 use crate::api::folder::check_place;
 use crate::api::records::{BulkBuilder, BulkReply};
 use crate::api::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
-use stet_auth::Privilege;
 use crate::http::body::JsonObject;
 use crate::http::call::Call;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
+use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 
 /// Body of a restore. All fields are optional.

@@ -9,8 +9,6 @@ use stet_actors::object::{NewContent, Record};
 
 use super::content::loid_in_query;
 use super::{ChangedRecord, reply_after};
-use stet_auth::Privilege;
-use stet_content::words::{essence, is_json};
 use crate::http::arriving::IncomingCall;
 use crate::http::body::{IncomingBody, says_nothing, too_large};
 use crate::http::call::Call;
@@ -19,6 +17,8 @@ use crate::http::pace::PacedBody;
 use crate::http::prefer::PreferredReply;
 use crate::http::query::Query;
 use crate::http::wording::describe_payload_error;
+use stet_auth::Privilege;
+use stet_content::words::{essence, is_json};
 
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";

@@ -13,8 +13,8 @@ use super::page_channel;
 use crate::api::records::readable;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use crate::records::CachedRecord;
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::CachedRecord;
 
 /// The links of an object and its channel copies.
 #[derive(Serialize, JsonSchema)]

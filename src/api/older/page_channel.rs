@@ -9,9 +9,9 @@ use stet_xml::edit::{Path, first_texts};
 
 use super::linked::copies;
 use crate::http::call::Call;
-use crate::records::CachedRecord;
-use stet_sysconfig::Channel;
 use stet_base::limits::offload;
+use stet_newsroom::records::CachedRecord;
+use stet_sysconfig::Channel;
 
 /// The medium that pages are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

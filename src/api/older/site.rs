@@ -13,8 +13,8 @@ use super::place::{optional_parameter, team};
 use crate::api::conf::channel_id;
 use crate::http::call::Call;
 use crate::http::reply::Json;
-use stet_sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
 use stet_base::limits::yielding::YieldTimer;
+use stet_sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
 
 /// A channel.
 #[derive(Serialize, JsonSchema)]

@@ -16,17 +16,17 @@ use super::linked::linked_objects;
 use super::object::latest_of;
 use super::records::{BulkError, BulkFailures, BulkReply, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
-use stet_auth::{LiveSession, Privilege};
 use crate::http::call::Call;
 use crate::http::change::BulkChange;
 use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::reply::Json;
-use crate::records::{CachedRecord, Display, ObjectRecord};
+use stet_auth::{LiveSession, Privilege};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 
 pub mod routes;
 

@@ -10,15 +10,15 @@ use stet_actors::store::ReadLevel;
 
 use super::folder::listing::ListingSelection;
 use super::records::any_record_of;
-use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::pieces::no_room;
 use crate::http::reply::Json;
-use crate::records::{Display, ObjectRecord, PageCollector};
+use stet_auth::Privilege;
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::{Display, ObjectRecord, PageCollector};
 
 pub mod routes;
 

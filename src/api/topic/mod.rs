@@ -22,13 +22,13 @@ use super::object::{ProductInfo, RemovedObject, SystemValues, begin_with, descri
 use super::records::info_of;
 use super::requests::{BulkSources, CreateOptions, database_named, folder_source};
 use super::settled::{OpenContainer, build_settled};
-use stet_auth::Privilege;
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::change::NamedContainer;
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
+use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::yielding::YieldTimer;
 

@@ -30,10 +30,10 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{EnvelopedReply, Json};
-use crate::records::{CachedRecord, Display, Groups, ListingPage, ObjectRecord, is_large, render};
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::{self, LARGE_TEXT};
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::{CachedRecord, Display, Groups, ListingPage, ObjectRecord, is_large, render};
 
 /// The cache of items as JSON.
 pub(crate) type KeptItems = KeptParts<Loid, TopicItemInfo>;

@@ -11,8 +11,8 @@ use crate::api::attributes::AttributeInput;
 use crate::api::object::{CorrelateView, RemovedObject};
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use crate::http::body::JsonObject;
-use crate::records::ObjectRecord;
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
+use stet_newsroom::records::ObjectRecord;
 
 /// `info` of a topic: its record, title, description and number of items.
 #[derive(Serialize, JsonSchema)]

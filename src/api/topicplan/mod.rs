@@ -25,12 +25,12 @@ use super::topic::{
     ChangedDivider, CreateTopic, MoveResponse, MoveRevision, MovedLine, MovedReply, describe_topic, divider_of,
     divider_said, template_of,
 };
-use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::change::NamedContainer;
 use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::{Json, Reply};
+use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 
 mod reply;

@@ -29,8 +29,8 @@ use crate::http::etag::ETag;
 use crate::http::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
-use crate::records::{Display, ListingPage};
 use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::{Display, ListingPage};
 
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its
 /// position.

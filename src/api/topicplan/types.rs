@@ -6,8 +6,8 @@ use stet_actors::object::SharedText;
 
 use crate::api::object::CorrelateView;
 use crate::api::topic::{DividerInfo, RemovedContainer, StructureLine, TopicItem};
-use crate::records::ObjectRecord;
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
+use stet_newsroom::records::ObjectRecord;
 
 /// `info` of a plan: its record, title and description. Counts and positions include only topics
 /// that the caller may see.

@@ -12,9 +12,9 @@ use stet_actors::object::{FamilyKind, Record};
 use super::channel_copy::{ChannelCopyRequest, check_same};
 use super::linked::linked_objects;
 use super::records::{BulkError, BulkFailures, BulkReply};
-use stet_auth::Privilege;
 use crate::http::call::Call;
 use crate::http::reply::Json;
+use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 
 pub mod routes;

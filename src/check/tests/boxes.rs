@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::messages::check;
-use crate::messages::{Message, MessageBox, MessageCopies, MessageEntry, Priority};
+use stet_newsroom::messages::{Message, MessageBox, MessageCopies, MessageEntry, Priority};
 
 /// A message that ada has sent to bob.
 fn message(number: u64) -> (Message, [MessageEntry; 2], MessageCopies) {

@@ -8,7 +8,7 @@ use super::super::query::{COUNTS, EVERYWHERE, FILTERS, ParameterSpec, display_se
 use super::super::route::{ParameterKind, PathParam, QueryParam, Route, type_of};
 use super::ReplyShape;
 use super::schemas::Schemas;
-use crate::records::display::{self, FLAGS};
+use stet_newsroom::records::display::{self, FLAGS};
 
 /// Returns the parameters of an operation whose replies have this shape.
 pub fn list(route: &'static Route, shape: ReplyShape, schemas: &mut Schemas) -> Vec<Value> {

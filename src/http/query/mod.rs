@@ -11,9 +11,9 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::route::{ParameterKind, QueryParam, Route};
 use super::warnings::{MOST, shown_name};
-use crate::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
-use crate::records::{FilterValues, ListingPage};
 use stet_base::nearest::nearest_name;
+use stet_newsroom::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
+use stet_newsroom::records::{FilterValues, ListingPage};
 
 /// A parameter of an endpoint. Display options are one parameter each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -38,8 +38,8 @@ use super::pages::ContentItems;
 use super::site::Site;
 use super::workflows::Workflows;
 use stet_auth::{Directory, Privilege};
-use stet_content::ContentStore;
 use stet_base::json::ReadyJson;
+use stet_content::ContentStore;
 
 /// A cached configuration that is served as a list.
 pub trait Listing: CachedConfiguration {

@@ -14,15 +14,13 @@ use stet_actors::store::{ChangeSet, Row, RowChange, Table, encode_value};
 
 use super::snapshot::Snapshot;
 use super::{EntryList, Listing};
-use stet_content::ContentStore;
-use stet_content::download::{LocatedContent, open_consistently};
 use crate::check::{ConfigurationCheck, as_text};
 use crate::document::ParsedFile;
 use crate::fault::ConfigurationFault;
-use crate::files::{
-    ContentState, FILE_BYTES, FOLDER, FileShelf, Files, ReadingOutcome, SourceFile, too_much,
-};
+use crate::files::{ContentState, FILE_BYTES, FOLDER, FileShelf, Files, ReadingOutcome, SourceFile, too_much};
 use stet_base::json::ReadyJson;
+use stet_content::ContentStore;
+use stet_content::download::{LocatedContent, open_consistently};
 
 /// The reason why a refresh has changed nothing.
 #[derive(Debug, Clone)]

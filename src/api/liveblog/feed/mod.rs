@@ -23,9 +23,6 @@ use super::piece::{address_of, bytes_of};
 use super::{OpenLiveblog, open};
 use crate::api::settled::{UnsettledReply, build_settled};
 use crate::api::whole::stream_reader;
-use stet_content::ContentReader;
-use stet_content::text::decode_text;
-use stet_content::words::{essence, is_text, read_of};
 use crate::http::app::App;
 use crate::http::call::Call;
 use crate::http::client;
@@ -33,6 +30,9 @@ use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
+use stet_content::ContentReader;
+use stet_content::text::decode_text;
+use stet_content::words::{essence, is_text, read_of};
 
 /// The largest number of posts in one reply, which is built in memory.
 const MOST: u64 = 1000;

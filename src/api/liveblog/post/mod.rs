@@ -19,7 +19,6 @@ use super::{OpenLiveblog, address, open};
 use crate::api::form::{self, FilePart, FileRule, FormSubmission, MultipartForm};
 use crate::api::requests::CreateOptions;
 use crate::api::settled::{UnsettledReply, build_settled};
-use stet_content::words;
 use crate::http::app::App;
 use crate::http::arriving::IncomingCall;
 use crate::http::call::{Call, check_whole};
@@ -27,6 +26,7 @@ use crate::http::etag::ETag;
 use crate::http::prefer::PreferredReply;
 use crate::http::reply::Json;
 use stet_base::json::ChangeAnswer;
+use stet_content::words;
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[

@@ -29,10 +29,10 @@ use crate::http::call::Call;
 use crate::http::etag::ETag;
 use crate::http::reply::Reply;
 use crate::http::steps::{ReplySteps, file};
-use crate::records::Display;
-use stet_sysconfig::Product;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
+use stet_newsroom::records::Display;
+use stet_sysconfig::Product;
 
 /// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

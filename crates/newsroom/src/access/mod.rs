@@ -44,9 +44,9 @@ use stet_actors::readable::ReadRights;
 
 use self::rows::{AccessDecision, AccessRows};
 pub use self::statuses::CallerStatuses;
+use crate::Newsroom;
 use stet_auth::Privilege;
 use stet_auth::{LiveSession, Rights};
-use crate::newsroom::Newsroom;
 
 /// The folder of the files that are served without a token.
 pub const CONFIGURATION: &str = "/SysConfig";

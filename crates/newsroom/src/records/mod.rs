@@ -16,7 +16,7 @@ pub use self::basis::Basis;
 pub use self::cache::{CachedRecord, RecordCache};
 pub use self::display::Display;
 pub use self::filter::{FilterValues, NamePatterns, RecordFilter};
-pub(crate) use self::groups::is_large;
+pub use self::groups::is_large;
 pub use self::groups::{AttributeGroup, Groups, XmlGroup};
 pub use self::listing::{ListingPage, PageCollector, Sort, in_order, parse_sort};
 pub use self::outline::outline;

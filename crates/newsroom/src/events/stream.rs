@@ -28,10 +28,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::sight::EventFilter;
 use super::stored::{ContainerEvent, EventNotice, EventText, next_kept, read, render_named};
 use super::{Follower, FollowerSlot, Followers};
+use crate::Newsroom;
 use crate::access::Access;
 use stet_auth::LiveSession;
 use stet_auth::Privilege;
-use crate::newsroom::Newsroom;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
 

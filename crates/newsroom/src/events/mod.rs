@@ -24,8 +24,8 @@
 //! connection.
 
 mod followers;
-pub(crate) mod sight;
-pub(crate) mod stored;
+pub mod sight;
+pub mod stored;
 pub mod stream;
 
 pub use self::followers::{Follower, FollowerSlot, Followers};

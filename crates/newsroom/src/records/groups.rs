@@ -223,7 +223,7 @@ impl ConvertedForms {
 }
 
 /// Reports whether attributes are too large to be converted on a thread that serves requests.
-pub(crate) fn is_large(attributes: &Attributes) -> bool {
+pub fn is_large(attributes: &Attributes) -> bool {
     attributes.text_bytes() >= LARGE_TEXT
 }
 

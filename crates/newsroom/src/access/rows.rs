@@ -13,8 +13,8 @@ use stet_actors::runtime::store_failure;
 use stet_actors::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 use super::{Access, Caller};
+use crate::Newsroom;
 use stet_auth::{Privilege, Rights};
-use crate::newsroom::Newsroom;
 
 /// The rows for a decision.
 #[derive(Clone, Copy)]

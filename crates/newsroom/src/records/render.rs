@@ -11,7 +11,7 @@ use stet_actors::store::ReadLevel;
 use stet_xml::Limits;
 
 use super::{AttributeGroup, Display, Groups, XmlGroup};
-use crate::newsroom::Newsroom;
+use crate::Newsroom;
 use stet_base::json::ReadyJson;
 use stet_base::limits::offload;
 

@@ -31,7 +31,7 @@ use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, Table, d
 
 pub use self::post::NewMessage;
 pub use self::relay::MailRelay;
-pub(crate) use self::rows::MessageCopies;
+pub use self::rows::MessageCopies;
 pub use self::rows::{Message, MessageBox, MessageEntry, Priority, id_of};
 use self::turn::{InboxLock, InboxLockGuard};
 use stet_auth::Directory;

@@ -364,7 +364,7 @@ mod tests {
     use tokio::sync::broadcast::error::TryRecvError;
 
     use super::*;
-    use crate::http::testing::House;
+    use crate::testing::NewsroomFixture;
 
     fn happening(ids: usize) -> Arc<ContainerEvent> {
         let container = Loid::new(DatabaseId::FIRST, 7);
@@ -409,10 +409,10 @@ mod tests {
 
     #[actix_web::test]
     async fn a_followed_container_has_places_for_so_many_events_however_far_followers_may_be_behind() {
-        let house = House::new().await;
-        let object = house.create(NewObject::document("story.xml", "Story")).await;
+        let fixture = NewsroomFixture::new().await;
+        let object = fixture.create(NewObject::document("story.xml", "Story")).await;
         let followers = Arc::new(Followers::new(EventsConfig { queue_events: 1 << 20, ..EventsConfig::default() }));
-        let mut follower = followers.follow(&house.app.repository, object, 1).expect("there is room");
+        let mut follower = followers.follow(&fixture.newsroom.repository, object, 1).expect("there is room");
         let sender = followers.list.read().followed[&object].sender.clone();
         for revision in 2..=RING as u64 + 2 {
             sender.send(FollowerMessage { revision, happening: Weak::new() }).expect("somebody listens");

@@ -263,7 +263,7 @@ fn quoted(value: &RawValue) -> String {
 ///
 /// # Errors
 /// `InvalidParameter`. The message gives the length, because the value may be as large as a body.
-pub(crate) fn check_web_product(text: &str) -> Result<()> {
+pub fn check_web_product(text: &str) -> Result<()> {
     if text.len() <= MAX_WEB_PRODUCT_BYTES {
         return Ok(());
     }

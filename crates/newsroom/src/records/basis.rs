@@ -1,6 +1,6 @@
 //! The state that rendered records depend on beside the records themselves.
 
-use crate::newsroom::Newsroom;
+use crate::Newsroom;
 
 /// A version stamp of that state. While it is equal, records are rendered the same. Must be taken
 /// before anything is read for rendering.

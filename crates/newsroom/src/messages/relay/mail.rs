@@ -10,8 +10,8 @@ use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION
 use lettre::message::{Mailbox, MessageBuilder};
 
 use super::address_of;
-use stet_auth::User;
 use crate::messages::rows::{Message, Priority};
+use stet_auth::User;
 
 /// The largest number of addresses that a mail names. With more, it names none.
 const NAMED: usize = 20;

@@ -14,8 +14,8 @@ use stet_actors::object::Record;
 use stet_actors::store::Event;
 
 use super::stored::{ContainerEvent, EventNotice, EventText, render_named, render_notice};
+use crate::Newsroom;
 use crate::access::Access;
-use crate::newsroom::Newsroom;
 use stet_base::limits::yielding::YieldTimer;
 
 /// The name of an event of which the caller may see the revision only.

@@ -10,9 +10,9 @@ use stet_actors::error::{Error, Result};
 use stet_actors::object::{Record, SharedText};
 
 use stet_auth::Name;
+use stet_base::wildcards::Wildcards;
 use stet_content::words::visible_form;
 use stet_sysconfig::ObjectTypes;
-use stet_base::wildcards::Wildcards;
 
 /// The largest number of values that one filter may have.
 const MOST_VALUES: usize = 100;

@@ -6,10 +6,10 @@ use stet_actors::lifecycle::{CreateInFolder, DiscardObject, MoveObject, NewObjec
 use stet_actors::object::{CreateMode, FamilyKind};
 
 use super::*;
+use crate::testing::{NewsroomFixture, by_editor};
 use stet_auth::Grant;
-use crate::http::testing::{House, by_editor};
 
-impl House {
+impl NewsroomFixture {
     async fn made(&self, folder: Loid, object: NewObject) -> Loid {
         let create = CreateInFolder { folder, below: Vec::new(), object };
         self.repository.joint(create, by_editor()).await.expect("it is made").loid
@@ -26,20 +26,20 @@ impl House {
 
 #[actix_web::test]
 async fn commands_are_told_what_readers_are() {
-    let house = House::new().await;
+    let fixture = NewsroomFixture::new().await;
     let top = root(DatabaseId::FIRST);
-    let desk = house.folder(top, "desk").await;
-    let inner = house.folder(desk, "inner").await;
-    let other = house.folder(top, "other").await;
-    let homes = house.app.home_of("ada").expect("it is known");
+    let desk = fixture.folder(top, "desk").await;
+    let inner = fixture.folder(desk, "inner").await;
+    let other = fixture.folder(top, "other").await;
+    let homes = fixture.newsroom.home_of("ada").expect("it is known");
     let mut home = top;
     for name in homes.split('/').filter(|name| !name.is_empty()) {
-        home = house.folder(home, name).await;
+        home = fixture.folder(home, name).await;
     }
     let folders = [top, desk, inner, other, home];
     let mut objects = folders.to_vec();
     for folder in folders {
-        objects.push(house.story(folder).await);
+        objects.push(fixture.story(folder).await);
     }
     let grant = |privilege, folder: Option<Loid>| Grant { privilege, folder: folder.map(|folder| folder.to_string()) };
     let user: SharedText = "ada".into();
@@ -54,13 +54,13 @@ async fn commands_are_told_what_readers_are() {
         let folder = |source: &str| Ok::<_, Error>(source.parse().ok());
         let rights = Rights::sum(&grants, folder).expect("grants add up");
         for person in [true, false] {
-            let rows = AccessRows::Committed(&house.app);
+            let rows = AccessRows::Committed(&fixture.newsroom);
             let access = Access { rows, caller: Some(Caller { user: &user, rights: &rights, person }), home: None };
             let readable = access.readable().expect("the store reads").expect("it is not everything");
-            let mut decide = readable.over(house.repository.look()).expect("the store reads");
+            let mut decide = readable.over(fixture.repository.look()).expect("the store reads");
             let knowing = access.knowing_home().expect("the store reads");
             for object in &objects {
-                let record = house.repository.record(*object).expect("the store reads").expect("it is there");
+                let record = fixture.repository.record(*object).expect("the store reads").expect("it is there");
                 let may = access.may(Privilege::Read, &record).expect("the store reads");
                 assert_eq!(knowing.may(Privilege::Read, &record), Ok(may), "{object} where the home is known");
                 assert_eq!(decide(*object).expect("the store reads"), may, "{object} for {grants:?}, person: {person}");
@@ -70,10 +70,10 @@ async fn commands_are_told_what_readers_are() {
             // The same of what they may change.
             let changeable = access.changeable().expect("the store reads");
             for object in &objects {
-                let record = house.repository.record(*object).expect("the store reads").expect("it is there");
+                let record = fixture.repository.record(*object).expect("the store reads").expect("it is there");
                 let may = access.may(Privilege::Write, &record).expect("the store reads");
                 let decided = changeable.as_ref().map_or(Ok(true), |changeable| {
-                    changeable.over(house.repository.look()).and_then(|mut decide| decide(*object))
+                    changeable.over(fixture.repository.look()).and_then(|mut decide| decide(*object))
                 });
                 assert_eq!(decided.expect("the store reads"), may, "{object} for {grants:?}, person: {person}");
             }
@@ -83,31 +83,32 @@ async fn commands_are_told_what_readers_are() {
     assert_eq!(seen, 2 * (4 + 2) + 2 * 2);
     let everything = Rights::sum(&[grant(Privilege::Read, None)], |_| Ok::<_, Error>(None)).expect("grants add up");
     let caller = Some(Caller { user: &user, rights: &everything, person: true });
-    let access = Access { rows: AccessRows::Committed(&house.app), caller, home: None };
+    let access = Access { rows: AccessRows::Committed(&fixture.newsroom), caller, home: None };
     assert!(access.readable().expect("the store reads").is_none(), "it costs nothing");
 }
 
 #[actix_web::test]
 async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
-    let house = House::new().await;
-    let desk = house.folder(root(DatabaseId::FIRST), "desk").await;
-    let story = house.story(desk).await;
+    let fixture = NewsroomFixture::new().await;
+    let desk = fixture.folder(root(DatabaseId::FIRST), "desk").await;
+    let story = fixture.story(desk).await;
     let grants = [Grant { privilege: Privilege::Read, folder: Some(desk.to_string()) }];
     let rights = Rights::sum(&grants, |source: &str| Ok::<_, Error>(source.parse().ok())).expect("grants add up");
     let user: SharedText = "ada".into();
     let caller = Some(Caller { user: &user, rights: &rights, person: false });
-    let readable =
-        Access { rows: AccessRows::Committed(&house.app), caller, home: None }.readable().expect("the store reads");
+    let readable = Access { rows: AccessRows::Committed(&fixture.newsroom), caller, home: None }
+        .readable()
+        .expect("the store reads");
     let readable = readable.expect("it is not everything");
-    let sees = |object| readable.over(house.repository.look()).and_then(|mut decide| decide(object));
+    let sees = |object| readable.over(fixture.repository.look()).and_then(|mut decide| decide(object));
     assert_eq!(sees(story), Ok(true));
-    house
+    fixture
         .repository
         .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All }, by_editor())
         .await
         .expect("it is discarded");
     assert_eq!(sees(story), Ok(false));
-    let record = house.repository.any_record(story).expect("the store reads").expect("it is in the recycle bin");
+    let record = fixture.repository.any_record(story).expect("the store reads").expect("it is in the recycle bin");
     assert_eq!(record.family, FamilyKind::Document);
 }
 
@@ -116,14 +117,14 @@ async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
 /// change.
 #[actix_web::test]
 async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
-    let house = House::new().await;
+    let fixture = NewsroomFixture::new().await;
     let top = root(DatabaseId::FIRST);
     let user: SharedText = "ada".into();
     let (mut dice, mut on_way, mut kept) = (Dice(11), 0, 0);
     let mut folders = vec![top];
     for number in 0..30 {
         let above = folders[dice.below(folders.len())];
-        folders.push(house.folder(above, &format!("folder-{number}")).await);
+        folders.push(fixture.folder(above, &format!("folder-{number}")).await);
     }
     let mut callers: Vec<Rights> = Vec::new();
     for round in 0..120 {
@@ -132,21 +133,21 @@ async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
         }
         let (object, other) = (folders[1 + dice.below(30)], folders[dice.below(31)]);
         let _may_be_refused = match dice.below(4) {
-            0 => house.repository.joint(DiscardObject { object, reach: Reach::All }, by_editor()).await.map(drop),
+            0 => fixture.repository.joint(DiscardObject { object, reach: Reach::All }, by_editor()).await.map(drop),
             1 | 2 => {
                 let restore = RestoreObject { object, folder: None, mode: CreateMode::AutoRename, reach: Reach::All };
-                house.repository.joint(restore, by_editor()).await.map(drop)
+                fixture.repository.joint(restore, by_editor()).await.map(drop)
             }
             _ => {
                 let to = MoveObject { object, folder: other, mode: CreateMode::AutoRename, reach: Reach::All };
-                house.repository.joint(to, by_editor()).await.map(drop)
+                fixture.repository.joint(to, by_editor()).await.map(drop)
             }
         };
-        house.repository.views_agree().await;
+        fixture.repository.views_agree().await;
         for rights in &callers {
-            kept += usize::from(house.app.records.ways.kept(rights.identity()).is_ok());
+            kept += usize::from(fixture.newsroom.records.ways.kept(rights.identity()).is_ok());
             let caller = Some(Caller { user: &user, rights, person: false });
-            let access = Access { rows: AccessRows::Committed(&house.app), caller, home: None };
+            let access = Access { rows: AccessRows::Committed(&fixture.newsroom), caller, home: None };
             for folder in &folders {
                 let found = access.is_on_way_to_grant(rights, *folder).expect("the store reads");
                 let walked = access.walks_to_grant(rights, *folder).expect("the store reads");
