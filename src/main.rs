@@ -11,8 +11,9 @@ use futures_util::{Stream, stream};
 use stet::admin::command::AdminJob;
 use stet::cli::{Cli, CliCommand, ConfigArgs, ConfigCommand};
 use stet::exit::{Exit, Failure};
-use stet::{admin, doctor, listen, log_lines, manual, probe, reload, server, service_manager, telemetry};
+use stet::{admin, doctor, listen, manual, probe, reload, server, service_manager};
 use stet_config::{Config, ConfigError, LogConfig};
+use stet_observe::{log_lines, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The allocator. A request's memory is often allocated on one thread and freed by the writer on

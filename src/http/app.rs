@@ -18,10 +18,10 @@ use super::meters::Meters;
 use super::route::EndpointGroup;
 use super::router::Router;
 use super::shared::SharedReply;
-use crate::telemetry::Metrics;
-use crate::traces::Traces;
 use stet_base::limits::TimeSlices;
 use stet_newsroom::Newsroom;
+use stet_observe::telemetry::Metrics;
+use stet_observe::traces::Traces;
 
 /// The stages of the server between its start and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,7 +28,6 @@ use super::reply::Json;
 use super::route::{BodyRule, QueryParam, Route};
 use super::router::PathParams;
 use super::warnings::{Warning, Warnings};
-use crate::traces;
 use stet_auth::{LiveSession, Privilege, Rights};
 use stet_base::limits::offload;
 use stet_base::limits::{MemoryPurpose, Reservation, behalf};
@@ -36,6 +35,7 @@ use stet_newsroom::access::{Access, ObjectVisibility};
 use stet_newsroom::receipts::Claim;
 use stet_newsroom::records::CachedRecord;
 use stet_newsroom::records::Display;
+use stet_observe::traces;
 
 /// The sources in a path, by the names of their parameters. The inline capacity is enough for every
 /// endpoint, so there is no allocation.

@@ -38,13 +38,13 @@ use stet_actors::workflow::StatusRights;
 use super::attribute_rules::DefinedAttributes;
 use super::call::Call;
 use super::warnings::Warning;
-use crate::traces::TraceSpan;
 use stet_auth::Privilege;
 use stet_base::limits::{LargeChangeQueue, set_changed};
 use stet_config::Config;
 use stet_newsroom::access::CallerStatuses;
 use stet_newsroom::messages::{Message, NewMessage};
 use stet_newsroom::records::{Display, is_large, render};
+use stet_observe::traces::TraceSpan;
 
 /// The handle by which calls change objects. The web layer gets one, which only this file uses.
 pub struct ChangeHandle {

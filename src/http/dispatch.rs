@@ -38,7 +38,6 @@ use super::route::{BodyRule, ParameterKind, ReplyFormat, Route, Verb};
 use super::router::{PathParams, RouteHint, RouteMatch};
 use super::warnings::Warnings;
 use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
-use crate::traces::{self, TracedResponse};
 use stet_auth::{LiveSession, Rights};
 use stet_base::limits::offload;
 use stet_base::limits::{
@@ -47,6 +46,7 @@ use stet_base::limits::{
 use stet_config::Config;
 use stet_newsroom::access::Access;
 use stet_newsroom::receipts::{Claim, replay};
+use stet_observe::traces::{self, TracedResponse};
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -16,8 +16,8 @@ use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
 
 use super::route::Route;
-use crate::metering;
 use stet_base::limits::CallTask;
+use stet_observe::metering;
 
 /// The endpoint name under which requests that fit no endpoint are counted.
 pub const NO_ENDPOINT: &str = "none";
@@ -154,8 +154,8 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::telemetry::init_metrics;
     use stet_base::limits::TimeSlices;
+    use stet_observe::telemetry::init_metrics;
 
     #[tokio::test]
     async fn each_long_turn_counts_and_short_ones_do_not() {

@@ -17,7 +17,8 @@ use super::query::{Query, QueryPairs};
 use super::route::Route;
 use super::router::PathParams;
 use super::warnings::Warnings;
-use crate::{api, telemetry};
+use crate::api;
+use stet_observe::telemetry;
 
 /// A server for tests.
 pub struct ServerFixture {

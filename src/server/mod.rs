@@ -43,8 +43,6 @@ use crate::exit::{Exit, Failure};
 use crate::http::app::{App, ServerStage};
 use crate::http::change::ChangeHandle;
 use crate::listen::BoundAddresses;
-use crate::metering::DataFigures;
-use crate::telemetry;
 use crate::tls::Certificates;
 use stet_auth::{Directory, Sessions};
 use stet_base::limits::MemoryBudget;
@@ -53,6 +51,8 @@ use stet_content::{ContentStore, UploadBounds};
 use stet_newsroom::events::Followers;
 use stet_newsroom::records::RecordCache;
 use stet_newsroom::{Newsroom, NewsroomParts};
+use stet_observe::metering::DataFigures;
+use stet_observe::telemetry;
 use stet_sysconfig::SysConfig;
 
 /// Open files beside connections and uploads: those of the store, contents being sent, and the

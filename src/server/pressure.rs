@@ -11,8 +11,8 @@ use stet_actors::repository::Repository;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::http::app::App;
-use crate::metering::resident_bytes;
 use stet_base::limits::bounded_cache;
+use stet_observe::metering::resident_bytes;
 
 /// The time between two readings.
 const LOOK: Duration = Duration::from_millis(100);

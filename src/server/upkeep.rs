@@ -21,10 +21,10 @@ use tokio::task::JoinHandle;
 
 use super::pressure;
 use crate::http::app::App;
-use crate::metering::DataFigures;
 use crate::tls::Certificates;
 use stet_auth::Name;
 use stet_content::collect::Collector;
+use stet_observe::metering::DataFigures;
 
 /// The recurring tasks, and those that must be ended in order.
 pub(super) struct Upkeep {

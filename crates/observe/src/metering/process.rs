@@ -40,7 +40,7 @@ pub(super) fn report() -> String {
 }
 
 /// Returns the resident memory of the process in bytes; `None` where it can't be determined.
-pub(crate) fn resident_bytes() -> Option<u64> {
+pub fn resident_bytes() -> Option<u64> {
     memory().map(|(_, resident)| resident)
 }
 
