@@ -11,12 +11,10 @@ mod api;
 pub mod check;
 pub mod cli;
 pub mod doctor;
-mod documents;
 pub mod exit;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
-pub mod http;
 pub mod listen;
 pub mod manual;
 pub mod probe;

@@ -10,9 +10,9 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::SharedText;
 use stet_xml::Limits;
 
-use crate::http::app::App;
-use crate::http::wording;
 use stet_base::limits::offload;
+use stet_web::app::App;
+use stet_web::wording;
 
 /// An attribute text in a request, as unparsed XML or JSON. Its parsed form may be many times as
 /// large. So it is parsed under a work permit, and only the text to be stored is kept.
@@ -57,50 +57,48 @@ impl JsonSchema for AttributeInput {
     }
 }
 
-impl App {
-    /// Converts an attribute text from XML or JSON to the stored form, which is XML
-    /// (docs/api/objects.md, "Attributes"). `None` for null or absence.
-    ///
-    /// # Errors
-    /// `InvalidAttributes` naming the field.
-    pub async fn attribute_text(
-        &self,
-        field: &'static str,
-        given: Option<AttributeInput>,
-    ) -> Result<Option<SharedText>> {
-        self.text_with_root(field, given).await.map(|found| found.map(|(text, _)| text))
-    }
+/// Converts an attribute text from XML or JSON to the stored form, which is XML
+/// (docs/api/objects.md, "Attributes"). `None` for null or absence.
+///
+/// # Errors
+/// `InvalidAttributes` naming the field.
+pub async fn attribute_text(
+    app: &App,
+    field: &'static str,
+    given: Option<AttributeInput>,
+) -> Result<Option<SharedText>> {
+    text_with_root(app, field, given).await.map(|found| found.map(|(text, _)| text))
+}
 
-    /// Returns the text and its root element. Megabytes of text take long, and the work can't be
-    /// interrupted.
-    async fn text_with_root(
-        &self,
-        field: &'static str,
-        given: Option<AttributeInput>,
-    ) -> Result<Option<(SharedText, String)>> {
-        let Some(given) = given else { return Ok(None) };
-        let limits = self.attribute_limits();
-        offload::offload_if_large(given.bytes(), move || text_of(field, &given, &limits)).await?
-    }
+/// Returns the text and its root element. Megabytes of text take long, and the work can't be
+/// interrupted.
+async fn text_with_root(
+    app: &App,
+    field: &'static str,
+    given: Option<AttributeInput>,
+) -> Result<Option<(SharedText, String)>> {
+    let Some(given) = given else { return Ok(None) };
+    let limits = app.attribute_limits();
+    offload::offload_if_large(given.bytes(), move || text_of(field, &given, &limits)).await?
+}
 
-    /// Converts an attribute text like [`App::attribute_text`], and checks that its root element is
-    /// `root`.
-    ///
-    /// # Errors
-    /// `InvalidAttributes` naming the field.
-    pub async fn rooted_text(
-        &self,
-        field: &'static str,
-        given: Option<AttributeInput>,
-        root: &str,
-    ) -> Result<Option<SharedText>> {
-        let Some((text, found)) = self.text_with_root(field, given).await? else { return Ok(None) };
-        if found == root {
-            return Ok(Some(text));
-        }
-        let message = format!("`{field}` must have the root `{root}`, but has `{found}`.");
-        Err(Error::new(Code::InvalidAttributes, message).with_detail("field", field))
+/// Converts an attribute text like [`attribute_text`], and checks that its root element is
+/// `root`.
+///
+/// # Errors
+/// `InvalidAttributes` naming the field.
+pub async fn rooted_text(
+    app: &App,
+    field: &'static str,
+    given: Option<AttributeInput>,
+    root: &str,
+) -> Result<Option<SharedText>> {
+    let Some((text, found)) = text_with_root(app, field, given).await? else { return Ok(None) };
+    if found == root {
+        return Ok(Some(text));
     }
+    let message = format!("`{field}` must have the root `{root}`, but has `{found}`.");
+    Err(Error::new(Code::InvalidAttributes, message).with_detail("field", field))
 }
 
 /// Returns the refusal of a given text.

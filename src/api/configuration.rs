@@ -8,13 +8,13 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::file_name;
 
 use super::records::path_if_shown;
-use crate::http::app::App;
 use stet_auth::Privilege;
 use stet_auth::User;
 use stet_config::for_user;
 use stet_newsroom::access::Access;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{ObjectRecord, render};
+use stet_web::app::App;
 
 /// The configuration of a user.
 #[derive(Serialize, JsonSchema)]

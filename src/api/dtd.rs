@@ -11,10 +11,10 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::Record;
 
 use super::object::latest_of;
-use crate::http::app::App;
-use crate::http::call::Call;
 use stet_base::limits::offload::Offload;
 use stet_content::ContentReader;
+use stet_web::app::App;
+use stet_web::call::Call;
 
 /// The number of first bytes of a document that are searched for its DOCTYPE.
 const LOOKED_AT: u64 = 64 << 10;
@@ -88,7 +88,7 @@ mod tests {
     use stet_actors::object::CreateMode;
 
     use super::*;
-    use crate::http::testing::ServerFixture;
+    use crate::api::testing::ServerFixture;
 
     #[actix_web::test]
     async fn a_dtd_that_has_become_too_long_since_it_was_found_is_not_read() {

@@ -7,10 +7,10 @@ use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::object::Correlate;
 
 use super::object::latest_of;
-use crate::http::call::Call;
 use stet_base::limits::offload::Offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::CachedRecord;
+use stet_web::call::Call;
 
 /// Attributes by which contents refer to objects.
 const NAMES: [&str; 5] = ["href", "fileref", "source", "uuid", "loid"];

@@ -33,6 +33,10 @@ pub mod routes;
 pub mod session;
 mod settled;
 mod template;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod title;
 pub mod topic;
 pub mod topicplan;

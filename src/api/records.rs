@@ -15,15 +15,15 @@ use stet_actors::object::{Object, Record};
 use stet_actors::receipt::IdempotentCall;
 use stet_actors::runtime::ResultingObject;
 
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::reply::{EnvelopedReply, Json};
 use stet_auth::Privilege;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large, render};
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::reply::{EnvelopedReply, Json};
 
 /// Returns an object's record, if it is not in the recycle bin and the caller may read it.
 pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<CachedRecord>>> {
@@ -330,8 +330,8 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::http::listing::NoItem;
-    use crate::http::testing::ServerFixture;
+    use crate::api::testing::ServerFixture;
+    use stet_web::listing::NoItem;
 
     #[actix_web::test]
     async fn many_errors_of_a_bulk_call_are_written_down_on_another_thread() {

@@ -13,9 +13,9 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::CreateMode;
 
-use crate::http::app::App;
-use crate::http::body::{JsonObject, entries_allowed};
-use crate::http::call::Call;
+use stet_web::app::App;
+use stet_web::body::{JsonObject, entries_allowed};
+use stet_web::call::Call;
 
 /// Sources as a client lists them, each once, in the order of their first occurrence.
 ///

@@ -13,8 +13,8 @@ use stet_actors::family::{Family, State};
 use stet_actors::repository::Reader;
 use stet_actors::store::Row;
 
-use crate::http::call::Call;
-use crate::http::change::SeenView;
+use stet_web::call::Call;
+use stet_web::change::SeenView;
 
 /// The largest number of attempts to build a reply.
 const TRIES: usize = 500;

@@ -8,9 +8,9 @@ use stet_actors::object::{ContentLocation, NewContent, Version};
 use stet_actors::store::RowPlace;
 
 use super::object::version_named;
-use crate::http::call::Call;
 use stet_content::download::{LocatedContent, open_consistently};
 use stet_newsroom::records::CachedRecord;
+use stet_web::call::Call;
 
 /// A template that the caller may read.
 pub struct Template {

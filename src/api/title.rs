@@ -10,61 +10,59 @@ use stet_actors::object::{MAX_TITLE_BYTES, Object, SharedText};
 use stet_xml::edit::{Path, first_texts};
 use stet_xml::first_text_of;
 
-use crate::http::app::App;
 use stet_base::limits::offload;
+use stet_web::app::App;
 
 /// The path of a liveblog's title in its system attributes.
 pub(in crate::api) static TITLE: LazyLock<Path> =
     LazyLock::new(|| Path::parse("/props/title").expect("a constant path, which a test parses"));
 
-impl App {
-    /// Returns a liveblog's own title, from its system attributes, or an empty text.
-    ///
-    /// # Errors
-    /// `Overloaded`.
-    pub async fn liveblog_title(&self, object: &Object) -> Result<SharedText> {
-        let none = || SharedText::from("");
-        let Some(text) = object.attributes.system_attributes.clone() else { return Ok(none()) };
-        let limits = self.attribute_limits();
-        let read = move || first_texts(&text, [&*TITLE], &limits).ok().and_then(|[title]| title);
-        let title = offload::offload_if_large(object.attributes.text_bytes(), read).await?;
-        Ok(title.map_or_else(none, |title| cut(&title).into()))
-    }
+/// Returns a liveblog's own title, from its system attributes, or an empty text.
+///
+/// # Errors
+/// `Overloaded`.
+pub async fn read_liveblog_title(app: &App, object: &Object) -> Result<SharedText> {
+    let none = || SharedText::from("");
+    let Some(text) = object.attributes.system_attributes.clone() else { return Ok(none()) };
+    let limits = app.attribute_limits();
+    let read = move || first_texts(&text, [&*TITLE], &limits).ok().and_then(|[title]| title);
+    let title = offload::offload_if_large(object.attributes.text_bytes(), read).await?;
+    Ok(title.map_or_else(none, |title| cut(&title).into()))
+}
 
-    /// Returns the title for readers: the object's own one, else the headline, else its name. The
-    /// headline is the text of the element in its attributes that its metadata definition marks as
-    /// such.
-    ///
-    /// # Errors
-    /// `Overloaded`.
-    pub async fn shown_title(&self, object: &Object, own: &str) -> Result<SharedText> {
-        if !own.trim().is_empty() {
-            return Ok(own.into());
-        }
-        let headline = self.headline(object).await?.filter(|headline| !headline.is_empty());
-        Ok(headline.unwrap_or_else(|| object.record.name.clone()))
+/// Returns the title for readers: the object's own one, else the headline, else its name. The
+/// headline is the text of the element in its attributes that its metadata definition marks as
+/// such.
+///
+/// # Errors
+/// `Overloaded`.
+pub async fn choose_title(app: &App, object: &Object, own: &str) -> Result<SharedText> {
+    if !own.trim().is_empty() {
+        return Ok(own.into());
     }
+    let headline = read_headline(app, object).await?.filter(|headline| !headline.is_empty());
+    Ok(headline.unwrap_or_else(|| object.record.name.clone()))
+}
 
-    async fn headline(&self, object: &Object) -> Result<Option<SharedText>> {
-        let Some(text) = object.attributes.attributes.clone() else { return Ok(None) };
-        let record = &object.record;
-        let content = self.sysconfig.site_content(record.loid.database);
-        let definition = content.definition_for(Some(&record.type_name), record.work_folder.as_deref());
-        let Some(element) = definition.and_then(|definition| definition.headline().cloned()) else { return Ok(None) };
-        let (bytes, limits) = (text.len(), self.attribute_limits());
-        let read = move || first_text_of(&text, &element, &limits).ok().flatten();
-        Ok(offload::offload_if_large(bytes, read).await?.map(|headline| cut(&headline).into()))
-    }
+async fn read_headline(app: &App, object: &Object) -> Result<Option<SharedText>> {
+    let Some(text) = object.attributes.attributes.clone() else { return Ok(None) };
+    let record = &object.record;
+    let content = app.sysconfig.site_content(record.loid.database);
+    let definition = content.definition_for(Some(&record.type_name), record.work_folder.as_deref());
+    let Some(element) = definition.and_then(|definition| definition.headline().cloned()) else { return Ok(None) };
+    let (bytes, limits) = (text.len(), app.attribute_limits());
+    let read = move || first_text_of(&text, &element, &limits).ok().flatten();
+    Ok(offload::offload_if_large(bytes, read).await?.map(|headline| cut(&headline).into()))
+}
 
-    /// Returns a number that changes with the metadata definitions that titles depend on, for
-    /// ETags.
-    pub fn facts_of_titles(&self, database: DatabaseId) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        for definition in &self.sysconfig.site_content(database).definitions {
-            definition.hash_headline(&mut hasher);
-        }
-        hasher.finish()
+/// Returns a number that changes with the metadata definitions that titles depend on, for
+/// ETags.
+pub fn facts_of_titles(app: &App, database: DatabaseId) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for definition in &app.sysconfig.site_content(database).definitions {
+        definition.hash_headline(&mut hasher);
     }
+    hasher.finish()
 }
 
 /// Shortens a text to the largest length of a title.

@@ -12,13 +12,13 @@ use futures_util::{StreamExt, stream};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 
-use crate::http::call::Call;
-use crate::http::dates;
-use crate::http::etag::ETag;
-use crate::http::query::parameters;
-use crate::http::range::{self, RequestedRange, date_of};
-use crate::http::reply::{BodyStream, Reply};
 use stet_content::{CHUNK, ContentReader};
+use stet_web::call::Call;
+use stet_web::dates;
+use stet_web::etag::ETag;
+use stet_web::query::parameters;
+use stet_web::range::{self, RequestedRange, date_of};
+use stet_web::reply::{BodyStream, Reply};
 
 /// A piece of the bytes that are sent.
 pub struct BodyPiece {

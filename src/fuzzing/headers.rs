@@ -7,11 +7,11 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::test::TestRequest;
 use stet_actors::expect::Precondition;
 
-use crate::http::client::{Proxies, client_address, host, is_secure};
-use crate::http::etag::{ETag, expectation};
-use crate::http::identify::token_of;
-use crate::http::range::{self, RequestedRange};
 use stet_config::{ForwardedHeader, ServerConfig};
+use stet_web::client::{Proxies, client_address, host, is_secure};
+use stet_web::etag::{ETag, expectation};
+use stet_web::identify::token_of;
+use stet_web::range::{self, RequestedRange};
 
 /// The trusted proxy, and the client that it names.
 const PROXY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));

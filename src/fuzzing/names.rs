@@ -9,8 +9,8 @@ use stet_actors::id::{DatabaseId, Loid, ObjectSource, ObjectUuid, ShortcutId};
 use stet_actors::object::{MAX_NAME_BYTES, PathLimits, check_path, file_name, name_key, parent_path};
 
 use crate::api::routes;
-use crate::http::route::Verb;
-use crate::http::router::{RouteMatch, Router};
+use stet_web::route::Verb;
+use stet_web::router::{RouteMatch, Router};
 
 static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(routes::all()));
 

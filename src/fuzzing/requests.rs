@@ -13,11 +13,11 @@ use crate::api::object::{CreateObject, RestoreRequest};
 use crate::api::requests::ObjectListRequest;
 use crate::api::routes;
 use crate::api::user::PasswordRequest;
-use crate::http::body::JsonBodyReader;
-use crate::http::query::{Query, QueryPairs, parameters};
-use crate::http::route::{ParameterKind, QueryParam};
 use stet_base::limits::Reservation;
 use stet_newsroom::records::Display;
+use stet_web::body::JsonBodyReader;
+use stet_web::query::{Query, QueryPairs, parameters};
+use stet_web::route::{ParameterKind, QueryParam};
 
 /// Maximum levels of a body here.
 const DEPTH: usize = 64;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_server::ServerHandle;
 use futures_util::{Stream, StreamExt};
 
-use crate::http::app::{App, ServerStage};
+use stet_web::app::{App, ServerStage};
 
 /// The time for which new connections are still served: their clients are about to send a request.
 const LAST_WORDS: Duration = Duration::from_secs(1);

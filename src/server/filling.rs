@@ -10,10 +10,10 @@ use stet_actors::repository::Repository;
 
 use super::{Failure, unusable};
 use crate::exit::Exit;
-use crate::http::app::App;
 use crate::sample::Sample;
 use stet_auth::{Grant, PasswordRules, User, UserGroup};
 use stet_config::Config;
+use stet_web::app::App;
 
 /// The number of attempts to create the root folders while the store's queue is full, and the pause
 /// between two: ten seconds in all.

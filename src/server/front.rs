@@ -22,12 +22,12 @@ use actix_web::{App as WebApp, Error as WebError, HttpMessage};
 use stet_actors::thread;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::http::app::App;
-use crate::http::client::OverTls;
-use crate::http::connection::Connection;
-use crate::http::dispatch::dispatch;
-use crate::http::intake::{self, PortionedStream};
 use crate::tls::Certificates;
+use stet_web::app::App;
+use stet_web::client::OverTls;
+use stet_web::connection::Connection;
+use stet_web::dispatch::dispatch;
+use stet_web::intake::{self, PortionedStream};
 
 /// Threads of each worker for work that waits for the disk or takes long. Each thread keeps some MB
 /// of memory for its next work. More threads than disks and processors bring no gain.

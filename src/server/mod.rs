@@ -40,8 +40,6 @@ use crate::admin::Admin;
 use crate::admin::socket::{self, AdminSocket};
 use crate::api;
 use crate::exit::{Exit, Failure};
-use crate::http::app::{App, ServerStage};
-use crate::http::change::ChangeHandle;
 use crate::listen::BoundAddresses;
 use crate::tls::Certificates;
 use stet_auth::{Directory, Sessions};
@@ -54,6 +52,8 @@ use stet_newsroom::{Newsroom, NewsroomParts};
 use stet_observe::metering::DataFigures;
 use stet_observe::telemetry;
 use stet_sysconfig::SysConfig;
+use stet_web::app::{App, ServerStage};
+use stet_web::change::ChangeHandle;
 
 /// Open files beside connections and uploads: those of the store, contents being sent, and the
 /// system's.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use stet_actors::repository::Repository;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::http::app::App;
 use stet_base::limits::bounded_cache;
 use stet_observe::metering::resident_bytes;
+use stet_web::app::App;
 
 /// The time between two readings.
 const LOOK: Duration = Duration::from_millis(100);

@@ -20,11 +20,11 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::pressure;
-use crate::http::app::App;
 use crate::tls::Certificates;
 use stet_auth::Name;
 use stet_content::collect::Collector;
 use stet_observe::metering::DataFigures;
+use stet_web::app::App;
 
 /// The recurring tasks, and those that must be ended in order.
 pub(super) struct Upkeep {

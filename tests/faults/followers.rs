@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use serde_json::json;
-use stet::http::app::App;
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::command::{CallerIdentity, Command};
 use stet_actors::folder::root;
@@ -21,6 +20,7 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::ChangeRequest;
 use stet_newsroom::events::Followers;
 use stet_newsroom::events::stream::FollowRequest;
+use stet_web::app::App;
 
 use super::*;
 

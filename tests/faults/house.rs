@@ -6,13 +6,13 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use std::thread::JoinHandle;
 
 use futures_util::stream;
-use stet::http::app::App;
 use stet::server::{PreparedServer, ServerEnvironment, reserve, store_options};
 use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::repository::Repository;
 use stet_config::Config;
 use stet_content::{ContentStore, UploadBounds};
 use stet_store::RedbStore;
+use stet_web::app::App;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 

@@ -8,11 +8,11 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::store::EventPeriod;
 
-use crate::http::call::Call;
-use crate::http::reply::{EnvelopedReply, Json};
 use stet_auth::Name;
 use stet_base::limits::offload;
 use stet_newsroom::audit::{AuditFilter, AuditPage, EventKey, first_found, page};
+use stet_web::call::Call;
+use stet_web::reply::{EnvelopedReply, Json};
 
 /// Entries of a page without a `limit`, and the most allowed.
 const LIMITS: (i64, i64) = (100, 1000);

@@ -1,7 +1,7 @@
 //! The audit trail (ours).
 
 use crate::api::audit;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[Route {

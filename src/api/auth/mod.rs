@@ -11,16 +11,16 @@ pub use self::types::{
     LoginRequest, LogoutReply, OlderLogin, OlderLogout, TokenReply, UserInfo,
 };
 use super::configuration;
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::client;
-use crate::http::cookie::with_cookie;
-use crate::http::reply::Json;
 use stet_auth::{LoginAddress, LoginAttempt, Name, NewSession, Session, User};
 use stet_base::nearest::suggestion;
 use stet_config::ConnectionConfig;
 use stet_newsroom::access::Access;
 use stet_newsroom::records::Display;
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::client;
+use stet_web::cookie::with_cookie;
+use stet_web::reply::Json;
 
 /// Converts a connection for replies.
 pub fn connection_info(connection: &ConnectionConfig) -> ConnectionInfo {

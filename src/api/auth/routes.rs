@@ -1,7 +1,7 @@
 //! Login, logout and the connection (docs/api/auth.md).
 
 use crate::api::auth;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route =
     Route { privilege: None, codes: &[200, 401], ..base(Verb::Get, Privilege::Read, "docs/api/auth.md") };

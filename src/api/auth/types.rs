@@ -7,9 +7,9 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::DatabaseId;
 
 use crate::api::configuration::UserConfiguration;
-use crate::http::app::App;
-use crate::http::body_keys::ANY_CASE;
 use stet_newsroom::records::display::parse_boolean;
+use stet_web::app::App;
+use stet_web::body_keys::ANY_CASE;
 
 /// The body of a login; on the older surface, the fields of a form.
 #[derive(Deserialize, JsonSchema)]

@@ -13,12 +13,12 @@ use super::folder::listing::{FolderEntries, FolderListingKind, ListingSelection,
 use super::folder::views::{FolderView, FolderViewRequest, list_in_view};
 use super::object::RecordReply;
 use super::records::{path_if_shown, record_of, record_with_path};
-use crate::http::call::Call;
-use crate::http::pieces::no_room;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_newsroom::records::{CachedRecord, PageCollector, Sort};
 use stet_sysconfig::ListKind;
+use stet_web::call::Call;
+use stet_web::pieces::no_room;
+use stet_web::reply::Json;
 
 pub mod routes;
 

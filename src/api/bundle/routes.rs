@@ -2,7 +2,7 @@
 
 use crate::api::bundle;
 use crate::api::folder::views::ViewBody;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/bundles.md");
 const LIST: Route = Route { filters: true, ..GET };

@@ -10,10 +10,6 @@ use stet_actors::cache::{CacheOrigin, RefreshExtent};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::DatabaseId;
 
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::{EnvelopedReply, Json};
 use stet_auth::GroupView;
 use stet_base::json::ReadyJson;
 use stet_sysconfig::caches::{
@@ -22,6 +18,10 @@ use stet_sysconfig::caches::{
 use stet_sysconfig::{
     ClientCommand, Commands, Jobs, ObjectType, ObjectTypes, ScheduledCommand, SysConfig, Workflow, Workflows,
 };
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::reply::{EnvelopedReply, Json};
 
 /// A family of caches, one for each database.
 pub trait CacheFamily: 'static {

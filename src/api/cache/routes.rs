@@ -1,7 +1,7 @@
 //! Configuration caches (docs/api/caches.md).
 
 use crate::api::cache;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/caches.md") };
 /// Routes of caches that contain names and addresses of people.

@@ -12,14 +12,14 @@ use super::bundle::check_bundle;
 use super::object::{ChangedRecord, RemovedObject, status_of};
 use super::records::record_after;
 use super::requests::stays_checked_out;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_base::json::ReplyList;
 use stet_base::nearest::with_nearest;
 use stet_newsroom::records::usage;
 use stet_sysconfig::{Channel, ContentItem};
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 pub mod routes;
 

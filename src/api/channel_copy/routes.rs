@@ -1,7 +1,7 @@
 //! Channel copies of a bundle (docs/api/bundles.md).
 
 use crate::api::channel_copy;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/bundles.md");
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/bundles.md");

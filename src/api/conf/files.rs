@@ -5,11 +5,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::ObjectSource;
 
 use crate::api::cache::{RefreshReply, refreshed};
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::{Json, Reply};
 use stet_sysconfig::caches::AnyCache;
 use stet_sysconfig::files::{FOLDER, is_configuration};
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::reply::{Json, Reply};
 
 /// The root element of files that clients can't use without their included files.
 const PAGE_ACCESSORIES: &str = "pageAccessories";

@@ -8,10 +8,10 @@ use stet_actors::object::SharedText;
 
 use super::site::channel_id;
 use crate::api::requests::{DatabaseRef, database_named};
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_base::nearest::with_nearest;
 use stet_sysconfig::{Accessory, Channel, ShapeTemplate, Site, SiteContent};
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// The body of a call for page accessories.
 #[derive(Default, Deserialize, JsonSchema)]

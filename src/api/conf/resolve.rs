@@ -7,10 +7,10 @@ use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_xml::edit::{Path, first_texts};
 
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_base::limits::offload;
 use stet_sysconfig::DestinationQuery;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// The folder for an object, with the values that lead to it. An unknown value is an empty text.
 #[derive(Serialize, JsonSchema)]

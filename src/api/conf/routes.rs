@@ -1,7 +1,7 @@
 //! Configuration (docs/api/configuration.md).
 
 use crate::api::conf;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/configuration.md") };
 const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::Read, "docs/api/configuration.md") };

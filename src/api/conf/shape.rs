@@ -10,12 +10,12 @@ use stet_xml::{Limits, from_json, without_illegal_chars};
 use super::pages::check_work_folder;
 use super::site::channel_id;
 use crate::api::object::latest_of;
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_base::limits::offload::Offload;
 use stet_content::words::{is_text, read_of};
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{ShapeFrame, ShapeTemplate};
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// The shape of a story.
 #[derive(Serialize, JsonSchema)]

@@ -9,15 +9,15 @@ use stet_actors::object::SharedText;
 
 use crate::api::auth::{ConnectionInfo, connection_info};
 use crate::api::cache::RefreshError;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::{Json, Reply};
 use stet_auth::Privilege;
 use stet_base::limits::offload;
 use stet_base::nearest::with_nearest;
 use stet_sysconfig::caches::RefreshFailure;
 use stet_sysconfig::files::FOLDER;
 use stet_sysconfig::{Catalog, Catalogs, Collage, Index, ListKind, Site, WholeFile, WidthUnit, parse};
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::reply::{Json, Reply};
 
 /// The text of an empty site configuration.
 const EMPTY: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<siteConfig/>\n";

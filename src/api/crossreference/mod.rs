@@ -14,16 +14,16 @@ use stet_xml::xpath::{EvaluationLimit, FoundNode, XPath, XPathError, XPathNodeKi
 use super::object::{ChangedRecord, open_content_of, reply_after};
 use super::records::{BulkError, BulkFailures, BulkReply};
 use super::requests::{DatabaseRef, SourceList, database_named};
-use crate::http::call::{Call, check_whole};
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::media_type::charset_of;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::Reservation;
 use stet_base::limits::offload::Offload;
 use stet_newsroom::records::CachedRecord;
+use stet_web::call::{Call, check_whole};
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::media_type::charset_of;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 pub mod routes;
 

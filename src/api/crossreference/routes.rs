@@ -1,7 +1,7 @@
 //! Cross references (docs/api/cross-references.md).
 
 use crate::api::crossreference;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 /// The one group whose documented codes have a 400.
 const CODES: &[u16] = &[200, 400, 401, 403, 404];

@@ -1,5 +1,8 @@
 //! Drawers (docs/api/drawers.md).
 
+use crate::api::attributes::attribute_text;
+use crate::api::destination::database_of_folder;
+use crate::api::destination::find_destination;
 use stet_actors::command::Command;
 use stet_actors::drawer::{self, Drawer, DrawerItemAddress, Item, ItemPositions, NewDrawer, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
@@ -12,15 +15,15 @@ use stet_actors::store::ReadLevel;
 use super::object::status_of;
 use super::records::{BulkBuilder, BulkParts};
 use super::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
-use crate::http::call::Call;
-use crate::http::change::NamedContainer;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::pieces::no_room;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::for_user;
 use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
+use stet_web::call::Call;
+use stet_web::change::NamedContainer;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::pieces::no_room;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 mod reply;
 pub mod routes;
@@ -306,7 +309,7 @@ async fn new_drawer(
         items.push(call.find(&ObjectSource::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let attributes = app.attribute_text("attributes", request.attributes.take()).await?;
+    let attributes = attribute_text(app, "attributes", request.attributes.take()).await?;
     let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
@@ -331,7 +334,7 @@ pub async fn create(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
     let database = database_named(&call, request.database_id.as_ref())?;
     let name = request.name.clone();
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    let databases = (database, call.app.database_of(folder.as_ref(), database)?);
+    let databases = (database, database_of_folder(&call.app, folder.as_ref(), database)?);
     let mut object = new_drawer(&call, name.as_deref().unwrap_or(TYPE_NAME), false, &mut request, databases).await?;
     // A generated name must be free; a given one is the caller's choice.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
@@ -359,8 +362,8 @@ async fn make(
     object: NewObject,
     database: DatabaseId,
 ) -> Result<PreferredReply<ChangedDrawer>> {
-    let (app, display) = (&call.app, call.display_of_body().await?);
-    let made = app.destination(&call, folder, database)?.make(&call, object).await?;
+    let display = call.display_of_body().await?;
+    let made = find_destination(&call, folder, database)?.make(&call, object).await?;
     let JointResult { reply: CreateResult { loid, .. }, left } = made;
     let Some(view) = call.view_after::<Drawer>(loid, left.as_ref()).await? else { return gone_reply(loid) };
     let items: ItemPositions = view.state.visible().copied().enumerate().collect();
@@ -376,7 +379,7 @@ pub async fn update(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
         drawer: drawer.loid(),
         head: drawer::DrawerHeadUpdate { capacity, title: request.title, description: request.description },
         name: request.name,
-        attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
+        attributes: attribute_text(&call.app, "attributes", request.attributes.take()).await?,
         status: request.status.filter(|status| !status.is_empty()).map(SharedText::from),
     };
     let done = call.change_all(command).await?;

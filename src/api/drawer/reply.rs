@@ -16,20 +16,20 @@ use crate::api::object::RemovedObject;
 use crate::api::records::{
     BulkError, any_record_of, info_of, locker_of, path_if_shown, record_with_path as shown_record,
 };
-use crate::http::call::Call;
-use crate::http::change::SeenView;
-use crate::http::etag::ETag;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::minimal::MinimalItem;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
-use crate::http::steps::WHOLE;
 use stet_auth::Privilege;
 use stet_base::json::ChangeAnswer;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::access::Access;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::ListingPage;
+use stet_web::call::Call;
+use stet_web::change::SeenView;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::minimal::MinimalItem;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
+use stet_web::steps::WHOLE;
 
 /// Bytes up to which the reply for a drawer is kept whole: some 1,500 items. A larger one is built
 /// for each call, while it is sent.
@@ -436,7 +436,7 @@ mod tests {
 
     use super::*;
     use crate::api::records::BulkFailures;
-    use crate::http::testing::ServerFixture;
+    use crate::api::testing::ServerFixture;
 
     /// A drawer with that many stories, and a caller who may read none of them.
     async fn filled(fixture: &ServerFixture, stories: usize) -> DrawerView {

@@ -1,7 +1,7 @@
 //! Drawers (docs/api/drawers.md).
 
 use crate::api::{drawer, requests};
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/drawers.md");
 const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/drawers.md");

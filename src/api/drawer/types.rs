@@ -9,9 +9,9 @@ use crate::api::attributes::AttributeInput;
 use crate::api::object::RemovedObject;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
-use crate::http::body::JsonObject;
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList, as_text};
 use stet_newsroom::records::ObjectRecord;
+use stet_web::body::JsonObject;
 
 /// The `info` of a drawer: its record and the fields that only drawers have.
 #[derive(Serialize, JsonSchema)]

@@ -8,10 +8,10 @@ use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::FamilyKind;
 
-use crate::http::call::Call;
-use crate::http::reply::Reply;
 use stet_newsroom::events::stream::FollowRequest;
 use stet_newsroom::records::CachedRecord;
+use stet_web::call::Call;
+use stet_web::reply::Reply;
 
 /// The header by which a reconnecting client names the last event that it has.
 const LAST_EVENT_ID: &str = "Last-Event-ID";

@@ -1,7 +1,7 @@
 //! The live event streams of containers (ours).
 
 use crate::api::events;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = Route {
     query: &[

@@ -8,13 +8,13 @@ use stet_actors::object::FamilyKind;
 use super::listing::{FolderEntries, ListingSelection, names, reply};
 use super::{FolderReply, folder_in_path};
 use crate::api::records::{path_if_shown, record_with_path};
-use crate::http::call::Call;
-use crate::http::pieces::no_room;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::access::ObjectVisibility;
 use stet_newsroom::records::{CachedRecord, NamePatterns, PageCollector, outline};
+use stet_web::call::Call;
+use stet_web::pieces::no_room;
+use stet_web::reply::Json;
 
 /// The criteria of a filtered listing.
 pub(in crate::api) struct FolderFilter {

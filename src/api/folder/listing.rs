@@ -12,13 +12,6 @@ use stet_actors::store::{ReadLevel, StoreError};
 
 use super::FolderReply;
 use crate::api::records::{locker_of, path_if_shown, record_with_path};
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::pieces::no_room;
-use crate::http::reply::Json;
-use crate::http::warnings::{Warning, shown_name};
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::offload;
@@ -29,6 +22,13 @@ use stet_newsroom::records::{
     CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,
 };
 use stet_sysconfig::ObjectTypes;
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::pieces::no_room;
+use stet_web::reply::Json;
+use stet_web::warnings::{Warning, shown_name};
 
 /// The kind of objects that a listing of a folder contains.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,8 @@ pub(in crate::api) mod listing;
 pub mod routes;
 pub mod views;
 
+use crate::api::destination::find_destination;
+use crate::api::destination::find_folder_destination;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -17,12 +19,12 @@ use stet_actors::object::{FamilyKind, Record, check_path};
 use self::listing::{FolderListingKind, listing};
 use super::object::{ChangedRecord, reply_after, status_of};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
-use crate::http::body::JsonObject;
-use crate::http::call::Call;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 /// A folder or bundle and the objects in it.
 #[derive(Serialize, JsonSchema)]
@@ -109,8 +111,8 @@ pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
     };
     let display = call.display_over(Display { path: true, ..call.display() }).await?;
     let place = match &name {
-        Some(name) => app.destination_of_folder(&call, parent, name, database)?,
-        None => app.destination(&call, parent, database)?,
+        Some(name) => find_folder_destination(&call, parent, name, database)?,
+        None => find_destination(&call, parent, database)?,
     };
     let (made, left) = match name {
         Some(name) => {

@@ -1,7 +1,7 @@
 //! Folders and their views (docs/api/folders.md).
 
 use crate::api::folder;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = Route { filters: true, ..base(Verb::Get, Privilege::Read, "docs/api/folders.md") };
 const POST: Route = Route { filters: true, ..base(Verb::Post, Privilege::Read, "docs/api/folders.md") };

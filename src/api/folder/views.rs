@@ -17,16 +17,16 @@ use super::listing::{FolderEntries, FolderListingKind, ListingSelection, NextFol
 use super::{folder_in_path, home_of_caller, root, work_of_caller};
 use crate::api::records::{path_if_shown, record_with_path};
 use crate::api::requests::{DatabaseRef, database_named};
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::reply::Json;
-use crate::http::route::Verb;
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::nearest::{suggestion, with_nearest};
 use stet_newsroom::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
 use stet_sysconfig::{ColumnView, ListKind, WidthUnit};
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::reply::Json;
+use stet_web::route::Verb;
 
 /// A folder or bundle in a view.
 #[derive(Serialize, JsonSchema)]

@@ -11,7 +11,7 @@ use actix_web::http::header::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::http::parameters::shortened;
+use stet_web::parameters::shortened;
 
 const HEADER: &str = "content-transfer-encoding";
 

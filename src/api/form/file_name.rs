@@ -90,7 +90,7 @@ impl ExtendedValue {
             "iso-8859-1" => Ok(bytes.into_iter().map(char::from).collect()),
             other => Err(format!(
                 "has the charset `{}`, which is not known: `utf-8` and `iso-8859-1` are",
-                crate::http::parameters::shortened(other)
+                stet_web::parameters::shortened(other)
             )),
         }
     }

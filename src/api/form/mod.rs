@@ -2,7 +2,7 @@
 //! forms"). Files are written to the content store as they arrive.
 //!
 //! `actix-multipart` splits the parts. Their heads are read here ([`unfold`], [`disposition`],
-//! [`encoding`]), and so is the boundary ([`crate::http::boundary`]). The reason is that the
+//! [`encoding`]), and so is the boundary ([`stet_web::boundary`]). The reason is that the
 //! library loses `\` in names, does not prefer `filename*` to `filename`, and does not decode
 //! encoded bytes.
 
@@ -28,17 +28,17 @@ use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 use self::disposition::{Disposition, disposition_of};
 use self::encoding::TransferDecoder;
 use self::unfold::UnfoldedForm;
-use crate::http::arriving::IncomingCall;
-use crate::http::body::{IncomingBody, JsonBodyReader, too_large, without_mark};
-use crate::http::boundary::{boundary_of, reader_header};
-use crate::http::call::Call;
-use crate::http::pace::PacedBody;
-use crate::http::reply::Json;
-use crate::http::wording::describe_payload_error;
 use stet_base::limits::offload;
 use stet_base::limits::{GrowingBuffer, Reservation};
 use stet_config::LimitsConfig;
 use stet_content::ContentStore;
+use stet_web::arriving::IncomingCall;
+use stet_web::body::{IncomingBody, JsonBodyReader, too_large, without_mark};
+use stet_web::boundary::{boundary_of, reader_header};
+use stet_web::call::Call;
+use stet_web::pace::PacedBody;
+use stet_web::reply::Json;
+use stet_web::wording::describe_payload_error;
 
 /// The largest part `options`, in bytes, that stays parsed while the rest of the form arrives.
 const SHORT_OPTIONS: usize = 1024;

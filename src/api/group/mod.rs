@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 
 use super::user::admin;
-use crate::http::body::JsonObject;
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_auth::{Grant, GroupChange, GroupView};
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// Body of a group's creation or change. In a change, fields that are left out keep their values.
 #[derive(Default, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! Groups (docs/api/groups-and-users.md).
 
 use crate::api::group;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
 const DELETE: Route = Route { codes: A, ..base(Verb::Delete, Privilege::ManageGroups, "docs/api/groups-and-users.md") };

@@ -12,13 +12,13 @@ use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
 use stet_actors::runtime::ContainerView;
 
-use crate::http::call::Call;
-use crate::http::change::ViewOf;
-use crate::http::etag::ETag;
-use crate::http::reply::{EnvelopedReply, Json};
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_newsroom::Newsroom;
 use stet_newsroom::records::{Basis, Display};
+use stet_web::call::Call;
+use stet_web::change::ViewOf;
+use stet_web::etag::ETag;
+use stet_web::reply::{EnvelopedReply, Json};
 
 /// The records that a reply was rendered from. Each is identified by its copy in memory
 /// ([`CachedRecord::copy`](stet_newsroom::records::CachedRecord::copy)), because the records themselves are not held;
@@ -183,7 +183,7 @@ mod tests {
     use stet_actors::object::CreateMode;
 
     use super::*;
-    use crate::http::testing::{ServerFixture, by_editor};
+    use crate::api::testing::{ServerFixture, by_editor};
 
     type Kept = Renderings<Document, bool, usize>;
 

@@ -9,8 +9,8 @@ use stet_actors::error::Result;
 use super::auth::LogoutReply;
 use super::user::admin;
 use crate::admin::{KeyRequest, KeyView, Secret};
-use crate::http::call::Call;
-use crate::http::reply::Json;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// The keys in force, the oldest first.
 #[derive(Serialize, JsonSchema)]

@@ -24,18 +24,18 @@ use crate::api::dtd;
 use crate::api::object::{open_content_of, stored_reply, switches};
 use crate::api::settled::{UnsettledReply, build_settled};
 use crate::api::whole::{BodyPiece, ByteReply, with_replaced};
-use crate::http::app::App;
-use crate::http::arriving::IncomingCall;
-use crate::http::body::IncomingBody;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::media_type::content_type;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Reply;
-use crate::http::{body, pace};
 use stet_base::limits::offload::{self, Offload};
 use stet_content::ContentReader;
 use stet_content::words::{essence, is_markup};
+use stet_web::app::App;
+use stet_web::arriving::IncomingCall;
+use stet_web::body::IncomingBody;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::media_type::content_type;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Reply;
+use stet_web::{body, pace};
 
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");

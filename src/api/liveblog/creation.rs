@@ -1,6 +1,10 @@
 //! Creation of liveblogs from templates: objects whose content a new liveblog starts with
 //! (docs/api/liveblogs.md, "Making a liveblog").
 
+use crate::api::attributes::attribute_text;
+use crate::api::attributes::rooted_text;
+use crate::api::destination::database_of_folder;
+use crate::api::destination::find_object_destination;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::{NewObject, NewParts};
@@ -13,9 +17,9 @@ use super::types::{ChangedLiveblog, CreateLiveblog};
 use crate::api::object::{ProductInfo, begin_as, describe_system, give_status_inferred, give_title, status_of};
 use crate::api::requests::{CreateOptions, database_named, folder_source};
 use crate::api::template::Template;
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::prefer::PreferredReply;
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
 
 /// The default object type of liveblogs.
 const TYPE_NAME: &str = "LiveBlog";
@@ -41,11 +45,11 @@ async fn create(
     let (app, display) = (&call.app, call.display_of_body().await?);
     let database = database_named(call, request.database_id.as_ref())?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    let of = app.database_of(folder.as_ref(), database)?;
+    let of = database_of_folder(app, folder.as_ref(), database)?;
     let object = new_liveblog(call, &mut request, of, template, template_database).await?;
     let (product, edition, team) = (request.product.as_deref(), request.edition.as_deref(), request.team.as_deref());
     let said = ProductInfo { product, edition, issue_date: None, team };
-    let created = app.destination_of(call, folder, database, &object, &said)?.make(call, object).await?;
+    let created = find_object_destination(call, folder, database, &object, &said)?.make(call, object).await?;
     changed_reply(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
@@ -86,7 +90,7 @@ async fn new_liveblog(
     object.work_folder = text(&request.work_folder);
     object.issue_date = issue_date.clone();
     object.suid = text(&request.suid);
-    object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
+    object.attributes = attribute_text(app, "attributes", request.attributes.take()).await?;
     let said = ProductInfo {
         product: request.product.as_deref(),
         edition: request.edition.as_deref(),
@@ -103,7 +107,7 @@ async fn new_liveblog(
     if let Some(title) = &request.title {
         give_title(app, &mut object, title, &said)?;
     }
-    object.usage_tickets = app.rooted_text("usageTickets", request.usage_tickets.take(), "tl").await?;
+    object.usage_tickets = rooted_text(app, "usageTickets", request.usage_tickets.take(), "tl").await?;
     // A generated name is made unique; for a given one, the caller chooses the mode.
     let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
     object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };

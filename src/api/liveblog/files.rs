@@ -11,12 +11,12 @@ use stet_actors::store::Row;
 use super::{address, of_post, open};
 use crate::api::settled::{UnsettledReply, build_settled};
 use crate::api::whole::{BodyPiece, ByteReply, known_time};
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::Reply;
 use stet_content::ContentReader;
 use stet_content::download::{LocatedContent, open_consistently};
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::reply::Reply;
 
 /// `GET /v3/container/liveblog/{source}/post/{post}/attachment/{id}`
 pub async fn attachment(call: Call) -> Result<Reply> {

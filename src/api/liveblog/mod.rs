@@ -20,10 +20,10 @@ use stet_actors::repository::Reader;
 use super::object::RemovedObject;
 use super::records::path_if_shown;
 use super::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
-use crate::http::call::Call;
-use crate::http::change::{NamedContainer, SeenView};
-use crate::http::etag::ETag;
-use crate::http::reply::Json;
+use stet_web::call::Call;
+use stet_web::change::{NamedContainer, SeenView};
+use stet_web::etag::ETag;
+use stet_web::reply::Json;
 
 mod content;
 mod creation;

@@ -13,11 +13,11 @@ use super::{OpenLiveblog, PostListing};
 use crate::api::records::{BulkError, BulkFailures};
 use crate::api::requests::{BulkSources, ObjectListRequest, bytes_of};
 use crate::api::settled::{OpenContainer, build_settled};
-use crate::http::call::Call;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::reply::Json;
 use stet_base::json::ReadyJson;
 use stet_newsroom::records::Display;
+use stet_web::call::Call;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::reply::Json;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {

@@ -33,10 +33,10 @@ use stet_xml::{Limits, Output};
 
 use super::of_post;
 use crate::api::settled::UnsettledReply;
-use crate::http::app::App;
 use stet_base::limits::offload;
 use stet_content::text::decode_text;
 use stet_content::words::{essence, is_markup, is_text};
+use stet_web::app::App;
 
 /// Returns the post as XML with a line feed at the end. `None` if its content was replaced since
 /// this state of the post. `in_default` states that a default namespace holds at the place of

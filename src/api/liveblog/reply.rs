@@ -1,5 +1,6 @@
 //! Replies about liveblogs and posts.
 
+use crate::api::title::read_liveblog_title;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -22,18 +23,18 @@ use crate::api::kept::{KeptParts, ShownPart};
 use crate::api::object::RemovedObject;
 use crate::api::records::{info_of, path_if_shown};
 use crate::api::settled::{OpenContainer, UnsettledReply, build_settled};
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::{EnvelopedReply, Json};
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson};
 use stet_base::limits::offload::{self, LARGE_TEXT};
 use stet_content::text::decode_text;
 use stet_content::words;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{Groups, ObjectRecord, is_large, render};
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::{EnvelopedReply, Json};
 
 /// The cache of posts as JSON.
 pub(crate) type KeptPosts = KeptParts<Loid, WirePost>;
@@ -250,7 +251,7 @@ async fn info(app: &App, open: &OpenLiveblog, display: &Display) -> Result<Liveb
     let count = |status: PostStatus| counts[status as usize];
     Ok(LiveblogInfo {
         record: info_of(app, state, display).await?,
-        title: app.liveblog_title(state.object()).await?,
+        title: read_liveblog_title(app, state.object()).await?,
         post_counts: PostCounts {
             pending: count(PostStatus::Pending),
             approved: count(PostStatus::Approved),

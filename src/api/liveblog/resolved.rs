@@ -19,10 +19,10 @@ use stet_actors::runtime::ContainerView;
 
 use super::piece::piece;
 use crate::api::whole::BodyPiece;
-use crate::http::app::App;
-use crate::http::reply::BodyStream;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_base::limits::yielding::YieldTimer;
+use stet_web::app::App;
+use stet_web::reply::BodyStream;
 
 /// The number of posts between two places that are noted.
 const AT_A_TIME: usize = 64;

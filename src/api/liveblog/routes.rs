@@ -1,7 +1,7 @@
 //! Liveblogs (docs/api/liveblogs.md); their posts are in [`super::post`].
 
 use crate::api::{liveblog, requests};
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/liveblogs.md");
 const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/liveblogs.md");

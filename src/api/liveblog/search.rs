@@ -13,16 +13,16 @@ use super::reply::{PostList, liveblog_reply};
 use super::types::{LiveblogFilters, SearchReply, SearchRequest};
 use super::{OpenLiveblog, address, open};
 use crate::api::settled::build_settled;
-use crate::http::body::JsonObject;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::Json;
 use stet_auth::Name;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::{self, YieldTimer};
 use stet_base::nearest::with_nearest;
 use stet_content::words::{FoldedText, visible_form};
 use stet_newsroom::records::{ListingPage, in_order, parse_sort};
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::reply::Json;
 
 /// The largest total size in bytes of the parts that are searched for in titles and texts. Their
 /// size decides how long building the search automaton takes.

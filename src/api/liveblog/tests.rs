@@ -10,7 +10,7 @@ use super::files::open_attachment;
 use super::reply::{PostDetails, post_as_left};
 use super::resolved::ResolvedPosts;
 use super::*;
-use crate::http::testing::{SMALL, ServerFixture, by_editor};
+use crate::api::testing::{SMALL, ServerFixture, by_editor};
 use stet_actors::error::Code;
 
 const LATIN: &str = "text/plain; charset=iso-8859-1";

@@ -11,9 +11,9 @@ use crate::api::attributes::AttributeInput;
 use crate::api::object::RemovedObject;
 use crate::api::records::BulkError;
 use crate::api::requests::{CreateOptions, DatabaseRef, WireCreateMode};
-use crate::http::body::JsonObject;
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
 use stet_newsroom::records::ObjectRecord;
+use stet_web::body::JsonObject;
 
 /// The `info` of a liveblog: its record and the fields that only liveblogs have. Numbers count the
 /// posts that the caller sees.

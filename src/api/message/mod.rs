@@ -15,15 +15,15 @@ use stet_actors::object::SharedText;
 
 use super::records::{readable, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
-use crate::http::call::Call;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::pieces::no_room;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::yielding::{self, YieldTimer};
 use stet_newsroom::messages::{Message, MessageBox, MessageEntry, NewMessage, Priority};
 use stet_newsroom::records::{Display, ObjectRecord, in_order, parse_sort};
+use stet_web::call::Call;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::pieces::no_room;
+use stet_web::reply::Json;
 
 /// Body of a message to send.
 #[derive(Default, Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use super::MailRequest;
 use crate::api::message;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const SOURCE: &str = "docs/api/messages.md";
 const GET: Route = Route { untagged: true, ..base(Verb::Get, Privilege::Read, SOURCE) };

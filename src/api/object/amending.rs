@@ -10,8 +10,8 @@ use stet_xml::edit::{Edit, EditError, apply_edits};
 use stet_xml::{Limits, XmlErrorKind};
 
 use super::system::{SystemValues, status_path};
-use crate::http::app::App;
 use stet_base::limits::offload::{self, LARGE_TEXT};
+use stet_web::app::App;
 
 /// The largest size of texts and their results that are amended in the command, in bytes. That
 /// takes one or two milliseconds.

@@ -12,12 +12,12 @@ use stet_actors::repository::Reader;
 use super::{version, version_named};
 use crate::api::dtd;
 use crate::api::whole::{BodyPiece, ByteReply, known_time, with_replaced};
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::Reply;
 use stet_content::ContentReader;
 use stet_content::download::{self, LocatedContent};
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::reply::Reply;
 
 /// `GET /v3/object/{source}/content` and `/content/binary`: streams the bytes. A plain object
 /// resolves to its stored bytes, so `raw` changes nothing here.

@@ -18,13 +18,13 @@ use crate::api::requests::{DatabaseRef, database_named};
 use crate::api::settled::change_in_place;
 use crate::api::topic::reply::record_of_item;
 use crate::api::topic::{HiddenObject, TopicItemInfo};
-use crate::http::call::{Call, check_whole};
-use crate::http::etag::ETag;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord, usage};
+use stet_web::call::{Call, check_whole};
+use stet_web::etag::ETag;
+use stet_web::reply::Json;
 
 /// Body of a call that links two objects, or removes a link.
 #[derive(Deserialize, JsonSchema)]

@@ -1,5 +1,9 @@
 //! Creation of objects (docs/api/objects.md, "Creating").
 
+use crate::api::attributes::attribute_text;
+use crate::api::attributes::rooted_text;
+use crate::api::destination::database_of_folder;
+use crate::api::destination::find_object_destination;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -23,10 +27,10 @@ use crate::api::attributes::AttributeInput;
 use crate::api::form::{self, FilePart, FileRule, FormSubmission};
 use crate::api::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
 use crate::api::template::Template;
-use crate::http::arriving::IncomingCall;
-use crate::http::body::JsonObject;
-use crate::http::call::Call;
-use crate::http::prefer::PreferredReply;
+use stet_web::arriving::IncomingCall;
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -186,7 +190,7 @@ pub(super) async fn make(
     }
     let database = database_named(call, options.database_id.as_ref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
-    let of = app.database_of(folder.as_ref(), database)?;
+    let of = database_of_folder(app, folder.as_ref(), database)?;
     let types = app.sysconfig.object_types(of);
     let begins_with = content.as_ref().or(template.as_ref().map(|template| &template.content));
     let content_type = begins_with.map(|new| new.content.content_type.to_string());
@@ -219,7 +223,7 @@ pub(super) async fn make(
     object.suid = text(&options.suid);
     let uuid = options.uuid.as_deref().filter(|uuid| !uuid.is_empty());
     object.uuid = uuid.map(|uuid| super::import::uuid("uuid", uuid)).transpose()?;
-    object.attributes = app.attribute_text("attributes", options.attributes.take()).await?;
+    object.attributes = attribute_text(app, "attributes", options.attributes.take()).await?;
     let said = ProductInfo {
         product: options.product.as_deref(),
         edition: options.edition.as_deref(),
@@ -229,12 +233,12 @@ pub(super) async fn make(
     let system = options.system_attributes.take();
     let defaults = describe(call, &mut object, (of, how), &said, system, template).await?;
     let said = defaults.over(&said);
-    object.usage_tickets = app.rooted_text("usageTickets", options.usage_tickets.take(), "tl").await?;
+    object.usage_tickets = rooted_text(app, "usageTickets", options.usage_tickets.take(), "tl").await?;
     object.content = content;
     object.mode = how.create_mode.map_or(CreateMode::Exception, CreateMode::from);
     let checked_out = stays_checked_out(how.check_in, how.keep_checked_out, how.unlock);
     object.checked_out_s = checked_out.then_some(app.config.auth.lock_idle_seconds);
-    let created = app.destination_of(call, folder, database, &object, &said)?.make(call, object).await?;
+    let created = find_object_destination(call, folder, database, &object, &said)?.make(call, object).await?;
     reply_with(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 
@@ -253,7 +257,7 @@ async fn describe(
         product: how.use_default_product == Some(true),
         issue_date: how.issue_date_default_strategy == Some(IssueDateStrategy::Calendar),
     };
-    let system = app.rooted_text("systemAttributes", given, "props").await?;
+    let system = rooted_text(app, "systemAttributes", given, "props").await?;
     let of_template = template.as_ref().and_then(|template| template.record.attributes.system_attributes.clone());
     let defaults = CreationDefaults::find(call, of, wanted, said, (system.as_ref(), of_template.as_ref())).await?;
     let is_described = system.is_some();

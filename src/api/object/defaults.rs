@@ -13,9 +13,9 @@ use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 
 use super::amending::edit_refusal;
 use super::system::ProductInfo;
-use crate::http::call::Call;
 use stet_base::limits::offload;
 use stet_sysconfig::Site;
+use stet_web::call::Call;
 
 /// The source of the issue date of a new object if the call names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]

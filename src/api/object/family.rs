@@ -9,15 +9,15 @@ use stet_actors::object::{SharedText, family_of};
 use stet_actors::store::ReadLevel;
 
 use crate::api::folder::listing::FolderEntries;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::listing::Listing;
-use crate::http::pieces::no_room;
-use crate::http::reply::Json;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::{ObjectRecord, PageCollector, Sort};
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::listing::Listing;
+use stet_web::pieces::no_room;
+use stet_web::reply::Json;
 
 /// A story family.
 #[derive(Serialize, JsonSchema)]

@@ -16,13 +16,13 @@ use super::amending::{AmendAttempts, AttributeEdits};
 use crate::api::attributes::AttributeInput;
 use crate::api::records::{BulkBuilder, BulkReply};
 use crate::api::requests::{DatabaseRef, SourceList, database_named};
-use crate::http::body::JsonObject;
-use crate::http::call::Call;
-use crate::http::change::BulkChange;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::change::BulkChange;
+use stet_web::reply::Json;
 
 /// The largest number of operators in an entry. All of them are applied to an object at once.
 const MAX_OPERATORS: usize = 100;

@@ -6,7 +6,7 @@ use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, NewContent};
 
 use super::status::give_inferred;
-use crate::http::app::App;
+use stet_web::app::App;
 
 /// Returns a new document for a file that the server creates, in the database `of`. Its type
 /// follows from its content and its name.

@@ -1,5 +1,9 @@
 //! Imports of objects (docs/api/objects.md, "Importing").
 
+use crate::api::attributes::attribute_text;
+use crate::api::attributes::rooted_text;
+use crate::api::destination::database_of_folder;
+use crate::api::destination::find_destination;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::bundle::Bundle;
@@ -15,12 +19,12 @@ use super::{ChangedRecord, reply_after, status_of};
 use crate::api::attributes::AttributeInput;
 use crate::api::form::{self, FileRule, FormSubmission};
 use crate::api::requests::{DatabaseRef, database_named};
-use crate::http::arriving::IncomingCall;
-use crate::http::body::JsonObject;
-use crate::http::call::Call;
-use crate::http::prefer::PreferredReply;
 use stet_auth::Privilege;
 use stet_newsroom::records::Display;
+use stet_web::arriving::IncomingCall;
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
 
 /// Part `options` of an import: an object in the terms of its record.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -120,10 +124,10 @@ pub async fn import(arriving: IncomingCall) -> Result<PreferredReply<ImportReply
     let content = file.map(|file| file.content_as(options.name.as_deref()));
     let database = database_named(&call, options.database_id.as_ref())?;
     let folder = ObjectSource::parse("folderPath", required("folderPath", options.folder_path.as_deref())?)?;
-    let of = call.app.database_of(Some(&folder), database)?;
+    let of = database_of_folder(&call.app, Some(&folder), database)?;
     let mut object = options.read(&call, of).await?;
     object.content = content;
-    let done = call.app.destination(&call, Some(folder), database)?.make(&call, object).await?;
+    let done = find_destination(&call, Some(folder), database)?.make(&call, object).await?;
     let created = done.reply.outcome == CreateOutcome::New;
     let display = Display { path: true, ..Display::with_defaults(false) };
     reply_after(&call, done.reply.loid, done.left.as_ref(), &display, 0, move |info| ImportReply { created, info })
@@ -247,9 +251,9 @@ impl ImportObject {
             copy: copy.transpose()?,
             links: links.collect::<Result<_>>()?,
         });
-        object.attributes = app.attribute_text("attributes", self.attributes).await?;
+        object.attributes = attribute_text(app, "attributes", self.attributes).await?;
         describe_system(app, database, &mut object, self.system_attributes, &ProductInfo::default()).await?;
-        object.usage_tickets = app.rooted_text("usageTickets", self.usage_tickets, "tl").await?;
+        object.usage_tickets = rooted_text(app, "usageTickets", self.usage_tickets, "tl").await?;
         Ok(object)
     }
 }

@@ -6,9 +6,9 @@ use stet_actors::checkout::{TakeLock, UnlockObject};
 use stet_actors::error::Result;
 
 use super::{ChangedRecord, reply_with, target};
-use crate::http::call::Call;
-use crate::http::prefer::PreferredReply;
 use stet_auth::Privilege;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
 
 /// Body of an unlock.
 #[derive(Default, Deserialize, JsonSchema)]

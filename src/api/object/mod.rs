@@ -12,17 +12,17 @@ use stet_actors::runtime::ResultingObject;
 
 use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
 use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
-use crate::http::app::App;
-use crate::http::call::{Call, check_whole};
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::{EnvelopedReply, Json, Reply};
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
+use stet_web::app::App;
+use stet_web::call::{Call, check_whole};
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::{EnvelopedReply, Json, Reply};
 
 mod amending;
 mod content;
@@ -299,7 +299,7 @@ mod tests {
 
     use super::amending::AttributeEdits;
     use super::*;
-    use crate::http::testing::ServerFixture;
+    use crate::api::testing::ServerFixture;
     use stet_auth::{Grant, Rights, User};
     use stet_base::limits::offload::{LARGE_TEXT, Offload};
     use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};

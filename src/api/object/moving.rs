@@ -10,10 +10,10 @@ use stet_actors::object::CreateMode;
 use super::{ChangedRecord, reply_with, target};
 use crate::api::folder::check_place;
 use crate::api::requests::{CreateOptions, WireCreateMode, folder_source};
-use crate::http::body::JsonObject;
-use crate::http::call::Call;
-use crate::http::prefer::PreferredReply;
 use stet_auth::Privilege;
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
 
 /// Body of a rename.
 #[derive(Deserialize, JsonSchema)]

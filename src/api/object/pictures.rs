@@ -6,13 +6,13 @@ use stet_actors::id::ObjectSource;
 
 use super::content::{content_of, open_content_of};
 use crate::api::whole::{BodyPiece, ByteReply, known_time};
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::Reply;
 use stet_base::nearest::with_nearest;
 use stet_content::ContentReader;
 use stet_content::download::LocatedContent;
 use stet_content::picture::media_type_of;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::reply::Reply;
 
 /// `GET /v3/object/{source}/content/{format}`: the stored bytes (`binary`), the picture in full
 /// (`highres`), or scaled down (`lowres`).

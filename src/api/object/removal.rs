@@ -11,12 +11,12 @@ use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whol
 use crate::api::folder::check_place;
 use crate::api::records::{BulkBuilder, BulkReply};
 use crate::api::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
-use crate::http::body::JsonObject;
-use crate::http::call::Call;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 /// Body of a restore. All fields are optional.
 #[derive(Default, Deserialize, JsonSchema)]

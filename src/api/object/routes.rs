@@ -1,7 +1,7 @@
 //! Objects (docs/api/objects.md, docs/api/content.md).
 
 use crate::api::{object, requests};
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/objects.md");
 const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/objects.md");

@@ -7,8 +7,8 @@ use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::{NewObject, TypeStatuses};
 use stet_actors::object::SharedText;
 
-use crate::http::app::App;
 use stet_sysconfig::{ObjectTypes, Workflows};
+use stet_web::app::App;
 
 /// Returns the requested status, and the status that a new object in the database gets without one:
 /// the workflow's first.

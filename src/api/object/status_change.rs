@@ -17,14 +17,14 @@ use crate::api::requests::{DatabaseRef, SourceList, database_named};
 use crate::api::settled::change_in_place;
 use crate::api::topic::TopicItemInfo;
 use crate::api::topic::reply::record_of_item;
-use crate::http::call::{Call, check_whole};
-use crate::http::etag::ETag;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::Display;
+use stet_web::call::{Call, check_whole};
+use stet_web::etag::ETag;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 /// Body of a change of status.
 #[derive(Deserialize, JsonSchema)]

@@ -13,12 +13,12 @@ use super::writing::receive;
 use super::{ChangedRecord, reply_after};
 use crate::api::form::{self, FormSubmission};
 use crate::api::template::Template;
-use crate::http::arriving::IncomingCall;
-use crate::http::body_headers::is_multipart;
-use crate::http::boundary::check_form_type;
-use crate::http::call::Call;
-use crate::http::prefer::PreferredReply;
 use stet_auth::Privilege;
+use stet_web::arriving::IncomingCall;
+use stet_web::body_headers::is_multipart;
+use stet_web::boundary::check_form_type;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
 
 /// The reply of `POST /object/story`.
 #[derive(Debug, Serialize, JsonSchema)]

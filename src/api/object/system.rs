@@ -1,6 +1,7 @@
 //! System attributes: the values that creations store in them, and the values that records and
 //! liveblogs show of them.
 
+use crate::api::attributes::rooted_text;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value, json};
@@ -15,8 +16,8 @@ use super::amending::{AmendAttempts, AttributeEdits, edit_refusal};
 use crate::api::attributes::{AttributeInput, written};
 use crate::api::template::Template;
 use crate::api::title::TITLE;
-use crate::http::app::App;
 use stet_base::limits::offload;
+use stet_web::app::App;
 
 /// The values that creations take in fields of their own, and store in the system attributes.
 #[derive(Default)]
@@ -91,7 +92,7 @@ pub(in crate::api) async fn describe(
     given: Option<AttributeInput>,
     said: &ProductInfo<'_>,
 ) -> Result<SystemValues> {
-    let text = app.rooted_text("systemAttributes", given, "props").await?;
+    let text = rooted_text(app, "systemAttributes", given, "props").await?;
     describe_by(app, of, object, text, said).await
 }
 

@@ -14,14 +14,14 @@ use stet_actors::repository::Reader;
 use stet_actors::store::{KeyRange, Table};
 
 use super::{ChangedRecord, reply_with, target};
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::json::ReplyList;
 use stet_newsroom::records::hex;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 /// The number of versions that are read at once.
 const AT_A_TIME: usize = 256;

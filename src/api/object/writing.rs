@@ -9,16 +9,16 @@ use stet_actors::object::{NewContent, Record};
 
 use super::content::loid_in_query;
 use super::{ChangedRecord, reply_after};
-use crate::http::arriving::IncomingCall;
-use crate::http::body::{IncomingBody, says_nothing, too_large};
-use crate::http::call::Call;
-use crate::http::media_type::content_type;
-use crate::http::pace::PacedBody;
-use crate::http::prefer::PreferredReply;
-use crate::http::query::Query;
-use crate::http::wording::describe_payload_error;
 use stet_auth::Privilege;
 use stet_content::words::{essence, is_json};
+use stet_web::arriving::IncomingCall;
+use stet_web::body::{IncomingBody, says_nothing, too_large};
+use stet_web::call::Call;
+use stet_web::media_type::content_type;
+use stet_web::pace::PacedBody;
+use stet_web::prefer::PreferredReply;
+use stet_web::query::Query;
+use stet_web::wording::describe_payload_error;
 
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";

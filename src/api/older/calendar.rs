@@ -6,10 +6,10 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 
 use super::place::today;
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_base::nearest::suggestion;
 use stet_base::simple_date_format::SimpleDateFormat;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// The next day on which a product appears.
 #[derive(Serialize, JsonSchema)]

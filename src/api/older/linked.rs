@@ -11,10 +11,10 @@ use stet_actors::store::ReadLevel;
 
 use super::page_channel;
 use crate::api::records::readable;
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::CachedRecord;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// The links of an object and its channel copies.
 #[derive(Serialize, JsonSchema)]

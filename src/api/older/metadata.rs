@@ -11,13 +11,13 @@ use stet_actors::store::ReadLevel;
 
 use super::place::optional_parameter;
 use crate::api::records::readable;
-use crate::http::call::Call;
-use crate::http::reply::{Json, Reply};
 use stet_base::json::OrderedObject;
 use stet_base::limits::yielding::{YieldTimer, sort_yielding};
 use stet_base::wildcards::Wildcards;
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
+use stet_web::call::Call;
+use stet_web::reply::{Json, Reply};
 
 /// The largest number of objects that are examined, and of paths that are listed, for values that
 /// are objects of the repository.

@@ -8,10 +8,10 @@ use stet_actors::object::{FamilyKind, SharedText};
 use stet_xml::edit::{Path, first_texts};
 
 use super::linked::copies;
-use crate::http::call::Call;
 use stet_base::limits::offload;
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::Channel;
+use stet_web::call::Call;
 
 /// The medium that pages are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

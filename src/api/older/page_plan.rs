@@ -6,9 +6,9 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use super::metadata::check_session;
 use super::place::optional_parameter;
 use crate::api::object::{RemovedObject, discard_object};
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// `DELETE /containers/pagePlan`: moves a page plan to the recycle bin.
 pub async fn remove(call: Call) -> Result<Json<RemovedObject>> {

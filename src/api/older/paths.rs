@@ -1,5 +1,6 @@
 //! The folders that the site configuration assigns to objects of a type (docs/api/paths.md).
 
+use crate::api::destination::find_folder_destination;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
@@ -11,8 +12,8 @@ use stet_actors::store::ReadLevel;
 
 use super::place::{FolderCriteria, optional_parameter};
 use crate::api::folder::check_place;
-use crate::http::call::Call;
-use crate::http::reply::Json;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// The folder for objects of a type, and the values that determine it. Unknown values are empty
 /// texts.
@@ -104,7 +105,7 @@ async fn ensure_folder(call: &Call, path: &str, database: DatabaseId) -> Result<
         Err(error) => return Err(error),
     }
     let Some((parent, name)) = parent_path(path).filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
-    let place = call.app.destination_of_folder(call, Some(ObjectSource::Path(parent.to_owned())), name, database)?;
+    let place = find_folder_destination(call, Some(ObjectSource::Path(parent.to_owned())), name, database)?;
     // It is no failure if another call has created it since.
     place.make(call, NewObject::folder(name)).await.map(drop)
 }

@@ -9,13 +9,13 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::SharedText;
 
 use super::place::{current_issue, optional_parameter, own_work_folder, team};
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_auth::{Privilege, User};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_content::words::FoldedText;
 use stet_sysconfig::Site;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// A user.
 #[derive(Serialize, JsonSchema)]

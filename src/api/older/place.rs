@@ -8,9 +8,9 @@ use stet_actors::id::DatabaseId;
 use stet_actors::object::{IssueDate, SharedText};
 
 use crate::api::conf::channel_id;
-use crate::http::call::Call;
 use stet_base::nearest::with_nearest;
 use stet_sysconfig::{Destination, DestinationQuery, Site, Team, day_at};
+use stet_web::call::Call;
 
 /// Returns the present day in a time zone.
 pub(super) fn today(call: &Call, zone: &TimeZone) -> Date {

@@ -2,7 +2,7 @@
 //! no codes of their own; docs/api/README.md, "Codes", holds for all.
 
 use crate::api::{auth, group, message, object, older};
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "docs/api/README.md") };
 const POST: Route = Route { privilege: None, codes: &[], ..base(Verb::Post, Privilege::Read, "docs/api/README.md") };

@@ -11,10 +11,10 @@ use stet_actors::object::SharedText;
 
 use super::place::{optional_parameter, team};
 use crate::api::conf::channel_id;
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_base::limits::yielding::YieldTimer;
 use stet_sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// A channel.
 #[derive(Serialize, JsonSchema)]

@@ -16,17 +16,17 @@ use super::linked::linked_objects;
 use super::object::latest_of;
 use super::records::{BulkError, BulkFailures, BulkReply, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
-use crate::http::call::Call;
-use crate::http::change::BulkChange;
-use crate::http::etag::ETag;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::reply::Json;
 use stet_auth::{LiveSession, Privilege};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
+use stet_web::call::Call;
+use stet_web::change::BulkChange;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::reply::Json;
 
 pub mod routes;
 

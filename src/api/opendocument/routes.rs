@@ -1,7 +1,7 @@
 //! Opening of generic containers (docs/api/bundles.md).
 
 use crate::api::opendocument;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 /// The common properties of the routes. A check-out is a change, though callers who only read need
 /// no more than `read`.

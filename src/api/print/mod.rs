@@ -8,6 +8,7 @@ mod story;
 
 pub mod routes;
 
+use crate::api::destination::find_destination;
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -18,12 +19,12 @@ use stet_actors::object::CreateMode;
 use stet_print::{Layout, MAX_PAGES};
 
 use super::object::document_of_file;
-use crate::http::call::Call;
-use crate::http::client;
-use crate::http::reply::Json;
-use crate::http::warnings::Warning;
 use stet_base::limits::Reservation;
 use stet_base::limits::offload::spawn_large;
+use stet_web::call::Call;
+use stet_web::client;
+use stet_web::reply::Json;
+use stet_web::warnings::Warning;
 
 /// The folder of previews in a caller's home.
 const FOLDER: &str = "Previews";
@@ -147,7 +148,7 @@ pub async fn create_story_preview(call: Call) -> Result<Json<PreviewReply>> {
     let database = story.loid.database;
     let folder = ObjectSource::Path(format!("{}/{FOLDER}", call.app.home_of(call.caller()?.user())?));
     // Refused before anything is drawn.
-    let destination = call.app.destination(&call, Some(folder), database)?;
+    let destination = find_destination(&call, Some(folder), database)?;
     let with_pdf = call.query.boolean("getPdf") || request.force_pdf_creation == Some(true);
     let wanted = PreviewSource { xml: request.content, title: story.name.to_string(), page, framed, with_pdf };
     let drawn = draw_story(&call, wanted).await?;

@@ -1,7 +1,7 @@
 //! Previews of stories (docs/api/print.md).
 
 use crate::api::print;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[Route {

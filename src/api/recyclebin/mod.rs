@@ -10,15 +10,15 @@ use stet_actors::store::ReadLevel;
 
 use super::folder::listing::ListingSelection;
 use super::records::any_record_of;
-use crate::http::call::Call;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::pieces::no_room;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::{Display, ObjectRecord, PageCollector};
+use stet_web::call::Call;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::pieces::no_room;
+use stet_web::reply::Json;
 
 pub mod routes;
 

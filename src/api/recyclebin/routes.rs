@@ -1,7 +1,7 @@
 //! The recycle bin (ours).
 
 use crate::api::recyclebin;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[Route {

@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{GROUPS, all};
-use crate::http::query::parameters;
-use crate::http::route::{BodyRule, BodySizeRule, ParameterKind, ReplyFormat, Route, TokenRule, Verb};
 use stet_auth::Privilege;
+use stet_web::query::parameters;
+use stet_web::route::{BodyRule, BodySizeRule, ParameterKind, ReplyFormat, Route, TokenRule, Verb};
 
 fn interface() -> Vec<Value> {
     serde_json::from_str(include_str!("../../../tests/endpoints.json")).expect("the file is JSON")

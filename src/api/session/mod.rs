@@ -9,9 +9,9 @@ use stet_actors::error::Result;
 use super::auth::LogoutReply;
 use super::user::admin;
 use crate::admin::SessionView;
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 /// Sessions, the oldest first.
 #[derive(Serialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! Administration of sessions.
 
 use crate::api::session;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/auth.md") };
 const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "docs/api/auth.md");

@@ -1,5 +1,9 @@
 //! Topics, their items and dividers (docs/api/topics.md).
 
+use crate::api::attributes::attribute_text;
+use crate::api::attributes::rooted_text;
+use crate::api::destination::database_of_folder;
+use crate::api::destination::find_object_destination;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::RevisionTag;
@@ -22,15 +26,15 @@ use super::object::{ProductInfo, RemovedObject, SystemValues, begin_with, descri
 use super::records::info_of;
 use super::requests::{BulkSources, CreateOptions, database_named, folder_source};
 use super::settled::{OpenContainer, build_settled};
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::change::NamedContainer;
-use crate::http::etag::ETag;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::yielding::YieldTimer;
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::change::NamedContainer;
+use stet_web::etag::ETag;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 pub(in crate::api) mod export;
 pub(in crate::api) mod reply;
@@ -104,7 +108,7 @@ async fn read_item_body(
     let workflow = types.get(type_name).and_then(|known| known.workflow.as_deref());
     let (status, first) = status_of(app, topic.database, body.status.as_deref(), workflow)?;
     let status = status.or(first.filter(|_| is_new));
-    let system_attributes = app.rooted_text("systemAttributes", body.system_attributes.take(), "props").await?;
+    let system_attributes = rooted_text(app, "systemAttributes", body.system_attributes.take(), "props").await?;
     let shown = SystemValues::read(app, system_attributes.as_ref()).await?;
     let given = IssueDate::given(body.issue_date.as_deref())?;
     let work_folder = text(&body.work_folder).filter(|path| !path.is_empty());
@@ -123,7 +127,7 @@ async fn read_item_body(
             .map(|names| names.iter().map(|name| SharedText::from(name.as_str())).collect()),
         due: body.due_date,
         status,
-        attributes: app.attribute_text("attributes", body.attributes.take()).await?,
+        attributes: attribute_text(app, "attributes", body.attributes.take()).await?,
         system_attributes,
         issue_date: match given {
             Some(day) => Some(day),
@@ -267,7 +271,7 @@ pub async fn update(call: Call) -> Result<PreferredReply<ChangedTopic>> {
         title: request.title.map(SharedText::from),
         description: request.description.map(SharedText::from),
         name: request.name,
-        attributes: call.app.attribute_text("attributes", request.attributes.take()).await?,
+        attributes: attribute_text(&call.app, "attributes", request.attributes.take()).await?,
         status: request.status.filter(|status| !status.is_empty()).map(SharedText::from),
     };
     let done = call.change_all(command).await?;
@@ -414,7 +418,7 @@ pub(in crate::api) async fn describe_topic(
     (object.status, object.initial_status) = status_of(app, database, request.status.as_deref(), workflow)?;
     object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(SharedText::from);
     object.issue_date = IssueDate::given(request.issue_date.as_deref())?;
-    object.attributes = app.attribute_text("attributes", request.attributes.take()).await?;
+    object.attributes = attribute_text(app, "attributes", request.attributes.take()).await?;
     describe_system(app, database, object, request.system_attributes.take(), &ProductInfo::default()).await?;
     if let Some(template) = template {
         begin_with(app, object, template).await?;
@@ -437,8 +441,9 @@ async fn make(
     let new = NewTopic { title: text(&request.title), description: text(&request.description), ..new };
     let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    describe_topic(call, app.database_of(folder.as_ref(), database)?, &mut request, &mut object, template).await?;
-    let place = app.destination_of(call, folder, database, &object, &ProductInfo::default())?;
+    describe_topic(call, database_of_folder(app, folder.as_ref(), database)?, &mut request, &mut object, template)
+        .await?;
+    let place = find_object_destination(call, folder, database, &object, &ProductInfo::default())?;
     let created = place.make(call, object).await?;
     changed_topic(call, created.reply.loid, created.left.as_ref(), &display).await
 }

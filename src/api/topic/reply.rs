@@ -23,17 +23,17 @@ use crate::api::kept::{KeptParts, RecordCopies, Renderings, ReplyLookup, ShownPa
 use crate::api::object::{CorrelateView, RemovedObject, correlates as correlates_of, facts_of_links};
 use crate::api::records::{info_of, locker_of, path_if_shown, readable, record_of};
 use crate::api::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
-use crate::http::app::App;
-use crate::http::call::{Call, check_whole};
-use crate::http::change::SeenView;
-use crate::http::etag::ETag;
-use crate::http::listing::{Listing, ListingSource, ListingStep, NoItem};
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::{EnvelopedReply, Json};
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::{self, LARGE_TEXT};
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::{CachedRecord, Display, Groups, ListingPage, ObjectRecord, is_large, render};
+use stet_web::app::App;
+use stet_web::call::{Call, check_whole};
+use stet_web::change::SeenView;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::{EnvelopedReply, Json};
 
 /// The cache of items as JSON.
 pub(crate) type KeptItems = KeptParts<Loid, TopicItemInfo>;

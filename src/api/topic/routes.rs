@@ -1,7 +1,7 @@
 //! Topics, their items and dividers (docs/api/topics.md).
 
 use crate::api::topic;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topics.md");
 const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/topics.md");

@@ -10,9 +10,9 @@ use stet_actors::topic;
 use crate::api::attributes::AttributeInput;
 use crate::api::object::{CorrelateView, RemovedObject};
 use crate::api::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
-use crate::http::body::JsonObject;
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
 use stet_newsroom::records::ObjectRecord;
+use stet_web::body::JsonObject;
 
 /// `info` of a topic: its record, title, description and number of items.
 #[derive(Serialize, JsonSchema)]

@@ -1,5 +1,8 @@
 //! Topic plans (docs/api/topic-plans.md).
 
+use crate::api::destination::database_of_folder;
+use crate::api::destination::find_object_destination;
+use crate::api::title::choose_title;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
@@ -25,13 +28,13 @@ use super::topic::{
     ChangedDivider, CreateTopic, MoveResponse, MoveRevision, MovedLine, MovedReply, describe_topic, divider_of,
     divider_said, template_of,
 };
-use crate::http::call::Call;
-use crate::http::change::NamedContainer;
-use crate::http::etag::ETag;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::{Json, Reply};
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
+use stet_web::call::Call;
+use stet_web::change::NamedContainer;
+use stet_web::etag::ETag;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::{Json, Reply};
 
 mod reply;
 pub mod routes;
@@ -157,7 +160,7 @@ pub async fn export(call: Call) -> Result<Reply> {
     let facts = hash_facts(&call, &view.state, &seen, &extent()).await?;
     let topics = topics(&seen).into_iter().map(|(_, topic)| topic).collect();
     let object = view.state.object();
-    let title = call.app.shown_title(object, &view.state.head().title).await?;
+    let title = choose_title(&call.app, object, &view.state.head().title).await?;
     let named = (object.record.name.clone(), title);
     let export = TopicExport::of(&call, format, object.record.loid.database, named, topics);
     answer(call, tag_of(&view), facts, export).await
@@ -205,9 +208,15 @@ async fn make(call: Call, new: NewPlan, template: Option<&Attributes>) -> Result
     let new = NewPlan { title: text(&request.title), description: text(&request.description), ..new };
     let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    describe_topic(&call, call.app.database_of(folder.as_ref(), database)?, &mut request, &mut object, template)
-        .await?;
-    let place = call.app.destination_of(&call, folder, database, &object, &ProductInfo::default())?;
+    describe_topic(
+        &call,
+        database_of_folder(&call.app, folder.as_ref(), database)?,
+        &mut request,
+        &mut object,
+        template,
+    )
+    .await?;
+    let place = find_object_destination(&call, folder, database, &object, &ProductInfo::default())?;
     let created = place.make(&call, object).await?;
     let loid = created.reply.loid;
     match call.view_after::<TopicPlan>(loid, created.left.as_ref()).await? {

@@ -22,15 +22,15 @@ use crate::api::topic::reply::{
 use crate::api::topic::{
     ChangedDivider, DividerInfo, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone,
 };
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::change::SeenView;
-use crate::http::etag::ETag;
-use crate::http::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::{Display, ListingPage};
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::change::SeenView;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its
 /// position.

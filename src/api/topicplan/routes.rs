@@ -2,7 +2,7 @@
 
 use crate::api::topic::routes::{AS, FORMAT};
 use crate::api::{topic, topicplan};
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topic-plans.md");
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/topic-plans.md");

@@ -8,10 +8,10 @@ use stet_actors::error::{Code, Error, Result};
 
 use super::auth::{LogoutReply, attempted};
 use crate::admin::{Admin, Secret, UserChange, UserView};
-use crate::http::call::Call;
-use crate::http::cookie::with_cookie;
-use crate::http::reply::Json;
 use stet_base::limits::offload;
+use stet_web::call::Call;
+use stet_web::cookie::with_cookie;
+use stet_web::reply::Json;
 
 /// Users, in the order of their names.
 #[derive(Serialize, JsonSchema)]

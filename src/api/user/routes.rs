@@ -2,7 +2,7 @@
 
 use crate::admin::UserChange;
 use crate::api::user;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
 const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };

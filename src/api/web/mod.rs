@@ -12,10 +12,10 @@ use stet_actors::object::{FamilyKind, Record};
 use super::channel_copy::{ChannelCopyRequest, check_same};
 use super::linked::linked_objects;
 use super::records::{BulkError, BulkFailures, BulkReply};
-use crate::http::call::Call;
-use crate::http::reply::Json;
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 pub mod routes;
 

@@ -1,7 +1,7 @@
 //! Web containers (docs/api/bundles.md).
 
 use crate::api::{channel_copy, web};
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/bundles.md");
 

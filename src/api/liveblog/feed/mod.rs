@@ -10,6 +10,8 @@ mod atom;
 mod json;
 mod ld;
 
+use crate::api::title::choose_title;
+use crate::api::title::read_liveblog_title;
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -23,16 +25,16 @@ use super::piece::{address_of, bytes_of};
 use super::{OpenLiveblog, open};
 use crate::api::settled::{UnsettledReply, build_settled};
 use crate::api::whole::stream_reader;
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::client;
-use crate::http::etag::ETag;
-use crate::http::reply::Reply;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
 use stet_content::ContentReader;
 use stet_content::text::decode_text;
 use stet_content::words::{essence, is_text, read_of};
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::client;
+use stet_web::etag::ETag;
+use stet_web::reply::Reply;
 
 /// The largest number of posts in one reply, which is built in memory.
 const MOST: u64 = 1000;
@@ -196,7 +198,7 @@ impl FeedNames {
     async fn of(app: &App, open: &OpenLiveblog, limit: u64, offset: u64) -> Result<FeedNames> {
         let state = &open.view.state;
         let object = state.object();
-        let title = app.shown_title(object, &app.liveblog_title(object).await?).await?;
+        let title = choose_title(app, object, &read_liveblog_title(app, object).await?).await?;
         let mut people = BTreeMap::new();
         let mut note = |user: &SharedText| {
             people.entry(user.clone()).or_insert_with(|| app.directory.full_name(user));

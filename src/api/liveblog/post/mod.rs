@@ -2,6 +2,8 @@
 
 pub mod routes;
 
+use crate::api::attributes::attribute_text;
+use crate::api::attributes::rooted_text;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::RevisionTag;
@@ -19,14 +21,14 @@ use super::{OpenLiveblog, address, open};
 use crate::api::form::{self, FilePart, FileRule, FormSubmission, MultipartForm};
 use crate::api::requests::CreateOptions;
 use crate::api::settled::{UnsettledReply, build_settled};
-use crate::http::app::App;
-use crate::http::arriving::IncomingCall;
-use crate::http::call::{Call, check_whole};
-use crate::http::etag::ETag;
-use crate::http::prefer::PreferredReply;
-use crate::http::reply::Json;
 use stet_base::json::ChangeAnswer;
 use stet_content::words;
+use stet_web::app::App;
+use stet_web::arriving::IncomingCall;
+use stet_web::call::{Call, check_whole};
+use stet_web::etag::ETag;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[
@@ -231,7 +233,7 @@ async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
         timestamp: options.timestamp,
         pinned: options.pinned,
         tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| SharedText::from(tag.as_str())).collect()),
-        attributes: app.attribute_text("attributes", options.attributes.take()).await?,
-        system_attributes: app.rooted_text("systemAttributes", options.system_attributes.take(), "props").await?,
+        attributes: attribute_text(app, "attributes", options.attributes.take()).await?,
+        system_attributes: rooted_text(app, "systemAttributes", options.system_attributes.take(), "props").await?,
     })
 }

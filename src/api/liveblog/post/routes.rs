@@ -1,7 +1,7 @@
 //! Posts of a liveblog (docs/api/posts.md).
 
 use crate::api::liveblog;
-use crate::http::route::words::*;
+use stet_web::route::words::*;
 
 // With the right to create posts, callers may change their own. The command checks that changing
 // another user's takes `moderate` as well (docs/api/posts.md, "States").

@@ -8,6 +8,8 @@ mod calendar;
 mod table;
 mod zone;
 
+use crate::api::title::choose_title;
+use crate::api::title::facts_of_titles;
 use std::hash::Hash;
 
 use actix_web::http::header::CONTENT_DISPOSITION;
@@ -24,15 +26,15 @@ use self::zone::CalendarZone;
 use super::reply::{CommittedTopic, TopicExtent, facts, visible_attachment};
 use crate::api::records::readable;
 use crate::api::whole::disposition;
-use crate::http::app::App;
-use crate::http::call::Call;
-use crate::http::etag::ETag;
-use crate::http::reply::Reply;
-use crate::http::steps::{ReplySteps, file};
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
 use stet_newsroom::records::Display;
 use stet_sysconfig::Product;
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::etag::ETag;
+use stet_web::reply::Reply;
+use stet_web::steps::{ReplySteps, file};
 
 /// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -158,7 +160,7 @@ pub(in crate::api) async fn answer(
     export: TopicExport,
 ) -> Result<Reply> {
     let format = export.format;
-    let titles = (&export.title, call.app.facts_of_titles(export.database));
+    let titles = (&export.title, facts_of_titles(&call.app, export.database));
     let tag = ETag::new(of, ("export", format, facts, titles, export.zone.name()));
     if call.has(&tag) {
         return Ok(Reply::not_modified(tag));
@@ -219,7 +221,7 @@ pub(in crate::api) struct OpenTopic {
 impl OpenTopic {
     async fn of(call: &Call, open: CommittedTopic) -> Result<OpenTopic> {
         let (state, mut way) = (open.state(), YieldTimer::new());
-        let title = call.app.shown_title(state.object(), &state.head().title).await?;
+        let title = choose_title(&call.app, state.object(), &state.head().title).await?;
         let mut items = Vec::with_capacity(state.lines());
         for item in state.lineup().members() {
             way.yield_if_due().await;

@@ -58,7 +58,7 @@ impl KeptText {
     }
 
     /// Returns the original text.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub fn plain(&self) -> &str {
         std::str::from_utf8(&self.plain).expect("it was made of a text")
     }

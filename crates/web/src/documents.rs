@@ -18,11 +18,11 @@ use include_dir::{Dir, include_dir};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 /// The files of `docs/`.
-static DOCS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/docs");
+static DOCS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../docs");
 
 /// Files beside `docs/` that documents link to; served beside them.
 const BESIDE: &[(&str, &str)] =
-    &[("CHANGELOG.md", include_str!("../CHANGELOG.md")), ("config.toml", include_str!("../config.toml"))];
+    &[("CHANGELOG.md", include_str!("../../../CHANGELOG.md")), ("config.toml", include_str!("../../../config.toml"))];
 
 /// The content security policy of pages: they show themselves, their style and pictures of this
 /// server, and do nothing else.

@@ -44,27 +44,25 @@ impl HandlerInput for Call {
 
 /// Builds a [`Route::handler`] from an `async fn(T) -> Result<A, Error>`, where `T` is [`HandlerInput`]
 /// and `A` an [`HandlerAnswer`]. The type that the handler returns is the one in the OpenAPI document.
+#[macro_export]
 macro_rules! handler {
     ($function:path) => {
-        Some($crate::http::route::Handler {
+        Some($crate::route::Handler {
             answer: |call| {
                 // Outside of an `async` block, which would reserve space for the handler's state
                 // twice.
-                let answering = $function($crate::http::route::HandlerInput::of(call));
-                Box::pin(::futures_util::TryFutureExt::map_ok(
-                    answering,
-                    $crate::http::reply::HandlerAnswer::into_reply,
-                ))
+                let answering = $function($crate::route::HandlerInput::of(call));
+                Box::pin(::futures_util::TryFutureExt::map_ok(answering, $crate::reply::HandlerAnswer::into_reply))
             },
-            reply: $crate::http::route::schema_of(&$function),
-            may_be_minimal: $crate::http::route::may_be_minimal(&$function),
+            reply: $crate::route::schema_of(&$function),
+            may_be_minimal: $crate::route::may_be_minimal(&$function),
         })
     };
 }
-pub(crate) use handler;
+pub use crate::handler;
 
 /// Returns the schema of a handler's answers.
-pub(crate) const fn schema_of<F, T, R, A>(_: &F) -> Option<TypeOf>
+pub const fn schema_of<F, T, R, A>(_: &F) -> Option<TypeOf>
 where
     F: Fn(T) -> R,
     T: HandlerInput,
@@ -75,7 +73,7 @@ where
 }
 
 /// Reports whether a handler's answers may be short.
-pub(crate) const fn may_be_minimal<F, T, R, A>(_: &F) -> bool
+pub const fn may_be_minimal<F, T, R, A>(_: &F) -> bool
 where
     F: Fn(T) -> R,
     T: HandlerInput,

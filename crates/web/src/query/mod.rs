@@ -1,9 +1,6 @@
 //! The query of a call, checked against the table of its endpoint (docs/api/README.md, "Query
 //! parameters").
 
-#[cfg(test)]
-mod tests;
-
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
@@ -152,6 +149,12 @@ enum QueryValue {
 }
 
 impl Query {
+    /// Returns the number of values that there is memory for.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn capacity(&self) -> usize {
+        self.given.capacity()
+    }
+
     /// Parses and checks a query. Unknown parameters are collected ([`Query::unknown`]). The last
     /// value of a repeated parameter counts, but all values of a list.
     pub fn parse(route: &'static Route, pairs: QueryPairs<'_>) -> Result<Query> {
@@ -356,4 +359,19 @@ fn parse_integer(name: &str, value: &str) -> Result<i64> {
     let wanted = if counts { "a whole number from 0 on" } else { "a whole number" };
     let read = value.parse::<i64>().ok().filter(|number| !counts || *number >= 0);
     read.ok_or_else(|| Error::parameter(name, value, wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_without_escapes_is_taken_apart_as_the_library_does() {
+        for raw in
+            ["", "&", "a", "a=", "=a", "=", "a=1&&b=2&", "a=b=c", "&a&=&b=ä", "A=1&a=2", "a;b=1", "a=%3D&b", "x+y=+z"]
+        {
+            let expected: Vec<_> = form_urlencoded::parse(raw.as_bytes()).collect();
+            assert_eq!(QueryPairs::of(raw).0.to_vec(), expected, "{raw:?}");
+        }
+    }
 }

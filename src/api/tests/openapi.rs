@@ -1,13 +1,16 @@
+//! The OpenAPI document.
+
 use std::collections::HashSet;
 
 use stet_actors::error::Result;
 
-use super::super::call::Call;
-use super::super::reply::Json;
-use super::super::route::{BodyRule, BodySizeRule, ReplyFormat, Verb, handler, type_of};
-use super::*;
 use crate::api::routes;
+use serde_json::{Value, json};
 use stet_auth::Privilege;
+use stet_web::call::Call;
+use stet_web::openapi::*;
+use stet_web::reply::Json;
+use stet_web::route::{BodyRule, BodySizeRule, EndpointGroup, ReplyFormat, Route, TokenRule, Verb, handler, type_of};
 
 fn whole() -> Value {
     document(routes::GROUPS, "/api")

@@ -1,24 +1,17 @@
 //! A server for unit tests: nothing listens, objects are in memory, and contents of more than eight
 //! bytes are files.
 
-use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use actix_web::test::TestRequest;
-use bytes::Bytes;
-use stet_actors::trace::Trace;
 pub use stet_newsroom::testing::{NewsroomFixture, SMALL, by_editor};
 
-use super::app::App;
-use super::call::{Call, PathSources};
-use super::change::ChangeHandle;
-use super::query::{Query, QueryPairs};
-use super::route::Route;
-use super::router::PathParams;
-use super::warnings::Warnings;
 use crate::api;
 use stet_observe::telemetry;
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::change::ChangeHandle;
+use stet_web::route::Route;
 
 /// A server for tests.
 pub struct ServerFixture {
@@ -48,25 +41,7 @@ impl ServerFixture {
     /// Returns a call of an endpoint without a session, with these query parameters and nothing
     /// else.
     pub fn call(&self, route: &'static Route, query: &str) -> Call {
-        Call {
-            app: self.app.clone(),
-            route,
-            http: TestRequest::default().to_http_request(),
-            query: Query::parse(route, QueryPairs::of(query)).expect("the parameters are those of the endpoint"),
-            params: PathParams::default(),
-            sources: PathSources::new(),
-            session: None,
-            rights: Arc::default(),
-            body: Bytes::new(),
-            incoming: None,
-            room: None,
-            claim: None,
-            expect: None,
-            client: IpAddr::from([127, 0, 0, 1]),
-            trace: Trace::none(),
-            otel: None,
-            warnings: Warnings::default(),
-        }
+        Call::of_test(self.app.clone(), route, query)
     }
 
     /// Returns a call of the endpoint with that id, without parameters.

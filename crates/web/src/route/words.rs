@@ -1,22 +1,22 @@
 //! Shorthands for the route tables: bases for struct update, parameters, code lists.
 
-pub(crate) use schemars::JsonSchema;
-pub(crate) use serde_json::Value;
+pub use schemars::JsonSchema;
+pub use serde_json::Value;
 
-pub(crate) use stet_auth::Privilege;
+pub use stet_auth::Privilege;
 
-pub(crate) use super::{
+pub use super::{
     BodyRule, BodySizeRule, ParameterKind, PathParam, QueryParam, ReplyFormat, Route, TokenRule, Verb, handler, type_of,
 };
 
 /// The statuses of most endpoints.
-pub(crate) const S: &[u16] = &[200, 401, 403, 404];
+pub const S: &[u16] = &[200, 401, 403, 404];
 /// The statuses of endpoints that name no object.
-pub(crate) const A: &[u16] = &[200, 401, 403];
+pub const A: &[u16] = &[200, 401, 403];
 
 /// Returns the common base of most endpoints: a token, no parameters, no body, JSON replies, the
 /// codes S. Each group derives its own bases from it.
-pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static str) -> Route {
+pub const fn base(method: Verb, privilege: Privilege, source: &'static str) -> Route {
     Route {
         id: "",
         method,
@@ -52,111 +52,110 @@ pub(crate) const fn base(method: Verb, privilege: Privilege, source: &'static st
 }
 
 /// Returns a JSON body that may be absent, empty or `{}`.
-pub(crate) const fn optional<T: JsonSchema>(size: BodySizeRule) -> BodyRule {
+pub const fn optional<T: JsonSchema>(size: BodySizeRule) -> BodyRule {
     BodyRule::Optional(type_of::<T>, size)
 }
 
 /// Returns a JSON body that is required.
-pub(crate) const fn required<T: JsonSchema>(size: BodySizeRule) -> BodyRule {
+pub const fn required<T: JsonSchema>(size: BodySizeRule) -> BodyRule {
     BodyRule::Required(type_of::<T>, size)
 }
 
 /// Returns the path parameter `{source}`.
-pub(crate) const fn source(about: &'static str) -> PathParam {
+pub const fn source(about: &'static str) -> PathParam {
     object("source", about)
 }
 
 /// Returns a path parameter that is a source with another name.
-pub(crate) const fn object(name: &'static str, about: &'static str) -> PathParam {
+pub const fn object(name: &'static str, about: &'static str) -> PathParam {
     PathParam { name, kind: ParameterKind::Source, needs: None, about }
 }
 
 /// Returns a path parameter for an object that is not the endpoint's main one.
-pub(crate) const fn other(name: &'static str, needs: Privilege, about: &'static str) -> PathParam {
+pub const fn other(name: &'static str, needs: Privilege, about: &'static str) -> PathParam {
     PathParam { needs: Some(needs), ..object(name, about) }
 }
 
 /// Returns a path parameter that is any text.
-pub(crate) const fn word(name: &'static str, about: &'static str) -> PathParam {
+pub const fn word(name: &'static str, about: &'static str) -> PathParam {
     PathParam { name, kind: ParameterKind::Text, needs: None, about }
 }
 
 /// Returns the path parameter `{position}`.
-pub(crate) const fn position(about: &'static str) -> PathParam {
+pub const fn position(about: &'static str) -> PathParam {
     PathParam { name: "position", kind: ParameterKind::Integer, needs: None, about }
 }
 
 /// Returns an optional text parameter.
-pub(crate) const fn text(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
+pub const fn text(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: ParameterKind::Text, required: false, default, about }
 }
 
 /// Returns a required text parameter.
-pub(crate) const fn needed(name: &'static str, about: &'static str) -> QueryParam {
+pub const fn needed(name: &'static str, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: ParameterKind::Text, required: true, default: None, about }
 }
 
 /// Returns a boolean parameter with its default.
-pub(crate) const fn flag(name: &'static str, default: bool, about: &'static str) -> QueryParam {
+pub const fn flag(name: &'static str, default: bool, about: &'static str) -> QueryParam {
     let default = Some(if default { "true" } else { "false" });
     QueryParam::One { name, kind: ParameterKind::Boolean, required: false, default, about }
 }
 
 /// Returns a boolean parameter without a default.
-pub(crate) const fn open_flag(name: &'static str, about: &'static str) -> QueryParam {
+pub const fn open_flag(name: &'static str, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: ParameterKind::Boolean, required: false, default: None, about }
 }
 
 /// Returns an optional parameter that is a whole number.
-pub(crate) const fn number(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
+pub const fn number(name: &'static str, default: Option<&'static str>, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: ParameterKind::Integer, required: false, default, about }
 }
 
 /// Returns a parameter that is a list of texts.
-pub(crate) const fn list(name: &'static str, required: bool, about: &'static str) -> QueryParam {
+pub const fn list(name: &'static str, required: bool, about: &'static str) -> QueryParam {
     QueryParam::One { name, kind: ParameterKind::TextList, required, default: None, about }
 }
 
 /// Returns the display options, including `showPath` and `showWebType` (docs/api/README.md,
 /// "Display options").
-pub(crate) const fn disp(additional_info: bool) -> QueryParam {
+pub const fn disp(additional_info: bool) -> QueryParam {
     QueryParam::Display { additional_info, path: true, web: true }
 }
 
 /// The option `showPath` of the reply to a change, which is on by default. The other display
 /// options are in [`DISPLAY_OF_CHANGE`].
-pub(crate) const SHOW_PATH: QueryParam = flag("showPath", true, "Show the path.");
+pub const SHOW_PATH: QueryParam = flag("showPath", true, "Show the path.");
 /// The display options of the reply to a change besides [`SHOW_PATH`].
-pub(crate) const DISPLAY_OF_CHANGE: QueryParam = QueryParam::Display { additional_info: false, path: false, web: true };
+pub const DISPLAY_OF_CHANGE: QueryParam = QueryParam::Display { additional_info: false, path: false, web: true };
 
 /// The order of a listing.
-pub(crate) const SORT_BY: QueryParam =
+pub const SORT_BY: QueryParam =
     text("sortBy", None, "Order of the listing: `field`, `-field` or `field:asc|desc`, comma-separated.");
 /// The number of entries in one reply, where the interface gives it a default.
-pub(crate) const LIMIT: QueryParam = number("limit", Some("20"), "How many entries at most.");
+pub const LIMIT: QueryParam = number("limit", Some("20"), "How many entries at most.");
 /// The database that a call is about.
-pub(crate) const DATABASE: QueryParam =
+pub const DATABASE: QueryParam =
     text("databaseId", None, "Number or name of the database; the main database without it.");
 /// The place in the column catalogs where a view is looked up.
-pub(crate) const VIEW_PATH: QueryParam =
-    text("viewPath", Some("/"), "Path of the view in the column catalog configuration.");
+pub const VIEW_PATH: QueryParam = text("viewPath", Some("/"), "Path of the view in the column catalog configuration.");
 /// The unit of the widths of a view's columns.
-pub(crate) const WIDTH_UNIT: QueryParam = text("widthUnit", Some("PIXEL"), "Unit of the column widths.");
+pub const WIDTH_UNIT: QueryParam = text("widthUnit", Some("PIXEL"), "Unit of the column widths.");
 /// The database with the column catalogs.
-pub(crate) const VIEW_DATABASE: QueryParam =
+pub const VIEW_DATABASE: QueryParam =
     text("viewDatabaseId", None, "Database that holds the column catalog configuration.");
 /// A view by its name.
-pub(crate) const VIEW: PathParam = word("view", "name of the view");
+pub const VIEW: PathParam = word("view", "name of the view");
 /// The version of an object.
-pub(crate) const VERSION: QueryParam = number(
+pub const VERSION: QueryParam = number(
     "version",
     Some("-1"),
     "Number of the version; -1 is the latest. Without it the holder of the lock reads the draft.",
 );
 /// Whether content is returned as it is stored.
-pub(crate) const RAW: QueryParam = flag("raw", false, "The content as it is stored in place of the resolved one.");
+pub const RAW: QueryParam = flag("raw", false, "The content as it is stored in place of the resolved one.");
 /// Whether an XML document comes with its DTD.
-pub(crate) const SHOW_DTD: QueryParam = flag("showDtd", false, "Put the DTD into an XML document.");
+pub const SHOW_DTD: QueryParam = flag("showDtd", false, "Put the DTD into an XML document.");
 /// The size at which content is cut off.
-pub(crate) const MAX_SIZE: QueryParam =
+pub const MAX_SIZE: QueryParam =
     number("maxSize", None, "Megabytes (1,000,000 bytes) after which the content is cut off.");

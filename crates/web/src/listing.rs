@@ -17,7 +17,7 @@ use super::steps::{ReplySteps, UnsentReply, WHOLE};
 use stet_base::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
 
 /// One step of a list.
-pub(crate) enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {
+pub enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {
     /// An item.
     Item(I),
     /// An item that contains a list; the list's items are the steps up to its [`ListingStep::Close`].
@@ -41,14 +41,14 @@ pub(crate) enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {
 
 impl<I, N, E, M> ListingStep<I, N, E, M> {
     /// Creates an item whose inner list follows in the next steps.
-    pub(crate) fn open(item: impl FnOnce(ReplyList<N>) -> I) -> ListingStep<I, N, E, M> {
+    pub fn open(item: impl FnOnce(ReplyList<N>) -> I) -> ListingStep<I, N, E, M> {
         ListingStep::Open(item(ReplyList::later(ReplyListGap::Inner)))
     }
 }
 
 impl<I, N> ListingStep<I, N> {
     /// Converts a step into that of a list inside another list's item.
-    pub(crate) fn deeper<O, E>(self) -> ListingStep<O, I, E, N> {
+    pub fn deeper<O, E>(self) -> ListingStep<O, I, E, N> {
         match self {
             ListingStep::Item(item) => ListingStep::Inner(item),
             ListingStep::Open(item) => ListingStep::OpenInner(item),
@@ -65,10 +65,10 @@ impl<I, N> ListingStep<I, N> {
 
 /// The item type of a list that has no such items.
 #[derive(Serialize)]
-pub(crate) enum NoItem {}
+pub enum NoItem {}
 
 /// A step of the list type `L`.
-pub(crate) type ListingStepOf<L> = ListingStep<
+pub type ListingStepOf<L> = ListingStep<
     <L as ListingSource>::Item,
     <L as ListingSource>::Inner,
     <L as ListingSource>::Failed,
@@ -76,7 +76,7 @@ pub(crate) type ListingStepOf<L> = ListingStep<
 >;
 
 /// A list whose items are rendered one at a time.
-pub(crate) trait ListingSource: 'static {
+pub trait ListingSource: 'static {
     /// An item.
     type Item: Serialize;
     /// An item of an item's list.
@@ -90,6 +90,7 @@ pub(crate) trait ListingSource: 'static {
 
     /// Renders the current step. `late` means that the reply is being sent already, and a fault
     /// aborts it. A step may be rendered again.
+    #[expect(async_fn_in_trait, reason = "a call stays on its thread, so the future need not be Send")]
     async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStepOf<Self>, Self::Fault>;
 
     /// Moves to the next step.
@@ -100,7 +101,7 @@ pub(crate) trait ListingSource: 'static {
 }
 
 /// A reply of type `T` with a list, as far as it has been rendered.
-pub(crate) struct Listing<T, I> {
+pub struct Listing<T, I> {
     rest: Box<UnsentReply<ListingWriter<I>>>,
     /// The complete reply, if nothing is left to be rendered.
     whole: Option<EnvelopedReply<T>>,
@@ -112,7 +113,7 @@ impl<T: Serialize, I: ListingSource> Listing<T, I> {
     ///
     /// # Errors
     /// The errors of the list; `Overloaded` if there is not enough memory.
-    pub(crate) fn of(
+    pub fn of(
         call: &Call,
         list: I,
         reply: impl FnOnce(ReplyList<I::Item>, ReplyList<I::Failed>) -> T,
@@ -125,7 +126,7 @@ impl<T: Serialize, I: ListingSource> Listing<T, I> {
     ///
     /// # Errors
     /// The errors of [`Listing::of`].
-    pub(crate) fn up_to(
+    pub fn up_to(
         whole: usize,
         call: &Call,
         list: I,
@@ -144,17 +145,17 @@ impl<T: Serialize, I: ListingSource> Listing<T, I> {
     }
 
     /// Returns the complete reply, if nothing is left to be rendered.
-    pub(crate) fn whole(&self) -> Option<&EnvelopedReply<T>> {
+    pub fn whole(&self) -> Option<&EnvelopedReply<T>> {
         self.whole.as_ref()
     }
 
     /// Returns the list.
-    pub(crate) fn list_mut(&mut self) -> &mut I {
+    pub fn list_mut(&mut self) -> &mut I {
         &mut self.rest.steps.list
     }
 
     /// Converts the listing into the handler's answer.
-    pub(crate) fn answer(mut self, call: Call) -> Json<T> {
+    pub fn answer(mut self, call: Call) -> Json<T> {
         if let Some(whole) = self.whole {
             return Json::from(whole);
         }

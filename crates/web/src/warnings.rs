@@ -16,10 +16,10 @@ use stet_actors::error::{Error, escape_control_characters, shorten_text};
 use super::reply::AROUND;
 
 /// The largest number of warnings in a reply. Further ones are dropped.
-pub(crate) const MOST: usize = 20;
+pub const MOST: usize = 20;
 
 /// The largest number of characters of a client's own name that a warning repeats.
-pub(crate) const MAX_NAME_CHARS: usize = 100;
+pub const MAX_NAME_CHARS: usize = 100;
 
 /// The largest number of bytes of a message.
 const MAX_MESSAGE_BYTES: usize = 1024;
@@ -71,7 +71,7 @@ pub struct WarningList(#[schemars(length(max = 20))] Vec<Warning>);
 
 /// Returns a client's name as messages and warnings show it: without control characters, and
 /// shortened.
-pub(crate) fn shown_name(name: &str) -> String {
+pub fn shown_name(name: &str) -> String {
     match name.char_indices().nth(MAX_NAME_CHARS) {
         Some((end, _)) => format!("{}…", escape_control_characters(&name[..end])),
         None => escape_control_characters(name),
@@ -80,7 +80,7 @@ pub(crate) fn shown_name(name: &str) -> String {
 
 /// The warnings of a call. Clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Warnings(Rc<RefCell<WarningList>>);
+pub struct Warnings(Rc<RefCell<WarningList>>);
 
 /// The member that is added to the envelope.
 #[derive(Serialize)]

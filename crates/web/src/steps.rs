@@ -24,14 +24,14 @@ use stet_base::limits::yielding::YieldTimer;
 use stet_base::limits::{PIECE, Reservation};
 
 /// The size up to which a reply is built at once, in bytes.
-pub(crate) const WHOLE: usize = 256 << 10;
+pub const WHOLE: usize = 256 << 10;
 
 /// The time for which a large step waits for memory, which other replies release when their clients
 /// have taken them or are disconnected.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The steps that build a reply.
-pub(crate) trait ReplySteps: 'static {
+pub trait ReplySteps: 'static {
     /// The effect of a step, applied when the step is accepted.
     type Then;
     /// The error if there is no reply.
@@ -39,6 +39,7 @@ pub(crate) trait ReplySteps: 'static {
 
     /// Writes the current step at the end of `out`. `late` means that the reply is being sent
     /// already, and a fault aborts it. A step may be made again.
+    #[expect(async_fn_in_trait, reason = "a call stays on its thread, so the future need not be Send")]
     async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Self::Then, Self::Fault>;
 
     /// Accepts the step that was made, and moves to the next.
@@ -159,7 +160,7 @@ impl<S: ReplySteps> UnsentReply<S> {
 ///
 /// # Errors
 /// The errors of the steps; `Overloaded` if there is not enough memory.
-pub(crate) async fn file<S: ReplySteps>(call: Call, media_type: &'static str, steps: S) -> Result<Reply, S::Fault> {
+pub async fn file<S: ReplySteps>(call: Call, media_type: &'static str, steps: S) -> Result<Reply, S::Fault> {
     let mut rest = Box::new(UnsentReply::new(&call, steps, Vec::new()));
     rest.fill(&call, WHOLE, false).await?;
     Ok(match rest.whole() {

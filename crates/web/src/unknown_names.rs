@@ -42,7 +42,7 @@ impl Call {
     ///
     /// # Errors
     /// `InvalidBody`, under `Prefer: handling=strict`.
-    pub(crate) async fn check_keys(&self, body: &Bytes) -> Result<()> {
+    pub async fn check_keys(&self, body: &Bytes) -> Result<()> {
         let Some(keys) = keys_of(self.route).filter(|_| !body.is_empty()) else { return Ok(()) };
         let encoded = matches!(self.route.body, BodyRule::Form(..)) && !self.has_json();
         let (json, secret) = (body.clone(), self.route.secret);

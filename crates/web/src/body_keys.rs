@@ -23,7 +23,7 @@ use stet_base::nearest::nearest_name;
 use stet_newsroom::records::display;
 
 /// The mark of a schema property whose name is matched without regard to case.
-pub(crate) const ANY_CASE: &str = "x-stet-any-case";
+pub const ANY_CASE: &str = "x-stet-any-case";
 
 /// The number of levels of a schema that are read. Any key is accepted below them.
 const MAX_DEPTH: usize = 16;

@@ -279,7 +279,7 @@ impl<T> Json<T> {
     }
 
     /// Returns the JSON of the result, for tests.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub fn result(&self) -> serde_json::Value {
         let ReplyBody::Json(body) = &self.reply.content else { panic!("there is no body") };
         serde_json::from_slice(&body.bare()).expect("it is JSON")

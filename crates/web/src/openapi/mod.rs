@@ -9,8 +9,6 @@ mod parameters;
 mod prose;
 mod responses;
 mod schemas;
-#[cfg(test)]
-mod tests;
 
 use serde_json::{Map, Value, json};
 

@@ -10,9 +10,9 @@ use stet_actors::error::Result;
 use stet_actors::store::Health;
 
 use super::app::{App, ServerStage};
+use super::documents::{self, DocumentPage};
 use super::kept_text::KeptText;
 use super::openapi;
-use crate::documents::{self, DocumentPage};
 use stet_base::limits::offload::offload_at_once;
 
 /// A request outside the endpoints.
@@ -20,10 +20,15 @@ use stet_base::limits::offload::offload_at_once;
 pub enum Probe {
     /// A redirect to the documentation, at this address relative to the request's.
     Documents(&'static str),
+    /// A page of the documentation.
     Document(&'static DocumentPage),
+    /// Whether the process serves.
     Health,
+    /// Whether the server accepts calls and changes.
     Readiness,
+    /// The metrics for Prometheus.
     Metrics,
+    /// The OpenAPI document.
     OpenApi,
 }
 
