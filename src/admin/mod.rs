@@ -4,17 +4,13 @@
 //!
 //! A command sends its request to the server that has the data directory open, through the Unix
 //! socket `admin.sock` in that directory. If no server listens, the command opens the directory
-//! itself and runs the same code, [`Admin::carry_out`]. The socket asks for no password, because
+//! itself and runs the same code, `Admin::carry_out`. The socket asks for no password, because
 //! any user who may open it may read and write the data directory anyway. So it is the way back in
 //! for an operator who has been locked out.
 
 pub mod command;
 mod local;
-mod operations;
 mod print;
 pub(crate) mod socket;
-mod views;
 
 pub(crate) use self::local::carry_out;
-pub use self::operations::{Admin, AdminOutcome, AdminReply, AdminRequest};
-pub use self::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};

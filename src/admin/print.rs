@@ -4,9 +4,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use stet_actors::count::count_with_noun;
 
-use super::operations::{AdminOutcome, AdminReply, AdminRequest};
-use super::views::{KeyView, SessionView, UserView};
 use stet_auth::{Grant, GroupView};
+use stet_newsroom::administration::{AdminOutcome, AdminReply, AdminRequest};
+use stet_newsroom::administration::{KeyView, SessionView, UserView};
 
 /// The kind of a request, which decides the text about its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

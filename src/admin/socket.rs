@@ -23,8 +23,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 
-use super::operations::{Admin, AdminOutcome, AdminRequest};
 use stet_auth::leaves_no_administrator;
+use stet_newsroom::administration::{Admin, AdminOutcome, AdminRequest};
 
 /// The socket's name in the data directory.
 pub const NAME: &str = "admin.sock";

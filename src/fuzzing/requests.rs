@@ -4,7 +4,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use stet_actors::error::Code;
 
-use crate::admin::UserChange;
 use crate::api::auth::{CopyRequest, LoginRequest};
 use crate::api::drawer::{CreateDrawer, UpdateRequest};
 use crate::api::folder::CreateFolder;
@@ -14,6 +13,7 @@ use crate::api::requests::ObjectListRequest;
 use crate::api::routes;
 use crate::api::user::PasswordRequest;
 use stet_base::limits::Reservation;
+use stet_newsroom::administration::UserChange;
 use stet_newsroom::records::Display;
 use stet_web::body::JsonBodyReader;
 use stet_web::query::{Query, QueryPairs, parameters};

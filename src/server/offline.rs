@@ -11,10 +11,10 @@ use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 use super::{catch_damage, marker, open_store, open_store_with, options_at_rest, unopened};
 use crate::admin::command::ask_server;
 use crate::admin::socket::SocketReply;
-use crate::admin::{AdminReply, AdminRequest};
 use crate::exit::{self, Exit, Failure};
 use stet_config::Config;
 use stet_content::{ContentStore, UploadBounds};
+use stet_newsroom::administration::{AdminReply, AdminRequest};
 use stet_newsroom::audit::{self, TrailRequest};
 
 /// Returns the data directory, which must exist.

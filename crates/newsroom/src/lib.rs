@@ -2,6 +2,7 @@
 //! and queries that several parts of the server need. Readers start at [`Newsroom`].
 
 pub mod access;
+pub mod administration;
 pub mod audit;
 pub mod events;
 pub mod messages;

@@ -8,7 +8,7 @@ use stet_actors::error::Result;
 
 use super::auth::LogoutReply;
 use super::user::admin;
-use crate::admin::{KeyRequest, KeyView, Secret};
+use stet_newsroom::administration::{KeyRequest, KeyView, Secret};
 use stet_web::call::Call;
 use stet_web::reply::Json;
 

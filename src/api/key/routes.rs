@@ -1,7 +1,7 @@
 //! Keys for machine clients.
 
-use crate::admin::KeyRequest;
 use crate::api::key;
+use stet_newsroom::administration::KeyRequest;
 use stet_web::route::words::*;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/keys.md") };

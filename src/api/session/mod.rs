@@ -8,8 +8,8 @@ use stet_actors::error::Result;
 
 use super::auth::LogoutReply;
 use super::user::admin;
-use crate::admin::SessionView;
 use stet_auth::Privilege;
+use stet_newsroom::administration::SessionView;
 use stet_web::call::Call;
 use stet_web::reply::Json;
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 
 use super::auth::{LogoutReply, attempted};
-use crate::admin::{Admin, Secret, UserChange, UserView};
 use stet_base::limits::offload;
+use stet_newsroom::administration::{Admin, Secret, UserChange, UserView};
 use stet_web::call::Call;
 use stet_web::cookie::with_cookie;
 use stet_web::reply::Json;

@@ -1,7 +1,7 @@
 //! Administration of users.
 
-use crate::admin::UserChange;
 use crate::api::user;
+use stet_newsroom::administration::UserChange;
 use stet_web::route::words::*;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/groups-and-users.md") };

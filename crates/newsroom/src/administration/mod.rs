@@ -1,5 +1,7 @@
 //! The operations as data, and the one place where they are carried out.
 
+mod views;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -10,11 +12,11 @@ use stet_actors::object::check_path;
 use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::Reader;
 
-use super::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
+pub use self::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
+use crate::Newsroom;
+use crate::audit::{AuditPage, TrailRequest};
 use stet_auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
 use stet_base::limits::offload;
-use stet_newsroom::Newsroom;
-use stet_newsroom::audit::{AuditPage, TrailRequest};
 
 /// One request; a line of JSON on the socket.
 #[derive(Debug, Clone, Serialize, Deserialize)]
