@@ -7,7 +7,6 @@
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod admin;
-mod api;
 pub mod check;
 pub mod cli;
 pub mod doctor;

@@ -8,7 +8,7 @@ use stet_actors::error::{Code, Result};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::api::object::{ObjectForm, read_parts};
+use stet_api::object::{ObjectForm, read_parts};
 use stet_config::LimitsConfig;
 use stet_content::{ContentStore, UploadBounds};
 

@@ -37,7 +37,6 @@ pub use self::offline::{audit, check, existing_directory, recover};
 pub use self::transfer::transfer;
 use self::upkeep::{Upkeep, measure, renew};
 use crate::admin::socket::{self, AdminSocket};
-use crate::api;
 use crate::exit::{Exit, Failure};
 use crate::listen::BoundAddresses;
 use crate::tls::Certificates;
@@ -282,7 +281,7 @@ impl PreparedServer {
         let parts =
             NewsroomParts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
-        let surface = api::surface(&newsroom.config);
+        let surface = stet_api::surface(&newsroom.config);
         let app = Arc::new(App::new(newsroom, changes, surface, metrics));
         Ok(PreparedServer { app, repository, store, certificates, tends: true })
     }

@@ -10,11 +10,11 @@ use uuid::Uuid;
 
 use super::configuration::check_files;
 use super::{existing_directory, serve_at_rest};
+use crate::admin::carry_out;
 use crate::exit::{self, Exit, Failure};
 use stet_auth::{Grant, Privilege};
 use stet_config::{Config, TlsConfig};
 use stet_newsroom::administration::{AdminOutcome, AdminReply, AdminRequest, KeyRequest};
-use crate::admin::carry_out;
 
 /// Lifetime of a transfer's key in seconds, in case the process is killed before it revokes the
 /// key.

@@ -1,0 +1,390 @@
+//! Drawers (docs/api/drawers.md).
+
+use crate::attributes::attribute_text;
+use crate::destination::database_of_folder;
+use crate::destination::find_destination;
+use stet_actors::command::Command;
+use stet_actors::drawer::{self, Drawer, DrawerItemAddress, Item, ItemPositions, NewDrawer, UpdateDrawer};
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource, ShortcutId};
+use stet_actors::lifecycle::{CreateResult, NewObject};
+use stet_actors::object::{CreateMode, FamilyKind, HolderCursor, SharedText};
+use stet_actors::runtime::JointResult;
+use stet_actors::store::ReadLevel;
+
+use super::object::status_of;
+use super::records::{BulkBuilder, BulkParts};
+use super::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
+use stet_base::limits::yielding::YieldTimer;
+use stet_config::for_user;
+use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
+use stet_web::call::Call;
+use stet_web::change::NamedContainer;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::pieces::no_room;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
+
+mod reply;
+pub mod routes;
+mod types;
+
+pub use self::reply::RenderedDrawers;
+use self::reply::{ChangeReply, DrawerItems, WholeReply, changed, gone_reply, info, moved_reply, read, seen};
+use self::types::DrawerItem;
+pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
+
+/// Name of the type of drawers in the objecttypes family.
+const TYPE_NAME: &str = "Drawer";
+
+/// The drawer that the path names, with its call.
+struct DrawerCall<'c> {
+    call: &'c Call,
+    drawer: NamedContainer<Drawer>,
+}
+
+impl<'c> DrawerCall<'c> {
+    fn of(call: &'c Call) -> Result<DrawerCall<'c>> {
+        Ok(DrawerCall { call, drawer: call.container::<Drawer>("source")? })
+    }
+
+    /// Resolves an item by its shortcut id or its object. The command determines whether it exists
+    /// for the caller, and which item is at a position that they name.
+    fn address(&self, parameter: &str, text: &str, database: DatabaseId) -> Result<DrawerItemAddress> {
+        if let Ok(shortcut) = text.parse::<ShortcutId>() {
+            return Ok(DrawerItemAddress::Shortcut(shortcut));
+        }
+        let source = ObjectSource::parse(parameter, text)?;
+        Ok(DrawerItemAddress::Object(self.call.find(&source, database)?.loid))
+    }
+
+    /// Resolves an item that the path names.
+    fn item(&self, parameter: &str) -> Result<DrawerItemAddress> {
+        self.address(parameter, self.call.param(parameter), self.call.database()?)
+    }
+
+    async fn change<C: Command<Family = Drawer, Reply = ItemPositions>>(&self, command: C) -> Result<ChangeReply> {
+        let display = self.call.display_of_body().await?;
+        let done = self.call.change(&self.drawer, command).await?;
+        changed(self.call, &done.view, &done.reply, &display).await
+    }
+}
+
+/// `POST /v3/container/drawer/{source}/item/{item}`
+pub async fn add_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let desk = DrawerCall::of(&call)?;
+    let items = vec![desk.item("item")?];
+    Ok(desk.change(drawer::AddDrawerItems { items }).await?.answer(call))
+}
+
+/// `POST /v3/container/drawer/{source}/item`
+pub async fn add_items(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
+    let desk = DrawerCall::of(&call)?;
+    let (mut items, mut way) = (Vec::with_capacity(given.len()), YieldTimer::new());
+    for source in &given {
+        way.yield_if_due().await;
+        items.push(desk.address("sources", source, database)?);
+    }
+    Ok(desk.change(drawer::AddDrawerItems { items }).await?.answer(call))
+}
+
+/// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
+pub async fn position_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let desk = DrawerCall::of(&call)?;
+    let (item, position) = (desk.item("item")?, call.integer("position")?);
+    Ok(desk.change(drawer::PlaceDrawerItem { item, position }).await?.answer(call))
+}
+
+/// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
+pub async fn position_shortcut(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let desk = DrawerCall::of(&call)?;
+    let (item, position) = (desk.item("shortcut")?, call.integer("position")?);
+    Ok(desk.change(drawer::ShiftDrawerItem { item, position }).await?.answer(call))
+}
+
+/// `DELETE /v3/container/drawer/{source}/item/{item}`
+pub async fn delete_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let (desk, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
+    let items = vec![desk.item("item")?];
+    let done = call.change(&desk.drawer, drawer::RemoveDrawerItems { items, strict: true }).await?;
+    let items = removed(&done.reply.items).collect();
+    let reply = ChangeReply::of(&call, &done.view, None, items, &display, |drawer| drawer).await?;
+    Ok(reply.answer(call))
+}
+
+/// Removed items, with the positions that they had for the caller.
+fn removed(items: &ItemPositions) -> impl Iterator<Item = (usize, &Item)> {
+    items.iter().map(|(position, item)| (*position, item))
+}
+
+/// `DELETE /v3/container/drawer/{source}/item`
+pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
+    let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
+    let (desk, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
+    let mut bulk = BulkBuilder::of(&call, &given);
+    let (mut items, mut places) = (Vec::new(), Vec::new());
+    let mut way = YieldTimer::new();
+    for (place, source) in given.iter().enumerate() {
+        way.yield_if_due().await;
+        match desk.address("sources", source, database) {
+            Ok(address) => {
+                items.push(address);
+                places.push(place);
+            }
+            Err(error) => bulk.note(place, Err(error)),
+        }
+    }
+    let done = call.change(&desk.drawer, drawer::RemoveDrawerItems { items, strict: false }).await?;
+    let drawer::DrawerRemovalResult { items, errors } = done.reply;
+    // Each of the others was removed, in their order.
+    let (mut taken, mut missing) = (items.into_iter(), errors.into_iter().peekable());
+    for (index, place) in places.into_iter().enumerate() {
+        let outcome = match missing.next_if(|(at, _)| *at == index) {
+            Some((_, error)) => Err(error),
+            None => taken.next().ok_or_else(Error::internal),
+        };
+        bulk.note(place, outcome);
+    }
+    let BulkParts { items, errors } = bulk.parts();
+    let items = DrawerItems::of_change(removed(&items), &display).with_errors(errors);
+    // Always complete, whatever the client prefers, because it contains the errors.
+    let reply = WholeReply::of(&call, &done.view, None, items, |drawer| drawer).await?;
+    Ok(reply.answer(call))
+}
+
+/// `PUT /v3/container/drawer/{source}/item/clear`
+pub async fn clear(call: Call) -> Result<PreferredReply<DrawerReply>> {
+    let done = call.change(&call.container("source")?, drawer::ClearDrawer).await?;
+    Ok(changed(&call, &done.view, &Vec::new(), &call.display()).await?.answer(call))
+}
+
+/// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
+pub async fn move_item(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
+    let desk = DrawerCall::of(&call)?;
+    let target = call.container::<Drawer>("target")?;
+    let (from, to) = (desk.drawer.loid(), target.loid());
+    let item = desk.item("item")?;
+    let JointResult { reply: moved, left } = call.change_all(drawer::MoveDrawerItem { item, from, to }).await?;
+    let Some(view) = call.view_after::<Drawer>(to, left.as_ref()).await? else { return gone_reply(to) };
+    // Others may have changed the drawer since. The item's position is that in the replied drawer.
+    let now = moved.items.iter().filter_map(|(_, item)| view.state.find(DrawerItemAddress::Object(item.object)));
+    let now: ItemPositions = now.map(|(position, item)| (position, *item)).collect();
+    Ok(moved_reply(&call, &view, &now, &moved).await?.answer(call).shown())
+}
+
+/// Returns the items that a read shows: all, those of a page, or none.
+fn page_of_items(call: &Call) -> ListingPage {
+    if call.query.boolean("showItems") { call.query.page() } else { ListingPage { offset: 0, limit: 0 } }
+}
+
+/// `GET /v3/container/drawer/{source}`
+pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
+    let drawer = call.container::<Drawer>("source")?;
+    let view = call.view(&drawer).await?;
+    let page = page_of_items(&call);
+    read(call, &view, page).await
+}
+
+/// `GET /v3/container/drawer/object/{source}`
+pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
+    let app = &call.app;
+    let object = call.resolve("source")?.loid;
+    let sort = Sort::parse(call.query.text("sortBy"))?;
+    let mut found = PageCollector::new(sort, call.query.page(), call.reply_memory());
+    let access = call.access().knowing_home()?;
+    let (mut holders, mut way) = (HolderCursor::of(object), YieldTimer::new());
+    loop {
+        let some = holders.some(app.repository.look(), ReadLevel::Committed).map_err(|error| {
+            tracing::error!(%error, "the containers of an object can't be listed");
+            Error::internal()
+        })?;
+        if some.is_empty() {
+            break;
+        }
+        for holder in some {
+            way.yield_if_due().await;
+            // Other kinds of containers are not listed. Neither are drawers in the recycle bin,
+            // which keep their items.
+            let record = app.records.record(&app.repository, holder)?;
+            let Some(record) = record.filter(|record| record.family == FamilyKind::Drawer) else { continue };
+            if access.sees(&record)? && !found.push(&record) {
+                return Err(no_room());
+            }
+        }
+    }
+    let (drawers, total) = found.page().await;
+    let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
+    let drawers =
+        HolderDrawers { drawers, next: 0, limit, display: call.display(), open: None, step: DrawerListingStep::Drawer };
+    let listing = Listing::of(&call, drawers, |items, _| DrawerListing { items, total }).await?;
+    Ok(listing.answer(call))
+}
+
+/// The drawers that contain an object, each with its items.
+struct HolderDrawers {
+    drawers: Vec<Loid>,
+    next: usize,
+    /// The number of items to show of each.
+    limit: usize,
+    display: Display,
+    /// The items of the drawer that is being written.
+    open: Option<DrawerItems>,
+    step: DrawerListingStep,
+}
+
+/// The subject of a piece of the reply.
+enum DrawerListingStep {
+    /// A drawer that is not visible.
+    Drawer,
+    /// The begin of a drawer.
+    Open,
+    Item,
+    Close,
+}
+
+impl ListingSource for HolderDrawers {
+    type Item = DrawerReply;
+    type Inner = DrawerItem;
+    type Innermost = NoItem;
+    type Failed = NoItem;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<DrawerReply, DrawerItem>> {
+        if let Some(items) = self.open.as_mut().filter(|_| !matches!(self.step, DrawerListingStep::Open)) {
+            if items.are_over() {
+                self.step = DrawerListingStep::Close;
+                return Ok(ListingStep::Close);
+            }
+            self.step = DrawerListingStep::Item;
+            return Ok(items.present(call, late).await?.map_or(ListingStep::Nothing, ListingStep::Inner));
+        }
+        let Some(drawer) = self.drawers.get(self.next) else { return Ok(ListingStep::End) };
+        self.step = DrawerListingStep::Drawer;
+        let view = match call.view_of::<Drawer>(*drawer).await {
+            Ok(view) => view,
+            // It was removed in between, or may not be seen any more.
+            Err(error) if error.code == Code::ObjectNotFound => return Ok(ListingStep::Nothing),
+            Err(error) => return Err(error),
+        };
+        let seen = seen(call, &view).await?;
+        let info = info(call, &view, &seen, &self.display).await?;
+        self.open = Some(DrawerItems::new(seen.page(ListingPage { offset: 0, limit: self.limit }), &self.display));
+        self.step = DrawerListingStep::Open;
+        Ok(ListingStep::open(|items| DrawerReply { info, items, errors: None, revisions: None }))
+    }
+
+    fn advance(&mut self) {
+        match self.step {
+            DrawerListingStep::Drawer => self.next += 1,
+            DrawerListingStep::Open => self.step = DrawerListingStep::Item,
+            DrawerListingStep::Item => self.open.iter_mut().for_each(DrawerItems::advance),
+            DrawerListingStep::Close => {
+                self.open = None;
+                self.next += 1;
+            }
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.drawers.capacity() * size_of::<Loid>() + self.open.as_ref().map_or(0, DrawerItems::bytes)
+    }
+}
+
+/// Builds a new drawer from a request's body. Its sources are resolved in the first database; it
+/// will be in the second.
+async fn new_drawer(
+    call: &Call,
+    name: &str,
+    automatic: bool,
+    request: &mut CreateDrawer,
+    (database, of): (DatabaseId, DatabaseId),
+) -> Result<NewObject> {
+    let app = &call.app;
+    let sources = request.sources.take().unwrap_or_default().read(app)?;
+    let mut items = Vec::with_capacity(sources.len());
+    let mut way = YieldTimer::new();
+    for source in &sources {
+        way.yield_if_due().await;
+        items.push(call.find(&ObjectSource::parse("sources", source)?, database)?.loid);
+    }
+    let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
+    let attributes = attribute_text(app, "attributes", request.attributes.take()).await?;
+    let new = NewDrawer {
+        capacity: drawer::check_capacity(capacity)?,
+        automatic,
+        title: request.title.as_deref().unwrap_or_default().into(),
+        description: request.description.as_deref().unwrap_or_default().into(),
+        items,
+        said: drawer::DrawerHeadUpdate {
+            capacity: request.capacity.map(drawer::check_capacity).transpose()?,
+            title: request.title.clone(),
+            description: request.description.clone(),
+        },
+    };
+    let types = app.sysconfig.object_types(of);
+    let workflow = types.get(TYPE_NAME).and_then(|known| known.workflow.as_deref());
+    let (status, initial_status) = status_of(app, of, request.status.as_deref(), workflow)?;
+    Ok(NewObject { attributes, status, initial_status, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
+}
+
+/// `POST /v3/container/drawer`
+pub async fn create(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
+    let mut request: CreateDrawer = call.json().await?;
+    let database = database_named(&call, request.database_id.as_ref())?;
+    let name = request.name.clone();
+    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    let databases = (database, database_of_folder(&call.app, folder.as_ref(), database)?);
+    let mut object = new_drawer(&call, name.as_deref().unwrap_or(TYPE_NAME), false, &mut request, databases).await?;
+    // A generated name must be free; a given one is the caller's choice.
+    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
+    object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
+    // Boxed, because the future is too large to hold beside the data above.
+    Box::pin(make(call, folder, object, database)).await
+}
+
+/// `POST /v3/container/drawer/automatic`: the user's own drawer, created at the first call.
+pub async fn create_automatic(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
+    let mut request: CreateDrawer = call.json().await?;
+    let database = database_named(&call, request.database_id.as_ref())?;
+    let config = &call.app.config.drawer;
+    let user = call.caller()?.user();
+    let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
+    let mut object = new_drawer(&call, &name, true, &mut request, (database, database)).await?;
+    object.mode = CreateMode::Existing;
+    let folder = folder_source(None, Some(&folder))?;
+    Box::pin(make(call, folder, object, database)).await
+}
+
+async fn make(
+    call: Call,
+    folder: Option<ObjectSource>,
+    object: NewObject,
+    database: DatabaseId,
+) -> Result<PreferredReply<ChangedDrawer>> {
+    let display = call.display_of_body().await?;
+    let made = find_destination(&call, folder, database)?.make(&call, object).await?;
+    let JointResult { reply: CreateResult { loid, .. }, left } = made;
+    let Some(view) = call.view_after::<Drawer>(loid, left.as_ref()).await? else { return gone_reply(loid) };
+    let items: ItemPositions = view.state.visible().copied().enumerate().collect();
+    Ok(changed(&call, &view, &items, &display).await?.answer(call).shown())
+}
+
+/// `PUT /v3/container/drawer/{source}`
+pub async fn update(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
+    let mut request: UpdateRequest = call.json().await?;
+    let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
+    let capacity = request.capacity.map(drawer::check_capacity).transpose()?;
+    let command = UpdateDrawer {
+        drawer: drawer.loid(),
+        head: drawer::DrawerHeadUpdate { capacity, title: request.title, description: request.description },
+        name: request.name,
+        attributes: attribute_text(&call.app, "attributes", request.attributes.take()).await?,
+        status: request.status.filter(|status| !status.is_empty()).map(SharedText::from),
+    };
+    let done = call.change_all(command).await?;
+    let Some(view) = call.view_after::<Drawer>(drawer.loid(), done.left.as_ref()).await? else {
+        return gone_reply(drawer.loid());
+    };
+    Ok(changed(&call, &view, &Vec::new(), &display).await?.answer(call).shown())
+}

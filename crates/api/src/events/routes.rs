@@ -1,0 +1,34 @@
+//! The live event streams of containers (ours).
+
+use crate::events;
+use stet_web::route::words::*;
+
+const GET: Route = Route {
+    query: &[
+        text("lastEventId", None, "The last event that the caller has, for those who can't send `Last-Event-ID`."),
+        flag("wait", true, "Wait for what happens; otherwise the reply ends after the stored events."),
+    ],
+    headers: &["Last-Event-ID"],
+    produces: ReplyFormat::Events,
+    ..base(Verb::Get, Privilege::Read, "docs/api/events.md")
+};
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "stet-container-events-get",
+        path: "/v3/container/{source}/events",
+        summary: "Follow a container: its changes as server-sent events, each once it is on disk.",
+        path_params: &[source("the container: a drawer, a folder, a liveblog or any other object")],
+        handler: handler!(events::follow),
+        ..GET
+    },
+    Route {
+        id: "stet-liveblog-events-get",
+        path: "/v3/container/liveblog/{source}/events",
+        summary: "Follow a liveblog: its changes as server-sent events, each once it is on disk.",
+        path_params: &[source("the liveblog")],
+        handler: handler!(events::follow_liveblog),
+        ..GET
+    },
+];

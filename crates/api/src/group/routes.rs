@@ -1,0 +1,35 @@
+//! Groups (docs/api/groups-and-users.md).
+
+use crate::group;
+use stet_web::route::words::*;
+
+const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const DELETE: Route = Route { codes: A, ..base(Verb::Delete, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "group-create-post",
+        path: "/v3/group/create",
+        summary: "Create a group.",
+        body: optional::<group::GroupRequest>(BodySizeRule::Long),
+        handler: handler!(group::create),
+        ..POST
+    },
+    Route {
+        id: "group-delete",
+        path: "/v3/group/delete",
+        summary: "Remove a group.",
+        query: &[needed("groupName", "Name of the group.")],
+        handler: handler!(group::delete),
+        ..DELETE
+    },
+    Route {
+        id: "group-update-post",
+        path: "/v3/group/update",
+        summary: "Change what is named of a group.",
+        body: optional::<group::GroupRequest>(BodySizeRule::Long),
+        handler: handler!(group::update),
+        ..POST
+    },
+];

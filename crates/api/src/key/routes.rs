@@ -1,0 +1,37 @@
+//! Keys for machine clients.
+
+use crate::key;
+use stet_newsroom::administration::KeyRequest;
+use stet_web::route::words::*;
+
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/keys.md") };
+const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/keys.md") };
+const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "docs/api/keys.md");
+
+/// The routes of keys.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "stet-key-list-get",
+        path: "/v3/key",
+        summary: "List the keys in force.",
+        handler: handler!(key::list),
+        ..GET
+    },
+    Route {
+        id: "stet-key-create-post",
+        secret: true,
+        path: "/v3/key",
+        summary: "Make a key for a machine client; its token is shown this once.",
+        body: required::<KeyRequest>(BodySizeRule::Long),
+        handler: handler!(key::create),
+        ..POST
+    },
+    Route {
+        id: "stet-key-delete",
+        path: "/v3/key/{name}",
+        summary: "Revoke a key.",
+        path_params: &[word("name", "name of the key")],
+        handler: handler!(key::revoke),
+        ..DELETE
+    },
+];

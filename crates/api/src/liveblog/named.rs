@@ -1,0 +1,126 @@
+//! Reads of posts of any liveblogs, named one by one.
+
+use std::collections::HashMap;
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::liveblog::{Liveblog, PostAddress};
+use stet_actors::object::{FamilyKind, parent_path};
+
+use super::reply::post_shown;
+use super::types::Post;
+use super::{OpenLiveblog, PostListing};
+use crate::records::{BulkError, BulkFailures};
+use crate::requests::{BulkSources, ObjectListRequest, bytes_of};
+use crate::settled::{OpenContainer, build_settled};
+use stet_base::json::ReadyJson;
+use stet_newsroom::records::Display;
+use stet_web::call::Call;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::reply::Json;
+
+/// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.
+pub async fn posts(call: Call) -> Result<Json<PostListing>> {
+    let (BulkSources { given: sources, database }, display) =
+        (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
+    let bytes = bytes_of(&sources);
+    let named = NamedPosts { sources, database, bytes, next: 0, shown: HashMap::new(), display, open: None };
+    let listing = Listing::of(&call, named, |items, errors| PostListing { items, errors }).await?;
+    Ok(listing.answer(call))
+}
+
+/// The posts that a list names.
+struct NamedPosts {
+    sources: Vec<String>,
+    database: DatabaseId,
+    /// The bytes of the sources.
+    bytes: usize,
+    next: usize,
+    /// The posts, each with the index of the source that it is shown for. Other sources may name it
+    /// differently.
+    shown: HashMap<Loid, usize>,
+    display: Display,
+    /// The liveblog of the previous post, which is often that of the next one too.
+    open: Option<OpenLiveblog>,
+}
+
+impl NamedPosts {
+    async fn post(&mut self, call: &Call, late: bool) -> Result<Option<ReadyJson<Post>>> {
+        let source = &self.sources[self.next];
+        let (liveblog, address) = place_of(call, source, self.database)?;
+        // The caller's rights may have changed. A liveblog would also stay in memory for as long as
+        // the client does not read.
+        if late || self.open.as_ref().is_some_and(|open| open.loid() != liveblog) {
+            self.open = None;
+        }
+        let open = match &self.open {
+            Some(open) => open.clone(),
+            None => {
+                // In a liveblog that the caller may not read, no post exists.
+                if call.find(&ObjectSource::Loid(liveblog), liveblog.database)?.family != FamilyKind::Liveblog {
+                    return Err(Error::not_found(source));
+                }
+                OpenLiveblog::of(call, call.view_of::<Liveblog>(liveblog).await?)?
+            }
+        };
+        if !late {
+            self.open = Some(open.clone());
+        }
+        let post = open.seen(&address)?.loid();
+        if *self.shown.entry(post).or_insert(self.next) != self.next {
+            return Ok(None);
+        }
+        build_settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display, None).await)
+            .await
+            .map(Some)
+    }
+}
+
+impl ListingSource for NamedPosts {
+    type Item = ReadyJson<Post>;
+    type Inner = NoItem;
+    type Innermost = NoItem;
+    type Failed = BulkError;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<ReadyJson<Post>, NoItem, BulkError>> {
+        if self.next == self.sources.len() {
+            return Ok(ListingStep::End);
+        }
+        Ok(match self.post(call, late).await {
+            Ok(post) => post.map_or(ListingStep::Nothing, ListingStep::Item),
+            Err(error) => {
+                let source = &self.sources[self.next];
+                ListingStep::Failed(BulkFailures::of(call).describe(source, hide_existence(error, source)))
+            }
+        })
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.shown.capacity() * size_of::<(Loid, usize)>()
+    }
+}
+
+/// Returns one error for everything that does not exist, so that it doesn't reveal which liveblogs
+/// exist.
+fn hide_existence(error: Error, source: &str) -> Error {
+    if error.code == Code::ObjectNotFound { Error::not_found(source) } else { error }
+}
+
+/// Returns the liveblog and the post that a source names.
+fn place_of(call: &Call, text: &str, database: DatabaseId) -> Result<(Loid, PostAddress)> {
+    let repository = &call.app.repository;
+    let source = ObjectSource::parse("sources", text)?;
+    if let ObjectSource::Path(path) = &source {
+        let (of, name) = parent_path(path).ok_or_else(|| Error::not_found(text))?;
+        let liveblog = repository.loid_of(&ObjectSource::Path(of.to_owned()), database)?;
+        return Ok((liveblog.ok_or_else(|| Error::not_found(text))?, PostAddress::Name(name.to_owned())));
+    }
+    let post = repository.loid_of(&source, database)?.ok_or_else(|| Error::not_found(text))?;
+    let liveblog = repository.container_of(post)?.ok_or_else(|| Error::not_found(text))?;
+    Ok((liveblog, PostAddress::Loid(post)))
+}

@@ -1,0 +1,410 @@
+//! Objects (docs/api/objects.md, docs/api/content.md).
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stet_actors::error::{Error, Result};
+use stet_actors::expect::RevisionTag;
+use stet_actors::id::{DatabaseId, Loid, ObjectSource};
+use stet_actors::object::{Reach, Record, Version};
+use stet_actors::runtime::ResultingObject;
+
+use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
+use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
+use stet_auth::Privilege;
+use stet_base::json::{ChangeAnswer, ReadyJson};
+use stet_base::limits::offload::Offload;
+use stet_base::limits::set_changed;
+use stet_newsroom::records::Display;
+use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
+use stet_web::app::App;
+use stet_web::call::{Call, check_whole};
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::{EnvelopedReply, Json, Reply};
+
+mod amending;
+mod content;
+mod correlates;
+mod creation;
+mod defaults;
+mod family;
+mod fields;
+mod file;
+mod import;
+mod locks;
+mod moving;
+mod pictures;
+mod removal;
+pub mod routes;
+mod status;
+mod status_change;
+mod story;
+mod system;
+mod versions;
+mod writing;
+
+pub(super) use self::amending::AmendAttempts;
+pub(super) use self::content::latest_of;
+pub use self::content::{content, content_by_loid};
+pub(super) use self::content::{open_content_of, stored_reply};
+pub use self::correlates::{CorrelateRequest, CorrelateView, correlate, list as correlate_list, uncorrelate};
+pub(super) use self::correlates::{correlates, facts as facts_of_links};
+pub use self::creation::{CreateObject, create, create_from_template};
+#[cfg(any(test, feature = "fuzzing"))]
+pub use self::creation::{ObjectForm, read_parts};
+pub use self::family::family;
+pub use self::fields::{ChangeFieldsRequest, change_fields};
+pub(crate) use self::file::document_of_file;
+pub use self::import::{ImportObject, import};
+pub use self::locks::{UnlockRequest, lock, unlock};
+pub use self::moving::{MoveRequest, RenameRequest, relocate, rename};
+pub use self::pictures::content_as;
+pub(crate) use self::removal::discard_object;
+pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
+pub(super) use self::status::{give_inferred as give_status_inferred, status_of};
+pub use self::status_change::{StatusRequest, StatusesRequest, change_status, change_statuses};
+pub use self::story::story;
+pub(super) use self::system::{
+    ProductInfo, SystemValues, begin as begin_as, begin_with, describe as describe_system, give_title,
+};
+pub use self::versions::{restore_version, versions};
+pub use self::writing::{switches, write_content, write_content_by_loid};
+
+/// The result of a bulk call for an object.
+#[derive(Serialize, JsonSchema)]
+pub struct BulkItem {
+    /// Source, as the client gave it.
+    pub source: String,
+    /// The object's loid.
+    #[schemars(with = "Loid")]
+    pub id: String,
+}
+
+/// A record as the only thing in a reply.
+pub type RecordReply = ReadyJson<ObjectRecord>;
+
+/// The reply to a change of an object. If the object was destroyed or moved out of the caller's
+/// sight since, the reply only identifies it.
+pub type ChangedRecord = ChangeAnswer<RecordReply, RemovedObject>;
+
+/// An object that was discarded, destroyed or hidden.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemovedObject {
+    /// The object's loid.
+    #[schemars(with = "Loid")]
+    pub id: String,
+}
+
+/// `GET /v3/object/{source}`: an object, or one of its versions.
+pub async fn get(call: Call) -> Result<Json<RecordReply>> {
+    let source = call.source("source")?;
+    let record = call.find_seen(&source, call.database()?)?;
+    let shown = object_or_version(&call, &source, &record, &call.display()).await?;
+    let bytes = shown.text().len();
+    Json::tagged(shown, bytes, RevisionTag::of(&record)).await
+}
+
+/// Renders the object, or the version of it that the source names.
+async fn object_or_version(
+    call: &Call,
+    source: &ObjectSource,
+    record: &CachedRecord,
+    display: &Display,
+) -> Result<RecordReply> {
+    let app = &call.app;
+    match version_named(app, source, record)? {
+        Some(version) => {
+            let groups = app.records.groups(record, display).await?;
+            let shown = render_version(app, record, groups, &version, display)?;
+            ObjectRecord { path: path_if_shown(app, record, display)?, ..shown }.ready().await
+        }
+        None => record_of(app, record, display).await,
+    }
+}
+
+/// Returns the version that the source names, if it names one.
+pub(super) fn version_named(app: &App, source: &ObjectSource, record: &Record) -> Result<Option<Version>> {
+    match source {
+        ObjectSource::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Returns the live object to change, if the caller has the privilege.
+fn target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<Loid> {
+    Ok(call.find_for(needed, source, database)?.loid)
+}
+
+/// Returns the live object to change with all that lies in it, and how far the caller's rights
+/// reach there.
+fn whole_target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<(Loid, Reach)> {
+    let record = call.find_for(needed, source, database)?;
+    Ok((record.loid, call.access().reach_in(needed, &record)?))
+}
+
+/// Returns the object to change, in the recycle bin or not, and how far the caller's rights reach
+/// in it.
+fn any_target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<(Loid, Reach)> {
+    let record = call.app.repository.resolve_any(source, database)?;
+    call.access().check(needed, &record, source)?;
+    check_whole(source)?;
+    Ok((record.loid, call.access().reach_in(needed, &record)?))
+}
+
+fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
+    let loid = record.loid.at_version(number);
+    // An outline has no versions.
+    if number > record.version {
+        return Err(Error::not_found(loid));
+    }
+    let key = Version::key(loid);
+    app.repository.row(key.table, &key.key)?.ok_or_else(|| Error::not_found(loid))
+}
+
+/// `POST /v3/object`: the records of all sources, each once, and the sources that were not found.
+pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
+    let (BulkSources { given: sources, database }, display) =
+        (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
+    let bytes = bytes_of_sources(&sources);
+    let records = NamedRecords { sources, bytes, next: 0, shown: HashMap::new(), display, database };
+    let listing = Listing::of(&call, records, |items, errors| BulkReply { items, errors }).await?;
+    Ok(listing.answer(call))
+}
+
+/// The records that a list names.
+struct NamedRecords {
+    sources: Vec<String>,
+    /// The bytes of the sources.
+    bytes: usize,
+    next: usize,
+    /// The objects and versions, each with the index of the source that it is shown for. Other
+    /// sources may name it differently.
+    shown: HashMap<Loid, usize>,
+    display: Display,
+    database: DatabaseId,
+}
+
+impl ListingSource for NamedRecords {
+    type Item = RecordReply;
+    type Inner = NoItem;
+    type Innermost = NoItem;
+    type Failed = BulkError;
+    type Fault = Error;
+
+    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<RecordReply, NoItem, BulkError>> {
+        let Some(text) = self.sources.get(self.next) else { return Ok(ListingStep::End) };
+        let made = async {
+            let source = ObjectSource::parse("sources", text)?;
+            // A loid that was shown before is not read again.
+            if let ObjectSource::Loid(loid) = &source
+                && self.shown.get(loid).is_some_and(|first| *first != self.next)
+            {
+                return Ok(ListingStep::Nothing);
+            }
+            let record = call.find_seen(&source, self.database)?;
+            let loid = match &source {
+                ObjectSource::Loid(loid) => record.loid.at_version(loid.version),
+                _ => record.loid,
+            };
+            if *self.shown.entry(loid).or_insert(self.next) != self.next {
+                return Ok(ListingStep::Nothing);
+            }
+            object_or_version(call, &source, &record, &self.display).await.map(ListingStep::Item)
+        };
+        Ok(made.await.unwrap_or_else(|error| ListingStep::Failed(BulkFailures::of(call).describe(text, error))))
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes + self.shown.capacity() * size_of::<(Loid, usize)>()
+    }
+}
+
+/// `GET /v3/object/{source}/lastversionloid`: the loid of the latest version as plain text; the
+/// object's own loid if it has no version.
+pub async fn last_version_loid(call: Call) -> Result<Reply> {
+    let record = call.resolve_seen("source")?;
+    Ok(Reply::text(record.loid.at_version(record.version).to_string()))
+}
+
+/// Builds the usual reply to a change of an object: its record.
+async fn reply_with(
+    call: &Call,
+    object: Loid,
+    left: Option<&ResultingObject>,
+    display: &Display,
+) -> Result<PreferredReply<ChangedRecord>> {
+    reply_after(call, object, left, display, 0, |record| record).await
+}
+
+/// Builds the reply to a change with the record as the change has left it, or the present one if
+/// that is not known. If another call has destroyed the object since, or moved it out of the
+/// caller's sight, the change is still reported as successful. `beside` is the approximate size of
+/// the reply without the record.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
+    call: &Call,
+    object: Loid,
+    left: Option<&ResultingObject>,
+    display: &Display,
+    beside: usize,
+    reply: impl FnOnce(ChangedRecord) -> T + Send + 'static,
+) -> Result<PreferredReply<T>> {
+    // Set also if an earlier attempt of the call made the change.
+    set_changed(true);
+    let whole = match left_of(call, object, left)? {
+        Some(left) => {
+            if let Some(minimal) = call.minimal(object, left.state())? {
+                return Ok(minimal);
+            }
+            let (tag, record) = left.shown(call, display).await?;
+            let bytes = record.text().len() + beside;
+            let place = Offload::for_bytes(bytes as u64).await?;
+            let make = move || {
+                let whole = EnvelopedReply::of(&reply(ChangeAnswer::Shown(record)), bytes)?;
+                let etag = whole.tag(tag);
+                Ok((whole, etag))
+            };
+            let (whole, etag) = place.work(make).await??;
+            Json::from(whole).with_etag(etag)
+        }
+        None => Json::of(&reply(ChangeAnswer::Gone(RemovedObject { id: object.to_string() })))?,
+    };
+    Ok(whole.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+    use serde_json::json;
+    use stet_actors::checkout::TakeLock;
+    use stet_actors::command::CallerIdentity;
+    use stet_actors::error::Code;
+    use stet_actors::lifecycle::NewObject;
+    use stet_actors::metadata::ChangeFields;
+    use stet_actors::runtime::ChangeRequest;
+    use stet_xml::edit::{Edit, Path};
+    use tokio::time::timeout;
+
+    use super::amending::AttributeEdits;
+    use super::*;
+    use crate::testing::ServerFixture;
+    use stet_auth::{Grant, Rights, User};
+    use stet_base::limits::offload::{LARGE_TEXT, Offload};
+    use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
+
+    /// Fills the queue of this task's user with large calls that wait.
+    fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {
+        let mut line: Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> = Vec::new();
+        loop {
+            let mut next = Box::pin(async {
+                let turn = Offload::turn().await?;
+                std::future::pending::<()>().await;
+                Ok(turn)
+            });
+            match next.as_mut().now_or_never() {
+                None => line.push(next),
+                Some(refused) => {
+                    assert_eq!(refused.err().map(|error| error.code), Some(Code::Overloaded));
+                    return line;
+                }
+            }
+        }
+    }
+
+    /// A regression test: calls over a hundred objects with attributes too large for the cache held
+    /// copies of all of them, which were not counted.
+    #[actix_web::test]
+    async fn large_attributes_that_no_cache_keeps_are_paid_for_while_they_are_held() {
+        let fixture = ServerFixture::new().await;
+        let attributes = |bytes| Some(format!("<a>{}</a>", "x".repeat(bytes)).as_str().into());
+        let document =
+            |name: &str, bytes| NewObject { attributes: attributes(bytes), ..NewObject::document(name, "Story") };
+        let large = fixture.create(document("large.xml", 3 << 20)).await;
+        let small = fixture.create(document("small.xml", 1000)).await;
+        let (app, memory) = (&fixture.app, &fixture.app.memory);
+        let get = |object| app.records.get(&app.repository, object);
+        let held = get(large).expect("there is memory").expect("it is there");
+        assert!((3 << 20..4 << 20).contains(&memory.reserved()), "{}", memory.reserved());
+        let again = get(large).expect("there is memory");
+        assert!(memory.reserved() >= 6 << 20, "each copy counts");
+        drop((held, again, get(small).expect("it is read")));
+        assert_eq!(memory.reserved(), 0);
+        let others = memory.reservation(None, MemoryPurpose::Bodies);
+        others.grow_to(memory.limit() - 1000).expect("nothing else is reserved");
+        assert_eq!(get(large).err().map(|error| error.code), Some(Code::Overloaded));
+        assert!(get(small).expect("it takes less than is reserved").is_some());
+        with_behalf(async {
+            set_changed(true);
+            assert!(get(large).expect("a call that has changed something reports that").is_some());
+        })
+        .await;
+    }
+
+    /// A regression test: a user with a full queue had made a change and got the error that nothing
+    /// was changed. Each retry then made another version.
+    #[actix_web::test]
+    async fn who_has_changed_something_is_told_so_however_much_of_theirs_waits() {
+        let fixture = ServerFixture::new().await;
+        let ada = User::new("ada");
+        fixture.app.directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
+        let begun = fixture.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");
+        let grants = [Privilege::Read, Privilege::Write].map(|privilege| Grant { privilege, folder: None });
+        let mut call = fixture.call_of("objects-discard");
+        call.session = Some(begun.session);
+        call.rights = Arc::new(Rights::sum(&grants, |_| Ok::<_, Error>(None)).expect("grants add up"));
+        let text = format!("<a>{}</a>", "x".repeat(2 * LARGE_TEXT));
+        let object = NewObject { attributes: Some(text.as_str().into()), ..NewObject::document("a.xml", "Story") };
+        let story = fixture.create(object).await;
+        with_behalf(async {
+            on_behalf_of(Holder::User("ada".into()));
+            let line = full_line();
+            let display = Display::with_defaults(false);
+            let record = call.find(&story.into(), story.database).expect("it may be read");
+            let shown = async || record_of(&call.app, &record, &display).await.map(drop).map_err(|error| error.code);
+            assert_eq!(shown().await, Err(Code::Overloaded), "who only reads comes again");
+            let limits = call.app.attribute_limits();
+            let edit =
+                Edit::set(Path::parse("/a").expect("it is a path"), &json!("x"), &limits).expect("it is an edit");
+            let fields = AttributeEdits { attributes: vec![edit], system: Vec::new(), limits };
+            let amending = AmendAttempts::to(Arc::new(fields)).next();
+            let made = call.change_all(ChangeFields { object: story, amending }).await.expect("it may be changed");
+            assert!(!made.reply, "it takes long");
+            assert_eq!(shown().await, Err(Code::Overloaded), "nothing has been changed yet");
+            let lock = || TakeLock { object: story, lasts_s: 60 };
+            let first = call.change_all(lock()).await.expect("it may be changed");
+            let mut line = line.into_iter();
+            // The necessary work permits are released one by one, while the user's other calls
+            // still wait.
+            let mut told = async |left: Option<&ResultingObject>| {
+                let mut told = Box::pin(reply_after(&call, story, left, &display, 0, |record| record));
+                loop {
+                    match timeout(Duration::from_millis(10), &mut told).await {
+                        Ok(told) => return told.map(drop),
+                        Err(_) => drop(line.next().expect("it comes before those that wait")),
+                    }
+                }
+            };
+            assert_eq!(told(first.left.as_ref()).await, Ok(()), "as it is");
+            // Others have changed it since.
+            let by_ada = ChangeRequest::by(call.who().expect("it has a caller"));
+            fixture.repository.joint(lock(), by_ada).await.expect("the lock is theirs");
+            let again = call.find(&story.into(), story.database).expect("it may be read");
+            assert_ne!(again.revision, record.revision);
+            assert_eq!(told(first.left.as_ref()).await, Ok(()), "as it was left");
+            assert!(line.len() > 100, "{} wait", line.len());
+        })
+        .await;
+    }
+}

@@ -1,0 +1,67 @@
+//! Workflow statuses of new objects (docs/api/configuration.md, "Workflows").
+
+use std::sync::Arc;
+
+use stet_actors::error::Result;
+use stet_actors::id::DatabaseId;
+use stet_actors::lifecycle::{NewObject, TypeStatuses};
+use stet_actors::object::SharedText;
+
+use stet_sysconfig::{ObjectTypes, Workflows};
+use stet_web::app::App;
+
+/// Returns the requested status, and the status that a new object in the database gets without one:
+/// the workflow's first.
+///
+/// # Errors
+/// `StatusNotFound`; `InvalidStatus` for one of another workflow.
+pub(crate) fn status_of(
+    app: &App,
+    database: DatabaseId,
+    wanted: Option<&str>,
+    workflow: Option<&str>,
+) -> Result<(Option<SharedText>, Option<SharedText>)> {
+    let workflows = app.sysconfig.workflows(database);
+    let wanted = given(wanted);
+    if let Some(status) = &wanted {
+        workflows.check_status(workflow, status)?;
+    }
+    Ok((wanted, first(&workflows, workflow)))
+}
+
+/// Sets the status of an object whose type the caller did not name. The command checks it, because
+/// an existing object may have a status of its own type, whatever workflow the inferred type has.
+pub(crate) fn give_inferred(
+    app: &App,
+    database: DatabaseId,
+    object: &mut NewObject,
+    wanted: Option<&str>,
+    workflow: Option<&str>,
+) {
+    let (types, workflows) = (app.sysconfig.object_types(database), app.sysconfig.workflows(database));
+    object.status = given(wanted);
+    object.initial_status = first(&workflows, workflow);
+    object.inferred = Some(Arc::new(ByType { types, workflows }));
+}
+
+fn given(wanted: Option<&str>) -> Option<SharedText> {
+    wanted.filter(|wanted| !wanted.is_empty()).map(SharedText::from)
+}
+
+fn first(workflows: &Workflows, workflow: Option<&str>) -> Option<SharedText> {
+    workflow.and_then(|workflow| workflows.initial(workflow)).map(|status| status.name.clone())
+}
+
+/// The configuration at the time of the creation.
+#[derive(Debug)]
+struct ByType {
+    types: Arc<ObjectTypes>,
+    workflows: Arc<Workflows>,
+}
+
+impl TypeStatuses for ByType {
+    fn check(&self, type_name: &str, status: &str) -> Result<()> {
+        let workflow = self.types.get(type_name).and_then(|known| known.workflow.as_deref());
+        self.workflows.check_status(workflow, status)
+    }
+}

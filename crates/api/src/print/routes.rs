@@ -1,0 +1,19 @@
+//! Previews of stories (docs/api/print.md).
+
+use crate::print;
+use stet_web::route::words::*;
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[Route {
+    id: "stet-print-story-preview-post",
+    path: "/v3/printService/createStoryPreview",
+    summary: "Set the text of a story on pages, as a picture and as a PDF.",
+    query: &[
+        needed("id", "Loid of the story; a uuid or a path serves, too."),
+        flag("getPdf", false, "Make a PDF of all pages as well."),
+    ],
+    body: required::<print::PreviewRequest>(BodySizeRule::Long),
+    codes: S,
+    handler: handler!(print::create_story_preview),
+    ..base(Verb::Post, Privilege::Create, "docs/api/print.md")
+}];

@@ -1,0 +1,17 @@
+//! The recycle bin (ours).
+
+use crate::recyclebin;
+use stet_web::route::words::*;
+
+/// The routes of the group.
+pub const ROUTES: &[Route] = &[Route {
+    id: "stet-recyclebin-get",
+    path: "/v3/recyclebin",
+    summary: "List what lies in the recycle bin, what was discarded last first.",
+    query: &[SORT_BY, DATABASE, disp(true)],
+    filters: true,
+    untagged: true,
+    handler: handler!(recyclebin::list),
+    codes: A,
+    ..base(Verb::Get, Privilege::Read, "docs/api/objects.md")
+}];

@@ -1,0 +1,37 @@
+//! Administration of sessions.
+
+use crate::session;
+use stet_web::route::words::*;
+
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/auth.md") };
+const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "docs/api/auth.md");
+
+/// The routes of sessions.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "stet-session-list-get",
+        path: "/v3/session",
+        summary: "List one's own sessions; with `manageGroups` those of others.",
+        privilege: None,
+        query: &[
+            text(
+                "user",
+                None,
+                "Name of the user whose sessions are listed; another than the caller needs `manageGroups`.",
+            ),
+            flag("all", false, "List the sessions of all users, which needs `manageGroups`; `user` goes first."),
+        ],
+        codes: S,
+        handler: handler!(session::list),
+        ..GET
+    },
+    Route {
+        id: "stet-session-delete",
+        path: "/v3/session/{id}",
+        summary: "End one of one's own sessions; with `manageGroups` any.",
+        privilege: None,
+        path_params: &[word("id", "public reference of the session")],
+        handler: handler!(session::end),
+        ..DELETE
+    },
+];

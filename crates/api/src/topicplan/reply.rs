@@ -1,0 +1,281 @@
+//! Replies about topic plans.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use stet_actors::error::{Code, Error, Result};
+use stet_actors::expect::RevisionTag;
+use stet_actors::family::State;
+use stet_actors::id::Loid;
+use stet_actors::lineup::Line as AnyLine;
+use stet_actors::topic::Topic;
+use stet_actors::topic_plan::{PlanLineupLine, PlanState, TopicPlan};
+
+use super::TRIES;
+use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
+use crate::object::facts_of_links;
+use crate::records::{info_of, locker_of, path_if_shown, readable, record_of};
+use crate::settled::UnsettledReply;
+use crate::topic::reply::{
+    CommittedTopic, TopicExtent, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic,
+    removed_part_reply,
+};
+use crate::topic::{ChangedDivider, DividerInfo, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
+use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::{Display, ListingPage};
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::change::SeenView;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
+
+/// Returns the lines of a plan that the caller may see, in order. The index of a line is its
+/// position.
+pub(super) async fn visible_lines(call: &Call, plan: &PlanState) -> Result<Vec<PlanLineupLine>> {
+    let mut way = YieldTimer::new();
+    let mut seen = Vec::with_capacity(plan.lineup().count());
+    for line in plan.lineup().visible() {
+        way.yield_if_due().await;
+        if let Some(topic) = line.member()
+            && readable(call, topic.topic)?.is_none()
+        {
+            continue;
+        }
+        seen.push(line.clone());
+    }
+    Ok(seen)
+}
+
+async fn info(app: &App, plan: &PlanState, seen: &[PlanLineupLine], display: &Display) -> Result<PlanInfo> {
+    let head = plan.head();
+    Ok(PlanInfo {
+        record: info_of(app, plan, display).await?,
+        title: head.title.clone(),
+        description: head.description.clone(),
+        count: seen.iter().filter(|line| line.member().is_some()).count(),
+    })
+}
+
+fn dividers(seen: &[PlanLineupLine]) -> Vec<DividerInfo> {
+    let lines = seen.iter().enumerate();
+    let dividers = lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider)));
+    dividers
+        .map(|(position, divider)| DividerInfo { id: divider.id.to_string(), title: divider.title.clone(), position })
+        .collect()
+}
+
+pub(super) fn topics(seen: &[PlanLineupLine]) -> Vec<(usize, Loid)> {
+    let lines = seen.iter().enumerate();
+    lines.filter_map(|(position, line)| line.member().map(|topic| (position, topic.topic))).collect()
+}
+
+/// Returns the plan's tag as of the view.
+pub(super) fn tag_of(view: &SeenView<TopicPlan>) -> RevisionTag {
+    RevisionTag::of(&view.state.object().record)
+}
+
+/// A reply about a plan, as far as it has been rendered.
+pub(super) type PlanListing = Listing<PlanReply, PlannedTopics>;
+
+/// Renders a plan with a page of its visible topics.
+pub(super) async fn plan_reply(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    seen: &[PlanLineupLine],
+    extent: &TopicExtent,
+    page: ListingPage,
+) -> Result<PlanListing, UnsettledReply> {
+    let topics = topics(seen);
+    let total = Some(topics.len());
+    plan_with(call, view, seen, page.cut(topics), total, extent).await
+}
+
+async fn plan_with(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    seen: &[PlanLineupLine],
+    topics: Vec<(usize, Loid)>,
+    total: Option<usize>,
+    extent: &TopicExtent,
+) -> Result<PlanListing, UnsettledReply> {
+    let info = info(&call.app, &view.state, seen, &extent.display).await?;
+    let correlates = correlates(call, view.state.object().record.loid, extent).await?;
+    let (dividers, extent) = (dividers(seen), extent.clone());
+    let topics = PlannedTopics { topics, next: 0, extent, open: None, opened: false };
+    Listing::of(call, topics, |items, _| PlanReply { info, dividers, correlates, items, total }).await
+}
+
+/// Computes a hash of what a reply about a plan shows of topics and other objects. With the plan's
+/// own state it identifies the reply.
+pub(super) async fn hash_facts(
+    call: &Call,
+    plan: &PlanState,
+    seen: &[PlanLineupLine],
+    extent: &TopicExtent,
+) -> Result<u64> {
+    let (app, mut way) = (&call.app, YieldTimer::new());
+    let mut hasher = DefaultHasher::new();
+    let record = &plan.object().record;
+    (extent, path_if_shown(app, record, &extent.display)?).hash(&mut hasher);
+    if extent.correlates {
+        facts_of_links(call, record.loid)?.hash(&mut hasher);
+    }
+    for (position, topic) in topics(seen) {
+        way.yield_if_due().await;
+        (position, topic).hash(&mut hasher);
+        let Some(cached) = readable(call, topic)? else { continue };
+        (cached.revision, locker_of(app, &cached), path_if_shown(app, &cached, &extent.display)?).hash(&mut hasher);
+        if extent.correlates && !extent.below {
+            facts_of_links(call, topic)?.hash(&mut hasher);
+        }
+        if extent.below {
+            match call.view_of::<Topic>(topic).await {
+                Ok(view) => facts_of_topic(call, &CommittedTopic(view), extent).await?.hash(&mut hasher),
+                Err(error) if error.code == Code::ObjectNotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(hasher.finish())
+}
+
+/// The topics of a plan, as items of a listing.
+pub(super) struct PlannedTopics {
+    /// The topics with their positions.
+    topics: Vec<(usize, Loid)>,
+    next: usize,
+    extent: TopicExtent,
+    /// The items of the current topic.
+    open: Option<Box<TopicItems>>,
+    /// Whether the last step was the topic itself, so that its items are next.
+    opened: bool,
+}
+
+impl PlannedTopics {
+    async fn topic(&mut self, call: &Call) -> Result<ListingStepOf<PlannedTopics>, UnsettledReply> {
+        let Some((position, topic)) = self.topics.get(self.next).copied() else { return Ok(ListingStep::End) };
+        let cached = readable(call, topic)?.ok_or_else(|| Error::not_found(topic))?;
+        let info = record_of(&call.app, &cached, &self.extent.display).await?;
+        let correlates = correlates(call, topic, &self.extent).await?;
+        if !self.extent.below {
+            let (dividers, items) = (Vec::new(), Vec::new().into());
+            return Ok(ListingStep::Item(PlannedTopic { info, position, dividers, correlates, items }));
+        }
+        let open = CommittedTopic(call.view_of::<Topic>(topic).await?);
+        let dividers = dividers_of(Some(open.state().lineup()));
+        (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent, ListingPage::WHOLE))), true);
+        Ok(ListingStep::open(|items| PlannedTopic { info, position, dividers, correlates, items }))
+    }
+}
+
+impl ListingSource for PlannedTopics {
+    type Item = PlannedTopic;
+    type Inner = TopicItem;
+    type Innermost = TopicItemAlone;
+    type Failed = NoItem;
+    type Fault = UnsettledReply;
+
+    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStepOf<PlannedTopics>, UnsettledReply> {
+        let made = match self.open.as_mut().filter(|_| !self.opened) {
+            // The topic's list is closed after its last item.
+            Some(items) => match items.make(call, late).await {
+                Ok(ListingStep::End) => Ok(ListingStep::Close),
+                Ok(made) => Ok(made.deeper()),
+                Err(error) => Err(error),
+            },
+            None => self.topic(call).await,
+        };
+        match made {
+            // The topic was deleted after the plan was read. All positions and counts would differ
+            // without it.
+            Err(UnsettledReply::Failed(error)) if error.code == Code::ObjectNotFound => {
+                if late {
+                    Ok(ListingStep::Nothing)
+                } else {
+                    Err(UnsettledReply::Changed)
+                }
+            }
+            made => made,
+        }
+    }
+
+    fn advance(&mut self) {
+        match &mut self.open {
+            Some(_) if self.opened => self.opened = false,
+            Some(items) if items.are_over() => {
+                self.open = None;
+                self.next += 1;
+            }
+            Some(items) => items.advance(),
+            None => self.next += 1,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.topics.capacity() * size_of::<(usize, Loid)>() + self.open.as_ref().map_or(0, |items| items.bytes())
+    }
+}
+
+/// Returns a plan with the ids of its topics and dividers.
+pub(super) async fn structure(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    seen: &[PlanLineupLine],
+    display: &Display,
+    page: ListingPage,
+) -> Result<PlanStructure> {
+    let line = |line: &PlanLineupLine| {
+        let (id, kind) = match line {
+            AnyLine::Member(topic) => (topic.topic.to_string(), LineKind::Topic),
+            AnyLine::Divider(divider) => (divider.id.to_string(), LineKind::Divider),
+        };
+        StructureLine { id, kind, items: Vec::new() }
+    };
+    Ok(PlanStructure {
+        info: info(&call.app, &view.state, seen, display).await?,
+        items: seen.iter().skip(page.offset).take(page.limit).map(line).collect(),
+        total: seen.len(),
+    })
+}
+
+/// Returns the reply to a change of a plan: its state after the change, with the topic concerned.
+pub(super) async fn render_changed_plan(
+    call: Call,
+    view: &SeenView<TopicPlan>,
+    about: Option<Loid>,
+    display: Display,
+) -> Result<PreferredReply<ChangedPlan>> {
+    if let Some(minimal) = call.minimal(view.state.object().record.loid, tag_of(view))? {
+        return Ok(minimal);
+    }
+    let extent = TopicExtent { display, attachments: false, correlates: false, below: false };
+    for _ in 0..TRIES {
+        let seen = visible_lines(&call, &view.state).await?;
+        let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
+        match plan_with(&call, view, &seen, shown, None, &extent).await {
+            Ok(reply) => return Ok(reply.answer(call).with_etag(ETag::new(tag_of(view), "change")).shown().into()),
+            Err(UnsettledReply::Failed(error)) => return Err(error),
+            // The topic was deleted since the plan was read.
+            Err(UnsettledReply::Changed) => tokio::task::yield_now().await,
+        }
+    }
+    // The change is committed nevertheless.
+    removed_part_reply(view.state.object().record.loid)
+}
+
+/// Returns the reply to a change of a divider, with its position as the caller sees it.
+pub(super) async fn changed_divider(
+    call: &Call,
+    view: &SeenView<TopicPlan>,
+    id: u64,
+) -> Result<PreferredReply<ChangedDivider>> {
+    if let Some(minimal) = call.minimal(id, tag_of(view))? {
+        return Ok(minimal);
+    }
+    let seen = visible_lines(call, &view.state).await?;
+    let Some(info) = dividers(&seen).into_iter().find(|divider| divider.id == id.to_string()) else {
+        return crate::topic::reply::gone_divider(id, tag_of(view));
+    };
+    Ok(Json::of(&DividerReply { info })?.with_etag(ETag::new(tag_of(view), "change")).shown().into())
+}

@@ -1,0 +1,62 @@
+//! Administration of users.
+
+use crate::user;
+use stet_newsroom::administration::UserChange;
+use stet_web::route::words::*;
+
+const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const PUT: Route = base(Verb::Put, Privilege::ManageGroups, "docs/api/groups-and-users.md");
+
+const NAME: PathParam = word("name", "name of the user");
+
+/// The routes of users and their passwords.
+pub const ROUTES: &[Route] = &[
+    Route {
+        id: "stet-user-list-get",
+        path: "/v3/user",
+        summary: "List the users.",
+        handler: handler!(user::list),
+        ..GET
+    },
+    Route {
+        id: "stet-user-get",
+        path: "/v3/user/{name}",
+        summary: "Read a user.",
+        path_params: &[NAME],
+        codes: S,
+        handler: handler!(user::get),
+        ..GET
+    },
+    Route {
+        id: "stet-user-create-post",
+        secret: true,
+        path: "/v3/user",
+        summary: "Make a user.",
+        body: required::<UserChange>(BodySizeRule::Long),
+        handler: handler!(user::create),
+        ..POST
+    },
+    Route {
+        id: "stet-user-update-put",
+        secret: true,
+        path: "/v3/user/{name}",
+        summary: "Change what is named of a user, the password too.",
+        path_params: &[NAME],
+        body: required::<UserChange>(BodySizeRule::Long),
+        handler: handler!(user::change),
+        ..PUT
+    },
+    Route {
+        id: "stet-user-password-post",
+        cookie: true,
+        secret: true,
+        path: "/v3/user/password",
+        summary: "Change one's own password; ends all of one's sessions, the calling one too.",
+        privilege: None,
+        body: required::<user::PasswordRequest>(BodySizeRule::Short),
+        codes: A,
+        handler: handler!(user::set_own_password),
+        ..POST
+    },
+];
