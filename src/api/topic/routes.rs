@@ -23,7 +23,7 @@ pub(in crate::api) const FORMAT: PathParam =
 
 /// The parameter for the components of an exported calendar.
 pub(in crate::api) const AS: QueryParam =
-    list("as", false, "What items are in a calendar: `todos` (the default), `events` at their deadlines, or both.");
+    list("as", false, "How a calendar shows items: as `todos` (the default), as `events` at their deadlines, or both.");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
