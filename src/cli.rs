@@ -19,46 +19,46 @@ Examples:
   stet                                    serve ./data at 127.0.0.1:8080; a new directory gets a sample newsroom
   stet --data /srv/stet --listen 0.0.0.0:8080
   stet serve --config /etc/stet.toml --listen 127.0.0.1:0
-  stet check --data /srv/stet             prove that what is stored is whole and consistent
-  stet probe --config /etc/stet.toml      say whether the server is ready, as a load balancer asks it
-  stet recover --data /srv/stet           say what a damaged journal has lost; with --accept-loss go on without it
-  stet user passwd admin --data /srv/stet set a password, be the server running or not: the way back in
+  stet check --data /srv/stet             verify that the stored data is complete and consistent
+  stet probe --config /etc/stet.toml      report whether the server is ready, like a load balancer
+  stet recover --data /srv/stet           report what a damaged journal has lost; with --accept-loss continue without it
+  stet user passwd admin --data /srv/stet reset a lost password, with or without a running server
   stet group join desk ada                put a user into a group
   stet key add wire --user agency --privilege read --privilege create
-  stet session list --json                who is logged in
+  stet session list --json                list the users who are logged in
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
-  stet export /srv/copy --data /srv/stet  write objects as a tree of files; `import` makes them again
+  stet export /srv/copy --data /srv/stet  write objects as a tree of files; `import` creates them again
   stet import wire --url http://127.0.0.1:8080 --into /News/Wire
-  stet config apply newsroom --url http://127.0.0.1:8080   check them, write what differs, bring it into force
-  stet config check newsroom              say all that is wrong in configuration files, before they are saved
-  stet doctor --data /srv/stet            say what is wrong with machine, configuration and directory, and what to do
+  stet config apply newsroom --url http://127.0.0.1:8080   check files, write those that differ, bring them into force
+  stet config check newsroom              report all faults of configuration files before they are saved
+  stet doctor --data /srv/stet            report faults of machine, configuration and directory, with remedies
   stet load drawer --clients 64           put a running server under load, verify it, write a report
-  stet completions bash                   print what completes commands and options in a shell
-  stet man user add | man -l -            read the manual of a command; with --dir write that of all of them
+  stet completions bash                   print the completions of commands and options for a shell
+  stet man user add | man -l -            read the manual of a command; --dir writes those of all commands
 
 Environment:
   STET_SECTION__KEY      sets a key of the configuration, over the file and under the options here:
                          STET_LOG__FORMAT=json is `format = \"json\"` in [log]; config.toml lists every key
   STET_ADMIN_PASSWORD    password of `admin` in a new data directory; without it a random one is printed once
-  STET_SAMPLE_PASSWORD   password of the sample newsroom's other users, who can't log in without it
+  STET_SAMPLE_PASSWORD   password of the sample newsroom's other users; without it they can't log in
   STET_LOAD_PASSWORD     password of the user that `load` logs in as
   STET_PASSWORD          password of the user that `import`, `export` and `config apply` log in as
 
 Exit codes:
-  0  ended as asked
+  0  success
   1  failed while running, or refused
-  2  the command line or the configuration is at fault
-  3  the data directory can't be opened: written by a newer stet, damaged, or without changes that were acknowledged
-  4  `check`, `config check`, `config apply` or `doctor` found faults, or `load` a server that does not hold what it acknowledged
+  2  the command line or the configuration is wrong
+  3  the data directory can't be opened: written by a newer stet, damaged, or missing acknowledged changes
+  4  `check`, `config check`, `config apply` or `doctor` found faults, or `load` found acknowledged changes missing
   5  calls of `load` failed, or another of its conditions holds
   6  another process has the data directory open";
 
 const ABOUT: &str = "\
-stet is a content repository for newsrooms: stories, drawers, live blogs, topics and the configuration they live by,
-behind a REST interface. Everything is kept in one data directory.
+stet is a content repository for newsrooms: stories, drawers, live blogs, topics and their configuration, behind a REST
+interface. All data is in one data directory.
 
-`listening on http://…` goes to standard output when requests are taken, the log to standard error. SIGTERM ends it in
-good order.";
+Once the server accepts requests, it prints `listening on http://…` to standard output. The log goes to standard error.
+SIGTERM stops the server cleanly.";
 
 /// An open newsroom content-repository server
 #[derive(Debug, Parser)]
@@ -124,9 +124,9 @@ pub struct DoctorArgs {
 
 const DOCTOR_HELP: &str = "\
 Lines:
-  ok, warn or fail, what was looked at, what is so, and what to do. It looks at the configuration and variables that nothing reads,
-  limits of open files, memory, clock, the directory and who may read it, the disk and its file system, whether a sync works, the
-  journal, the address, proxies, and the certificate. Run it as the user that the server runs as, beside the server or without one.
+  Each has a level (ok, warn or fail), the checked thing, the finding, and a remedy. The checks cover the configuration, unknown
+  environment variables, limits of open files, memory, the clock, the directory and its permissions, the disk and its file system,
+  a sync, the journal, the address, proxies, and the certificate. Run it as the server's user, with or without a running server.
 
 Examples:
   stet doctor --config /etc/stet/config.toml
@@ -134,8 +134,8 @@ Examples:
   stet doctor --json | jq '.findings[] | select(.level != \"ok\")'
 
 Exit codes:
-  0  nothing fails; there may be warnings
-  4  something fails: a server does not start so, or not work as it must";
+  0  no check failed; there may be warnings
+  4  a check failed: a server would not start, or not work properly";
 
 /// The options of `completions`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -209,8 +209,8 @@ pub struct ConfigApplyArgs {
 }
 
 const CONFIG_APPLY_HELP: &str = "\
-It checks the files together with those that the server has beside them. If anything is wrong, it writes nothing. Files that the server has
-and the folder has not stay as they are.
+The files are checked together with the server's other files. If there are faults, nothing is written. Files that only the
+server has are not changed.
 
 Examples:
   stet config apply newsroom --url https://news.example --dry-run
@@ -218,7 +218,7 @@ Examples:
   stet config apply newsroom --data /srv/stet                 while no server has the directory open
 
 Exit codes:
-  0  what differed is written and in force, or nothing differed
+  0  the files that differed are written and in force, or none differed
   1  a file can't be read or written
   4  the files have faults";
 

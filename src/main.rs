@@ -46,13 +46,15 @@ fn return_memory_soon() {
             again.arg0(name);
         }
         let error = again.args(arguments).envs(missing).exec();
-        log_lines::say(&format!("stet: freed memory is kept for longer: {error}"));
+        log_lines::say(&format!(
+            "stet: cannot set the allocator's options, so freed memory is kept for longer: {error}"
+        ));
     }
 }
 
 fn main() -> ExitCode {
     if let Err(error) = outlive_file_limits() {
-        log_lines::say(&format!("stet: signals can't be heard: {error}"));
+        log_lines::say(&format!("stet: cannot receive signals: {error}"));
         return Exit::Failed.into();
     }
     let command = Cli::parse().command();
@@ -183,7 +185,7 @@ fn asked_to_stop() -> impl Stream<Item = ()> + 'static {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     stream::unfold(signals, async |mut signals| {
         let (Ok(term), Ok(int)) = &mut signals else {
-            tracing::error!("signals can't be heard; only SIGKILL ends this process");
+            tracing::error!("cannot receive signals; only SIGKILL ends this process");
             return std::future::pending().await;
         };
         tokio::select! {

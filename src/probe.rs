@@ -50,7 +50,7 @@ fn url(server: &ServerConfig) -> Result<String, String> {
     let listen = &server.listen;
     if listen.ends_with(":0") {
         return Err(format!(
-            "`server.listen` is `{listen}`: which port the server has taken is not in the configuration"
+            "`server.listen` is `{listen}`: the port that the server has chosen is not in the configuration"
         ));
     }
     // A server that listens on all addresses also listens on the loopback address.

@@ -24,7 +24,7 @@ pub fn at_hang_up(
     let read = Arc::new(read);
     async move {
         let Ok(mut hang_ups) = hang_ups else {
-            tracing::error!("SIGHUP can't be heard: it ends this process");
+            tracing::error!("cannot receive SIGHUP: it ends this process");
             return;
         };
         while hang_ups.recv().await.is_some() {
@@ -35,7 +35,12 @@ pub fn at_hang_up(
                 Ok(Err(error)) => {
                     tracing::error!(%error, "SIGHUP: the configuration can't be read; the old one stays in force");
                 }
-                Err(error) => tracing::error!(%error, "SIGHUP: the configuration could not be read"),
+                Err(error) => {
+                    tracing::error!(
+                        %error,
+                        "SIGHUP: reading the configuration was interrupted; the old one stays in force"
+                    )
+                }
             }
             service_manager::reloaded();
         }
@@ -45,17 +50,17 @@ pub fn at_hang_up(
 fn take_over(in_force: &mut Config, new: &Config) {
     let waiting: Vec<String> = changed_keys(in_force, new).into_iter().filter(|key| key != "log.filter").collect();
     if !waiting.is_empty() {
-        tracing::warn!(changed = waiting.join(", "), "SIGHUP: these settings count from the next start on");
+        tracing::warn!(changed = waiting.join(", "), "SIGHUP: these settings take effect at the next start");
     }
     if new.log.filter == in_force.log.filter {
-        tracing::info!("SIGHUP: the configuration was read; the filter of the log is the same");
+        tracing::info!("SIGHUP: read the configuration; the log filter is unchanged");
         return;
     }
     // Logged before the change, because the new filter may suppress it.
-    tracing::info!(filter = new.log.filter, "SIGHUP: the log gets another filter");
+    tracing::info!(filter = new.log.filter, "SIGHUP: changing the log filter");
     match telemetry::set_filter(&new.log) {
         Ok(()) => in_force.log.filter.clone_from(&new.log.filter),
-        Err(error) => tracing::error!(%error, "SIGHUP: the log keeps its filter"),
+        Err(error) => tracing::error!(%error, "SIGHUP: cannot change the log filter"),
     }
 }
 

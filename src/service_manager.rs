@@ -51,7 +51,7 @@ fn queue_message(state: &[NotifyState<'_>]) {
     let Some(teller) = TELLER.get_or_init(start_sender) else { return };
     let lines: Vec<String> = state.iter().map(ToString::to_string).collect();
     if teller.try_send(lines.join("\n")).is_err() {
-        tracing::warn!("the service manager does not take what it is told");
+        tracing::warn!("the service manager is too slow: dropped a notification");
     }
 }
 
@@ -62,11 +62,13 @@ fn start_sender() -> Option<SyncSender<String>> {
     let tell = move || {
         for lines in told {
             if let Err(error) = sd_notify::notify(&[NotifyState::Custom(&lines)]) {
-                tracing::warn!(%error, "the service manager can't be told how it stands");
+                tracing::warn!(%error, "cannot notify the service manager");
             }
         }
     };
     let started = std::thread::Builder::new().name("stet-manager".to_owned()).spawn(tell);
-    started.inspect_err(|error| tracing::error!(%error, "no thread to tell the service manager anything")).ok()?;
+    started
+        .inspect_err(|error| tracing::error!(%error, "cannot start the thread that notifies the service manager"))
+        .ok()?;
     Some(teller)
 }

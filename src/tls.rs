@@ -76,7 +76,7 @@ impl Certificates {
         let mut validity = Validity { from_s: 0, until_s: u64::MAX };
         for certificate in &self.in_force.load().certified.cert {
             let (_, parsed) = x509_parser::parse_x509_certificate(certificate)
-                .map_err(|error| format!("{} can't be understood: {error}", self.certificate.display()))?;
+                .map_err(|error| format!("{} can't be parsed: {error}", self.certificate.display()))?;
             // A time before 1970 has passed anyway, so 0 serves as well.
             let seconds = |time: x509_parser::time::ASN1Time| u64::try_from(time.timestamp()).unwrap_or(0);
             validity.from_s = validity.from_s.max(seconds(parsed.validity().not_before));

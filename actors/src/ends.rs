@@ -102,8 +102,8 @@ impl ExpiryClock {
                 tracing::warn!(
                     clock = format_time(reading.now_ms),
                     last = format_time(believed.now_ms),
-                    "the clock is more than a day from where it should be by what was last known of it: nothing ends by time before it \
-                     has said so for an hour; if it is wrong, set it right"
+                    "the clock is more than a day off the expected time: nothing expires until it has run on for an \
+                     hour; if it is wrong, correct it"
                 );
                 return None;
             };
@@ -112,10 +112,7 @@ impl ExpiryClock {
             }
         }
         if known.doubted.take().is_some() {
-            tracing::info!(
-                clock = format_time(reading.now_ms),
-                "the clock is believed: what is past its time ends from now on"
-            );
+            tracing::info!(clock = format_time(reading.now_ms), "the clock is trusted again: expiry continues");
         }
         known.believed = Some(reading);
         Some(ExpiryTime(reading.now_ms))

@@ -66,8 +66,7 @@ impl Precondition {
     /// `PreconditionFailed`.
     pub(crate) fn check(&self, record: &Record) -> Result<()> {
         if matches!(self, Precondition::Nothing) {
-            let message =
-                format!("`If-None-Match: *` allows a new object alone, and the call meets `{}`.", record.loid);
+            let message = format!("`If-None-Match: *` allows only a new object, but `{}` exists already.", record.loid);
             return Err(Error::new(Code::PreconditionFailed, message).with_source(record.loid));
         }
         let Precondition::OneOf { tags, weak } = self else { return Ok(()) };
@@ -76,10 +75,10 @@ impl Precondition {
             return Ok(());
         }
         let Record { loid, revision, .. } = record;
-        let mut message = format!("No tag of `If-Match` is of `{loid}` as it is: it is at revision {revision} now.");
+        let mut message = format!("No tag in `If-Match` matches `{loid}`, which is at revision {revision} now.");
         if weak.contains(&now) {
             message =
-                format!("The tag of `{loid}` in `If-Match` is of its present revision, {revision}, but {ABOUT_WEAK}");
+                format!("The tag of `{loid}` in `If-Match` has the current revision, {revision}, but {ABOUT_WEAK}");
         } else if !weak.is_empty() {
             message += &format!(" Besides, {ABOUT_WEAK}");
         }
@@ -93,7 +92,7 @@ impl Precondition {
 
     /// Returns the refusal of a command that meets no object.
     pub(crate) fn met_nothing() -> Error {
-        let message = "`If-Match` speaks of an object that is there, and the call meets none: it would make a new one.";
+        let message = "`If-Match` requires an existing object, but the call would create a new one.";
         Error::new(Code::PreconditionFailed, message)
     }
 }

@@ -153,7 +153,7 @@ pub struct NotAnIdentifier;
 
 impl fmt::Display for NotAnIdentifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not an identifier of the form asked for")
+        f.write_str("not an identifier of the expected form")
     }
 }
 

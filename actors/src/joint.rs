@@ -143,7 +143,7 @@ impl ContainerTurns {
         let state = self.state(loid)?;
         let kind = state.object().record.family;
         let typed = state.as_any().downcast_mut::<TypedState<F>>().ok_or_else(|| {
-            let message = format!("`{loid}` is a {kind:?}, where a {:?} is wanted.", F::KIND);
+            let message = format!("`{loid}` is a {kind:?}, not a {:?}.", F::KIND);
             Error::new(Code::InvalidType, message).with_source(loid)
         })?;
         Ok(&mut typed.0)

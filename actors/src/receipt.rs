@@ -351,7 +351,10 @@ impl IdempotentCall {
 
     /// Returns the error for an unknown outcome. The change was made and will not be made again.
     fn forgotten(&self) -> Error {
-        let message = format!("What was done under the `Idempotency-Key` `{}` can't be told any more.", self.key);
+        let message = format!(
+            "The call with the `Idempotency-Key` `{}` was carried out, but its outcome is no longer known.",
+            self.key
+        );
         Error::new(Code::IdempotencyMismatch, message)
     }
 
@@ -376,7 +379,7 @@ impl std::fmt::Debug for IdempotentCall {
 /// Returns the number of the step at a place.
 fn number_of(place: usize) -> Result<u16> {
     u16::try_from(place).ok().and_then(|place| place.checked_add(1)).ok_or_else(|| {
-        let message = "The call has too many parts to be carried out under an `Idempotency-Key`.";
+        let message = "The call has too many entries for an `Idempotency-Key`. Send it in several calls.";
         Error::new(Code::InvalidParameter, message)
     })
 }
@@ -404,7 +407,7 @@ impl ReceiptStep {
     /// more.
     pub(crate) fn kept<R: DeserializeOwned>(&self, command: &str) -> Result<Option<R>> {
         if self.once.left.lock().contains(&self.number) {
-            tracing::error!(command, step = self.number, "a call under a key has two commands for one step");
+            tracing::error!(command, step = self.number, "two commands of a call have the same receipt step");
             return Err(Error::internal());
         }
         let EarlierReceipts { done, in_order, .. } = &self.once.earlier;

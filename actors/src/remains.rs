@@ -82,7 +82,7 @@ impl RemainderWorker {
                 return self.rest(registry, remains).await;
             }
             Err(error) => {
-                tracing::error!(%error, "what is left to be done of changes of folders can't be read");
+                tracing::error!(%error, "cannot read the remaining work of folder changes");
                 let clock = registry.shared().clock.clone();
                 drop(registry);
                 clock.sleep(Duration::from_secs(1)).await;
@@ -111,7 +111,10 @@ impl RemainderWorker {
                 let failures = self.stuck.get(&entry).map_or(0, |stuck| stuck.failures).saturating_add(1);
                 let wait = shared.options.backoff_ms(failures);
                 let until = Some(shared.clock.now_ms() + wait);
-                tracing::warn!(%entry, error = error.message, failures, "the change of a folder can't go on for now");
+                tracing::warn!(
+                    %entry, error = error.message, failures,
+                    "cannot continue the change of a folder; trying again"
+                );
                 self.stuck.insert(entry, StuckEntry { until, failures });
                 // // An overload is temporary, and is retried without a report.
                 if error.code != Code::Overloaded {

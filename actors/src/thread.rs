@@ -13,7 +13,7 @@ pub fn lower_priority() {
     // Linux: the calling thread only. Elsewhere this would be the whole process.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-        tracing::debug!(%error, "a thread keeps the priority that it has");
+        tracing::debug!(%error, "cannot change the priority of a thread");
     }
     #[cfg(not(target_os = "linux"))]
     let _ = NICE;
@@ -24,7 +24,7 @@ pub fn lower_priority() {
 pub fn name_this(name: &CStr) {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::thread::set_name(name) {
-        tracing::debug!(?name, %error, "a thread keeps the name that it has");
+        tracing::debug!(?name, %error, "cannot change the name of a thread");
     }
     #[cfg(not(target_os = "linux"))]
     let _ = name;

@@ -77,8 +77,7 @@ pub trait StatusRights: Debug + Send + Sync {
 /// Returns the error for a change of members of a container whose status is closed.
 pub(crate) fn closed_status_error(container: Loid, status: &str) -> Error {
     let message = format!(
-        "`{container}` has the status `{status}`, which is closed: it takes no changes of what it contains. \
-         Change its status first."
+        "`{container}` has the closed status `{status}`, so its contents can't be changed. Change its status first."
     );
     Error::new(Code::InvalidForContainer, message).with_source(container).with_detail("status", status)
 }

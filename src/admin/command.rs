@@ -35,9 +35,9 @@ const USER_EXAMPLES: &str = "\
 Examples:
   stet user add ada --full-name \"Ada Moss\" --group editors    asks for the password, twice
   pwgen -s 20 1 | tee /dev/tty | stet user add ada            or reads the first line of standard input
-  stet user passwd admin --data /srv/stet                     the way back in, be the server running or not
+  stet user passwd admin --data /srv/stet                     resets a lost password, with or without a running server
   stet user disable ada                                       ends her sessions and keys; enable lets her in again
-  stet user unlock ada                                        forgets failed logins that keep her out
+  stet user unlock ada                                        clears failed logins that lock her out
   stet user list --json";
 
 /// The options of `user`.
@@ -90,8 +90,7 @@ enum UserCommand {
         /// The user
         name: String,
     },
-    /// Forget a user's failed logins, if too many block them; the counts are kept by a running
-    /// server
+    /// Clear failed logins, if too many lock the user out; only a running server counts them
     Unlock {
         /// The user
         name: String,
@@ -102,11 +101,11 @@ enum UserCommand {
 
 const GROUP_EXAMPLES: &str = "\
 Privileges:
-  read, create, write, delete, destroy, moderate, forceUnlock, manageGroups and configure; with `:PATH` below that folder alone
+  read, create, write, delete, destroy, moderate, forceUnlock, manageGroups and configure; with `:PATH`, only below that folder
 
 Examples:
   stet group add night --description \"The night desk\" --privilege read --privilege write:/News --member ada
-  stet group change night --privilege read                    replaces all that its members might do
+  stet group change night --privilege read                    replaces all its privileges
   stet group change night --no-privileges
   stet group join night ben cleo
   stet group leave night ben
@@ -179,7 +178,7 @@ enum GroupCommand {
 /// The option of commands that may remove the last administrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
 struct ForceOption {
-    /// Do it even if nobody remains who may manage users and groups
+    /// Do it even if no user remains who may manage users and groups
     #[arg(long)]
     force: bool,
 }
@@ -198,7 +197,7 @@ struct GroupFields {
 
 const KEY_EXAMPLES: &str = "\
 Privileges:
-  read, create, write, delete, destroy, moderate, forceUnlock, manageGroups and configure; with `:PATH` below that folder alone
+  read, create, write, delete, destroy, moderate, forceUnlock, manageGroups and configure; with `:PATH`, only below that folder
 
 Examples:
   stet key add wire --user agency --privilege read --privilege create:/News/Wire --days 365
@@ -275,8 +274,8 @@ enum SessionCommand {
 fn grant(text: &str) -> Result<Grant, String> {
     let (name, folder) = text.split_once(':').map_or((text, None), |(name, folder)| (name, Some(folder.to_owned())));
     let privilege: Privilege = serde_json::from_value(name.into()).map_err(|_| {
-        "no such privilege; there are read, create, write, delete, destroy, moderate, forceUnlock, manageGroups and \
-         configure"
+        "no such privilege; the privileges are read, create, write, delete, destroy, moderate, forceUnlock, \
+         manageGroups and configure"
             .to_owned()
     })?;
     Ok(Grant { privilege, folder })
@@ -377,7 +376,7 @@ fn password(user: &str) -> Result<Secret, Failure> {
     let mut line = String::new();
     if std::io::stdin().is_terminal() {
         let ask = |what: String| {
-            rpassword::prompt_password(what).map_err(|error| usage(format!("no password can be read: {error}")))
+            rpassword::prompt_password(what).map_err(|error| usage(format!("the password can't be read: {error}")))
         };
         line = ask(format!("New password of {user}: "))?;
         if ask("Again: ".to_owned())? != line {
@@ -385,11 +384,13 @@ fn password(user: &str) -> Result<Secret, Failure> {
         }
     } else {
         let read = std::io::stdin().lock().read_line(&mut line);
-        read.map_err(|error| usage(format!("no password can be read from standard input: {error}")))?;
+        read.map_err(|error| usage(format!("the password can't be read from standard input: {error}")))?;
     }
     let password = line.trim_end_matches(['\n', '\r']);
     if password.is_empty() {
-        return Err(usage("a password is wanted, at the terminal or as the first line of standard input".to_owned()));
+        return Err(usage(
+            "no password was given. Type it at the terminal, or pass it as the first line of standard input".to_owned(),
+        ));
     }
     Ok(Secret::new(password.to_owned()))
 }
@@ -421,7 +422,7 @@ pub async fn run(config: &Config, job: AdminJob) -> Result<(), Failure> {
         None => local::carry_out(config, job.request).await?,
     };
     let done = outcome.map_err(|refusal| {
-        let hint = if refusal.can_be_forced { " With --force it is done all the same." } else { "" };
+        let hint = if refusal.can_be_forced { " Use --force to do it anyway." } else { "" };
         Failure::new(Exit::Failed, refusal.message + hint)
     })?;
     let text = if job.json {
@@ -433,7 +434,7 @@ pub async fn run(config: &Config, job: AdminJob) -> Result<(), Failure> {
     // The token is not stored, so it can't be printed again.
     exit::write(&text).map_err(|error| {
         let message = format!(
-            "the key `{key}` was made, but its token can't be printed: {error}. Revoke it: stet key revoke {key}"
+            "created key `{key}`, but its token can't be printed: {error}. Revoke the key: stet key revoke {key}"
         );
         Failure::new(Exit::Failed, message)
     })

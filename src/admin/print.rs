@@ -85,7 +85,8 @@ pub(super) fn describe_outcome(deed: AdminAction, done: &AdminOutcome, served: b
         told += &table(&done.reply);
     }
     if done.no_administrator {
-        told += "Nobody is left who may manage users and groups. `stet user enable` and `stet group join` make an administrator again.\n";
+        told += "No user is left who may manage users and groups. To restore an administrator, use `stet user enable` \
+                 or `stet group join`.\n";
     }
     told
 }
@@ -95,27 +96,24 @@ fn told_of_user(deed: AdminAction, user: &UserView, done: &AdminOutcome, served:
     let sessions = || count(done.sessions_ended.unwrap_or_default(), "session");
     let has_password = user.password_changed.is_some();
     Some(match deed {
-        AdminAction::AddUser if has_password => format!("The user `{name}` is made."),
+        AdminAction::AddUser if has_password => format!("Created user `{name}`."),
         // The user may still log in by single sign-on.
-        AdminAction::AddUser => format!("The user `{name}` is made, and has no password: see `stet user passwd`."),
+        AdminAction::AddUser => format!("Created user `{name}` without a password: see `stet user passwd`."),
         AdminAction::SetPassword => {
-            let but = if user.disabled { " The user is disabled all the same: see `stet user enable`." } else { "" };
-            format!("The password of `{name}` is set, which has ended {}. Keys stay in force.{but}", sessions())
+            let but = if user.disabled { " The user is still disabled: see `stet user enable`." } else { "" };
+            format!("Set the password of `{name}` and ended {}. Keys stay in force.{but}", sessions())
         }
         AdminAction::Disable => {
             let keys = count(done.keys_ended.unwrap_or_default(), "key");
-            format!(
-                "The user `{name}` is disabled, and can't log in, which has ended {} and {keys} for good.",
-                sessions()
-            )
+            format!("Disabled user `{name}`. Ended {} and revoked {keys}.", sessions())
         }
         AdminAction::Enable if has_password => {
-            format!("The user `{name}` is enabled, and can log in. Sessions and keys from before stay ended.")
+            format!("Enabled user `{name}`. Earlier sessions and keys stay ended.")
         }
-        AdminAction::Enable => format!("The user `{name}` is enabled, but has no password: see `stet user passwd`."),
-        AdminAction::Unlock if served => format!("Failed logins of `{name}` are forgotten."),
+        AdminAction::Enable => format!("Enabled user `{name}`, who has no password: see `stet user passwd`."),
+        AdminAction::Unlock if served => format!("Cleared the failed logins of `{name}`."),
         AdminAction::Unlock => {
-            format!("No server runs here, and only a running one counts failed logins: nothing keeps `{name}` out.")
+            format!("No server is running, and only a running server counts failed logins: `{name}` is not locked out.")
         }
         _ => return None,
     })
@@ -124,10 +122,10 @@ fn told_of_user(deed: AdminAction, user: &UserView, done: &AdminOutcome, served:
 fn told_of_group(deed: AdminAction, group: &GroupView) -> Option<String> {
     let name = &group.group_name;
     Some(match deed {
-        AdminAction::AddGroup => format!("The group `{name}` is made."),
-        AdminAction::ChangeGroup => format!("The group `{name}` is now:"),
+        AdminAction::AddGroup => format!("Created group `{name}`."),
+        AdminAction::ChangeGroup => format!("Changed group `{name}`:"),
         AdminAction::RemoveGroup => {
-            format!("The group `{name}` is removed. In it until now: {}.", count(group.members.len(), "user"))
+            format!("Removed group `{name}`, which had {}.", count(group.members.len(), "user"))
         }
         _ => return None,
     })
@@ -136,11 +134,11 @@ fn told_of_group(deed: AdminAction, group: &GroupView) -> Option<String> {
 fn describe_revoked_key(key: &KeyView) -> String {
     let used =
         if key.used { format!("It was last used at {}", time(key.last_used)) } else { "It was never used".to_owned() };
-    format!("The key `{}` of `{}` is revoked: no call with it is taken any more. {used}.", key.name, key.user)
+    format!("Revoked key `{}` of `{}`. {used}.", key.name, key.user)
 }
 
 fn describe_ended_session(session: &SessionView) -> String {
-    format!("The session `{}` of `{}` is ended: its token is worth nothing any more.", session.id, session.user)
+    format!("Ended session `{}` of `{}`. Its token is no longer valid.", session.id, session.user)
 }
 
 /// `no session`, `1 session`, `2 sessions`.
@@ -158,7 +156,7 @@ fn table(reply: &AdminReply) -> String {
         AdminReply::Groups(groups) => rows(&["NAME", "MEMBERS", "PRIVILEGES", "DESCRIPTION"], groups.iter().map(group)),
         AdminReply::Keys(keys) => keys_table(keys),
         AdminReply::NewKey { key, token } => {
-            format!("{}\nThe token is shown this once:\n{}\n", keys_table(std::slice::from_ref(key)), token.text())
+            format!("{}\nThe token is shown only once:\n{}\n", keys_table(std::slice::from_ref(key)), token.text())
         }
         // `stet audit` prints its lines itself.
         AdminReply::Audit(_) => String::new(),

@@ -149,7 +149,11 @@ async fn answer(stream: UnixStream, admin: Admin) {
             key = request.made_key();
             admin.carry_out(request).await.map_err(AdminRefusal::from)
         }
-        Err(_) => Err(Error::new(Code::InvalidBody, "The request can't be understood: is it another stet's?").into()),
+        Err(_) => Err(Error::new(
+            Code::InvalidBody,
+            "The request could not be parsed. The command may belong to another version of stet.",
+        )
+        .into()),
     };
     // Waits until the cached users and groups match the rows, so that the command's user finds the
     // change in the next call.
@@ -160,7 +164,7 @@ async fn answer(stream: UnixStream, admin: Admin) {
     // The client may have gone. A key whose token nobody has would be useless, but in force.
     if let (false, Some(name), Ok(_)) = (sent, key, &outcome) {
         let revoked = admin.carry_out(AdminRequest::KeyRevoke { name: name.clone() }).await;
-        tracing::warn!(key = name, revoked = revoked.is_ok(), "a key was made for nobody: its token could not be told");
+        tracing::warn!(key = name, revoked = revoked.is_ok(), "created a key, but could not deliver its token");
     }
 }
 
@@ -202,14 +206,16 @@ fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Re
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
             let patience = count_with_noun(patience.as_secs(), "second");
             let message = format!(
-                "the server has not answered for {patience}; whether it was done, or will be, is not known: look before you try again"
+                "the server has not answered for {patience}; it is unknown whether it has made the change, or will. \
+                 Check before you try again"
             );
             io::Error::new(ErrorKind::TimedOut, message)
         }
         _ => error,
     })?;
     if reply.is_empty() {
-        let message = "the server went away before it answered; whether it was done is not known";
+        let message =
+            "the server closed the connection before it answered; it is unknown whether it has made the change";
         return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
     }
     Ok(Some(serde_json::from_str(&reply)?))
@@ -227,6 +233,6 @@ mod tests {
         let request = AdminRequest::KeyRevoke { name: "k".to_owned() };
         let error = ask_within(Duration::from_millis(10), data.path(), &request).expect_err("nobody answers");
         assert_eq!(error.kind(), ErrorKind::TimedOut);
-        assert!(error.to_string().contains("is not known"), "{error}");
+        assert!(error.to_string().contains("it is unknown"), "{error}");
     }
 }

@@ -76,7 +76,7 @@ impl MessageBatch {
                     Some(message) => message.entries += 1,
                     None => {
                         let (table, message) = (Table::Boxes.name(), id_of(number));
-                        report.fault(format!("{table} {user} {side:?}: the message {message} is not there"));
+                        report.fault(format!("{table} {user} {side:?}: the message {message} does not exist"));
                     }
                 },
                 Ok(_) | Err(_) => {}
@@ -92,7 +92,7 @@ impl MessageBatch {
                 Ok(MessageCopies { number, count }) => match self.find(number) {
                     Some(message) => message.counted = Some(count),
                     None => {
-                        report.fault(format!("{} {}: the message is not there", Table::Copies.name(), id_of(number)))
+                        report.fault(format!("{} {}: the message does not exist", Table::Copies.name(), id_of(number)))
                     }
                 },
             }
@@ -104,12 +104,12 @@ impl MessageBatch {
         for MessageCounts { number, entries, counted: noted } in &self.messages {
             let place = format!("{} {}", Table::Messages.name(), id_of(*number));
             if *entries == 0 {
-                report.fault(format!("{place}: nobody has it"));
+                report.fault(format!("{place}: no inbox or outbox has it"));
             }
             if *noted != Some(*entries) {
                 let said = noted.map_or("nothing".to_owned(), |noted| noted.to_string());
                 let boxes = count_with_noun(*entries, "box");
-                report.fault(format!("{place}: it is in {boxes}, and {} says {said}", Table::Copies.name()));
+                report.fault(format!("{place}: it is in {boxes}, but {} says {said}", Table::Copies.name()));
             }
         }
     }
@@ -142,7 +142,7 @@ fn each<R: Row>(
         let place = || format!("{} {}", table.name(), key.escape_ascii());
         row(match decode_value::<R>(R::FORMAT, value) {
             Ok(found) if found.place().key == *key => Ok(found),
-            Ok(_) => Err(format!("{}: the row stands under another key", place())),
+            Ok(_) => Err(format!("{}: the row has a wrong key", place())),
             Err(error) => Err(format!("{}: {error}", place())),
         })
     })?;

@@ -97,7 +97,7 @@ fn check_counts(store: &RedbStore, report: &mut CheckReport) -> Result<u64, Stor
         if store.get(ReadLevel::Committed, Table::NameCounts, &folder)?.is_none_or(|there| there != count[..]) {
             let folder = Loid::from_key(&folder).map_or_else(|| "something".to_owned(), |folder| folder.to_string());
             let names = count_with_noun(u64::from_be_bytes(count), "name");
-            report.fault(format!("{folder} has {names}, and the index {} says otherwise", Table::NameCounts.name()));
+            report.fault(format!("{folder} has {names}, but the index {} has another count", Table::NameCounts.name()));
         }
     }
     Ok(folders)
@@ -141,7 +141,7 @@ fn check_of(families: Families, store: &RedbStore, content: &ContentStore) -> Re
         let wanted = expected.get(table).copied().unwrap_or_default();
         if count != wanted {
             report.fault(format!(
-                "the index {} has {}, where the rows give {wanted}",
+                "the index {} has {}, but the rows require {wanted}",
                 table.name(),
                 count_with_noun(count, "entry")
             ));

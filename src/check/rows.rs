@@ -42,7 +42,7 @@ impl RowCheck<'_> {
             let name = entry.table.name();
             match self.get(&entry)? {
                 Some(found) if found == wanted => {}
-                Some(_) => self.report.fault(format!("{place}: its entry in {name} speaks of another")),
+                Some(_) => self.report.fault(format!("{place}: its entry in {name} has another value")),
                 None => self.report.fault(format!("{place}: it has no entry in {name}")),
             }
         }
@@ -69,7 +69,7 @@ impl RowCheck<'_> {
             Table::Correlates => {
                 let Link { target, .. } = decode_value(Link::FORMAT, value)?;
                 if !self.has_record(target)? {
-                    self.report.fault(format!("{place}: {target}, to which it leads, has no record"));
+                    self.report.fault(format!("{place}: its target {target} has no record"));
                 }
                 Ok(())
             }
@@ -95,13 +95,13 @@ impl RowCheck<'_> {
     fn object(&mut self, place: &str, record: &Record) -> Result<(), StoreError> {
         match (&record.bin, record.folder()) {
             (None, Some(folder)) if !self.there(Table::Objects, folder)? && !self.is_under_way(folder)? => {
-                self.report.fault(format!("{place}: the folder it lies in, {folder}, is not there"));
+                self.report.fault(format!("{place}: its folder {folder} does not exist"));
             }
             (Some(bin), _)
                 if !self.there(Table::Recycled, bin.entry)? && !self.is_left(bin.entry, RemainderTask::Restore)? =>
             {
                 let entry = bin.entry;
-                self.report.fault(format!("{place}: what it was discarded with, {entry}, is not in the bin"));
+                self.report.fault(format!("{place}: it was discarded with {entry}, which is not in the recycle bin"));
             }
             _ => {}
         }
@@ -132,12 +132,11 @@ impl RowCheck<'_> {
         let Remainder { entry, task, folder, .. } = remainder;
         let wanted = if *task == RemainderTask::Restore { Table::Objects } else { Table::Recycled };
         if !self.there(wanted, *entry)? {
-            self.report
-                .fault(format!("{place}: {entry}, of which more is left to be done, is not in {}", wanted.name()));
+            self.report.fault(format!("{place}: {entry} has remaining work, but is not in {}", wanted.name()));
         }
         let fits = if *task == RemainderTask::Gather { self.there(Table::Recycled, *folder)? } else { folder == entry };
         if !fits {
-            self.report.fault(format!("{place}: {folder}, in which more is left to be done, is not in the bin"));
+            self.report.fault(format!("{place}: {folder} has remaining work, but is not in the recycle bin"));
         }
         Ok(())
     }
@@ -145,7 +144,7 @@ impl RowCheck<'_> {
     /// Checks that bytes in the tables belong to a version or draft whose row says so.
     fn small_body(&mut self, place: &str, key: &Bytes) -> Result<(), StoreError> {
         let Some(loid) = Loid::from_key(key).filter(|_| key.len() == Loid::KEY_LEN) else {
-            self.report.fault(format!("{place}: its key is none of a version"));
+            self.report.fault(format!("{place}: its key is not that of a version"));
             return Ok(());
         };
         // An unreadable row is reported where its own table is checked.
@@ -158,9 +157,9 @@ impl RowCheck<'_> {
                 .map(|version| decode_value::<Version>(Version::FORMAT, &version).map(|version| version.content.stored))
         };
         match stored {
-            None => self.report.fault(format!("{place}: no version or draft has these bytes")),
+            None => self.report.fault(format!("{place}: no version or draft has this content")),
             Some(Ok(ContentLocation::File)) => {
-                self.report.fault(format!("{place}: the bytes of its version or draft lie in a file, not here"));
+                self.report.fault(format!("{place}: the content of its version or draft is in a file, not here"));
             }
             Some(Ok(ContentLocation::Row) | Err(_)) => {}
         }
@@ -175,16 +174,16 @@ impl RowCheck<'_> {
             (ContentLocation::File, _) => {
                 let (path, size) = (self.content.path(&content.sha256), content.size);
                 Some(format!(
-                    "its bytes are not there: {} is no file of {}",
+                    "its content is missing: {} is not a file of {}",
                     path.display(),
                     count_with_noun(size, "byte")
                 ))
             }
             (ContentLocation::Row, Some(bytes)) if bytes.len() as u64 == content.size => {
                 let same = content.sha256 == <[u8; 32]>::from(Sha256::digest(bytes));
-                (!same).then(|| "its bytes in the tables are damaged: they have another SHA-256".to_owned())
+                (!same).then(|| "its content in the tables is damaged: the SHA-256 differs".to_owned())
             }
-            (ContentLocation::Row, _) => Some("its bytes are not there".to_owned()),
+            (ContentLocation::Row, _) => Some("its content is missing".to_owned()),
         };
         let mut report = |fault| self.report.fault(fault);
         prove(&mut Proof::new(self.store, &damage, &mut report))

@@ -10,12 +10,15 @@ const CHECK: &str = "configuration";
 pub(super) fn look(config: &Result<Config, ConfigError>, file: Option<&Path>) -> Vec<DoctorFinding> {
     let from = match file {
         Some(file) => format!("`{}`, the environment and the command line", file.display()),
-        None => "the environment and the command line: there is no `config.toml` here, and none is named".to_owned(),
+        None => {
+            "the environment and the command line: no configuration file is named, and there is no `config.toml` here"
+                .to_owned()
+        }
     };
     let mut findings = Vec::new();
     match config {
         Ok(config) => {
-            findings.push(DoctorFinding::ok(CHECK, format!("it can be read, from {from}")));
+            findings.push(DoctorFinding::ok(CHECK, format!("it was read from {from}")));
             findings.extend(values(config));
         }
         Err(error) => {
@@ -40,18 +43,14 @@ fn values(config: &Config) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     if config.store.durability == Durability::None {
         let found = "`store.durability` is `none`: a crash loses every change";
-        findings.push(DoctorFinding::warn(
-            CHECK,
-            found,
-            "set it to `journal`, unless nothing but the cost of it is measured",
-        ));
+        findings.push(DoctorFinding::warn(CHECK, found, "set it to `journal`; `none` is for measurements only"));
     }
     let secret = &config.smtp.password_file;
     if !config.smtp.host.is_empty() && !secret.as_os_str().is_empty() {
         findings.push(match std::fs::read_to_string(secret) {
             Ok(text) if text.lines().next().is_none_or(str::is_empty) => {
                 let found = format!("`smtp.password_file` {} has no password in its first line", secret.display());
-                DoctorFinding::fail("mail", found, "write it there, or take `smtp.user` out")
+                DoctorFinding::fail("mail", found, "write it there, or remove `smtp.user`")
             }
             Ok(_) => match super::directory::readers(secret) {
                 Some(readers) => {

@@ -59,13 +59,13 @@ pub(super) fn look(config: &Config, running: Option<&RunningServer>) -> Vec<Doct
     let data: &Path = &config.data.directory;
     let found = match std::fs::metadata(data) {
         Ok(found) if !found.is_dir() => {
-            let found = format!("{} is a file, and no directory", data.display());
+            let found = format!("{} is a file, not a directory", data.display());
             return vec![DoctorFinding::fail("directory", found, "name another with --data or `data.directory`")];
         }
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return not_yet(config),
         Err(error) => {
-            let found = format!("{} can't be looked at: {error}", data.display());
+            let found = format!("{} can't be accessed: {error}", data.display());
             return vec![DoctorFinding::fail(
                 "directory",
                 found,
@@ -94,26 +94,26 @@ fn not_yet(config: &Config) -> Vec<DoctorFinding> {
     let data: &Path = &config.data.directory;
     let above = data.ancestors().skip(1).map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
     let Some(above) = above.into_iter().find(|above| above.exists()) else {
-        let found = format!("{} is not there, and nothing above it", data.display());
+        let found = format!("neither {} nor a directory above it exists", data.display());
         return vec![DoctorFinding::fail("directory", found, "name another with --data or `data.directory`")];
     };
     let mut findings = Vec::new();
     if !above.is_dir() {
-        let found = format!("{} can't be made: {} is a file", data.display(), above.display());
+        let found = format!("{} can't be created: {} is a file", data.display(), above.display());
         findings.push(DoctorFinding::fail("directory", found, "name another with --data or `data.directory`"));
         return findings;
     }
     findings.push(match check_access(above, Access::WRITE_OK | Access::EXEC_OK) {
         Ok(()) => DoctorFinding::ok(
             "directory",
-            format!("{} is not there yet; the first start makes and fills it", data.display()),
+            format!("{} does not exist yet; the first start creates and fills it", data.display()),
         ),
         Err(error) => {
-            let found = format!("{} can't be made in {}: {error}", data.display(), above.display());
+            let found = format!("{} can't be created in {}: {error}", data.display(), above.display());
             DoctorFinding::fail(
                 "directory",
                 found,
-                format!("make it, and give it to the server's user: install -d -m 700 -o USER {}", data.display()),
+                format!("create it for the server's user: install -d -m 700 -o USER {}", data.display()),
             )
         }
     });
@@ -129,8 +129,12 @@ fn directory(data: &Path, running: Option<&RunningServer>) -> DoctorFinding {
         return DoctorFinding::ok("directory", format!("a server{process} has {shown} open"));
     }
     if is_unfilled(data) {
-        let found = format!("a first start on {shown} is under way or was cut short");
-        return DoctorFinding::warn("directory", found, "start the server: it removes what was made, and begins anew");
+        let found = format!("the first start on {shown} is running or was interrupted");
+        return DoctorFinding::warn(
+            "directory",
+            found,
+            "start the server: it removes the created files and begins again",
+        );
     }
     let contents = || match std::fs::read_dir(data) {
         Ok(mut entries) => Ok(entries.next().is_some()),
@@ -143,7 +147,7 @@ fn directory(data: &Path, running: Option<&RunningServer>) -> DoctorFinding {
         (Ok(false), Ok(false)) => DoctorFinding::ok("directory", format!("{shown} is empty; the first start fills it")),
         (Ok(false), Ok(true)) => {
             let found = format!("{shown} has no {}, and is not empty", StoreFile::State.name());
-            let advice = "if it was a data directory, restore a backup of the whole; else name an empty one";
+            let advice = "if it was a data directory, restore a backup of the whole directory; else name an empty one";
             match rest_of_another(data) {
                 // No start goes on in this state.
                 Some(rest) => DoctorFinding::fail("directory", format!("{found}: there is {rest}"), advice),
@@ -169,7 +173,7 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<DoctorFinding> {
     let (owner, me) = (found.uid(), rustix::process::geteuid());
     let mut findings = Vec::new();
     if let Some(readers) = readers_of(found) {
-        let found = format!("{shown} can be entered by {readers}: hashes of passwords and unpublished work are in it");
+        let found = format!("{shown} can be entered by {readers}: it contains password hashes and unpublished work");
         findings.push(DoctorFinding::warn("permissions", found, format!("chmod 700 {shown}")));
     }
     let wanted = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
@@ -188,7 +192,8 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<DoctorFinding> {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 let shown = folder.display();
                 let found = format!("user {} may not read, write and enter {shown}: {error}", me.as_raw());
-                let advice = "let the owner of the directory own and write what lies in it; until then uploads fail";
+                let advice = "make the directory's owner the owner of everything in it, with write permission; until \
+                              then uploads fail";
                 findings.push(DoctorFinding::fail("permissions", found, advice));
                 break;
             }
@@ -198,7 +203,7 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<DoctorFinding> {
     let others = others_files(data, owner);
     if let Some(first) = others.first() {
         let found = format!(
-            "{} of the files and folders in {shown} are not of user {owner}, who owns it, such as {first}",
+            "{} of the files and folders in {shown} do not belong to its owner, user {owner}, such as {first}",
             others.len()
         );
         let advice = format!("chown -R {owner} {shown}: a server of that user can't open them");
@@ -207,9 +212,9 @@ fn permissions(data: &Path, found: &Metadata) -> Vec<DoctorFinding> {
     if findings.is_empty() {
         let as_whom = match me.as_raw() {
             0 if owner != 0 => {
-                format!("user {owner} owns {shown} alone, and must be the one that stet runs as; this looked as root")
+                format!("user {owner} owns everything in {shown}; stet must run as this user (this check ran as root)")
             }
-            _ => format!("user {owner} owns {shown} alone, and can read and write it"),
+            _ => format!("user {owner} owns everything in {shown}, and can read and write it"),
         };
         findings.push(DoctorFinding::ok("permissions", as_whom));
     }
@@ -258,14 +263,14 @@ fn journal(config: &Config, data: &Path, running: Option<&RunningServer>) -> Opt
     if running.is_some() {
         return Some(DoctorFinding::ok(
             "journal",
-            format!("{sizes}; what is in them can be told while no server has them open"),
+            format!("{sizes}; their content can be checked only while no server has them open"),
         ));
     }
     if is_unfilled(data) || !data.join(StoreFile::State.name()).is_file() {
         return None;
     }
     let recover =
-        format!("`stet recover --data {}` says what is missing, and DURABILITY.md what to do", data.display());
+        format!("`stet recover --data {}` reports what is missing; DURABILITY.md describes what to do", data.display());
     let salvage = match catch_damage(data, || RedbStore::salvage(options_at_rest(config), false)) {
         Ok(salvage) => salvage,
         Err(failure) => return Some(DoctorFinding::fail("journal", failure.message, recover)),
@@ -276,17 +281,14 @@ fn journal(config: &Config, data: &Path, running: Option<&RunningServer>) -> Opt
                 let more = salvage.kept - salvage.folded;
                 DoctorFinding::ok(
                     "journal",
-                    format!(
-                        "{sizes}; {} to be folded into the tables, and none is missing",
-                        count_with_noun(more, "change")
-                    ),
+                    format!("{sizes}; {} not in the tables yet, and none is missing", count_with_noun(more, "change")),
                 )
             }
             Some(loss) => DoctorFinding::fail("journal", loss.to_string(), recover),
         },
         Err(OpenError::InUse(_)) => DoctorFinding::ok(
             "journal",
-            format!("{sizes}; another process has them open, so what is in them can't be told"),
+            format!("{sizes}; another process has them open, so their content can't be checked"),
         ),
         Err(error @ OpenError::Newer { .. }) => {
             DoctorFinding::fail("journal", error.to_string(), "install the stet that wrote it, or a newer one")
@@ -315,12 +317,12 @@ fn tables(config: &Config, data: &Path, running: Option<&RunningServer>) -> Vec<
     // Errors in reading are findings about the journal.
     let Ok(Ok((mark, left_out, other_main))) = catch_damage(data, look) else { return Vec::new() };
     let contents = mark.map(|mark| match stet_content::identity::compare(&mark, data) {
-        Ok(()) => DoctorFinding::ok("contents", "they are those of this directory"),
+        Ok(()) => DoctorFinding::ok("contents", "they belong to this directory"),
         Err(foreign) => DoctorFinding::fail("contents", foreign, "until then a start is refused, with exit code 3"),
     });
     let databases = match left_out::describe_left_out(&left_out) {
         Some(told) => DoctorFinding::warn("databases", told, left_out::ADVICE),
-        None => DoctorFinding::ok("databases", "none with objects is missing from `databases`"),
+        None => DoctorFinding::ok("databases", "no database with objects is missing from `databases`"),
     };
     let main = match other_main {
         Ok(None) => None,

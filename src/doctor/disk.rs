@@ -66,7 +66,7 @@ fn disk(config: &Config, at: &Path, holds: DiskContents) -> Vec<DoctorFinding> {
     match rustix::fs::statvfs(at) {
         Ok(disk) => judge_disk(config.store.reserve_bytes, &disk, holds),
         Err(error) => {
-            vec![DoctorFinding::warn(holds.name(DISK), format!("what is free can't be told: {error}"), "see `df`")]
+            vec![DoctorFinding::warn(holds.name(DISK), format!("the free space can't be read: {error}"), "see `df`")]
         }
     }
 }
@@ -75,26 +75,22 @@ fn judge_disk(reserve: u64, disk: &StatVfs, holds: DiskContents) -> Vec<DoctorFi
     let check = holds.name(DISK);
     let mut findings = Vec::new();
     if disk.f_flag.contains(StatVfsMountFlags::RDONLY) {
-        findings.push(DoctorFinding::fail(check, "it is mounted for reading alone", "mount it for writing"));
+        findings.push(DoctorFinding::fail(check, "it is mounted read-only", "mount it read-write"));
     }
     // Some file systems do not count names.
     if disk.f_files > 0 && disk.f_favail < 1000 {
         let found = format!("it has room for {} more", count_with_noun(disk.f_favail, "file"));
-        findings.push(DoctorFinding::fail(
-            check,
-            found,
-            "make room for names (`df -i`), or take a file system with more",
-        ));
+        findings.push(DoctorFinding::fail(check, found, "free some inodes (`df -i`), or use a file system with more"));
     }
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let (free_told, reserve_told) = (bytes(free), bytes(reserve));
-    let room = "make room, or move it to a larger disk";
+    let room = "free some space, or move it to a larger disk";
     let refused = if holds == DiskContents::Contents { "uploads" } else { "changes" };
     findings.push(if free == 0 {
-        DoctorFinding::fail(check, format!("nothing is free: {refused} are refused (StorageFull)"), room)
+        DoctorFinding::fail(check, format!("no space is free: {refused} are refused (StorageFull)"), room)
     } else if holds == DiskContents::Tables {
         // The reserve for uploads is kept on the contents' disk.
-        let found = format!("{free_told} are free; changes are refused when nothing is (StorageFull)");
+        let found = format!("{free_told} are free; changes are refused only when no space is left (StorageFull)");
         if free < reserve { DoctorFinding::warn(check, found, room) } else { DoctorFinding::ok(check, found) }
     } else if free < reserve {
         let found = format!(
@@ -131,12 +127,11 @@ fn file_system(_: &Path, _: DiskContents) -> Option<DoctorFinding> {
 fn judge_file_system(kind: u32, holds: DiskContents) -> DoctorFinding {
     let check = holds.name(FILE_SYSTEM);
     let network = |name: &str| {
-        let found =
-            format!("{name}: what is synced may not be on a disk, and a lock may not hold against another machine");
+        let found = format!("{name}: a sync may not reach a disk, and a lock may not exclude other machines");
         DoctorFinding::warn(
             check,
             found,
-            "take a disk of this machine, or be sure of the server's syncs, and start stet on one machine only",
+            "use a local disk, or make sure that its server syncs to a disk and that only one machine runs stet",
         )
     };
     match kind {
@@ -146,18 +141,18 @@ fn judge_file_system(kind: u32, holds: DiskContents) -> DoctorFinding {
         0x6573_5546 => network("it is on FUSE, a program's file system"),
         0x00c3_6400 => network("it is on Ceph"),
         0x794c_7630 => {
-            let found = "it is on overlay, the file system of a container: everything goes with the container";
+            let found = "it is on overlay, the file system of a container: all data is lost with the container";
             DoctorFinding::warn(check, found, "mount a volume, and name a directory on it")
         }
         0x0102_1994 | 0x8584_58f6 => {
-            let found = "it is in memory (tmpfs): everything goes with the machine's next start";
+            let found = "it is in memory (tmpfs): all data is lost when the machine restarts";
             DoctorFinding::warn(check, found, "name a directory on a disk")
         }
-        0xef53 => DoctorFinding::ok(check, "it is on ext4 or one of its kind"),
+        0xef53 => DoctorFinding::ok(check, "it is on ext2, ext3 or ext4"),
         0x5846_5342 => DoctorFinding::ok(check, "it is on XFS"),
         0x9123_683e => DoctorFinding::ok(check, "it is on btrfs"),
         0x2fc1_2fc1 => DoctorFinding::ok(check, "it is on ZFS"),
-        other => DoctorFinding::ok(check, format!("it is of a kind that nothing is known of (0x{other:08x})")),
+        other => DoctorFinding::ok(check, format!("its type is unknown (0x{other:08x})")),
     }
 }
 
@@ -170,12 +165,12 @@ fn sync(at: &Path, holds: DiskContents) -> DoctorFinding {
         Err(error) => DoctorFinding::fail(
             check,
             format!("the disk can't be written to: {error}"),
-            "see `dmesg`, and what is free",
+            "see `dmesg`, and check the free space",
         ),
         Ok(took) if took > SLOW_SYNC => {
             let of = if holds == DiskContents::Contents { "upload" } else { "change" };
             let found = format!("a sync takes {} ms, and each {of} waits for one", took.as_millis());
-            DoctorFinding::warn(check, found, "take a faster disk, or see what else writes to it")
+            DoctorFinding::warn(check, found, "use a faster disk, or find out what else writes to it")
         }
         Ok(took) => DoctorFinding::ok(
             check,

@@ -27,18 +27,18 @@ fn listening(config: &Config, is_running: bool) -> DoctorFinding {
     let resolved = match address.to_socket_addrs() {
         Ok(resolved) => resolved.collect::<Vec<_>>(),
         Err(error) => {
-            let found = format!("`server.listen` {address} names no address of this machine: {error}");
+            let found = format!("`server.listen` {address} is not an address of this machine: {error}");
             return DoctorFinding::fail("listening", found, "name one, like `127.0.0.1:8080`");
         }
     };
     // A running server has the address. An address that is taken here is released before anyone can
     // connect.
     if !is_running && let Err(error) = BoundAddresses::take(address, Vec::new(), None) {
-        let found = format!("{address} can't be listened at: {error}");
+        let found = format!("the server can't listen at {address}: {error}");
         return DoctorFinding::fail(
             "listening",
             found,
-            "end what listens there (`ss -ltnp`), or name another address in `server.listen`",
+            "stop the process that listens there (`ss -ltnp`), or name another address in `server.listen`",
         );
     }
     judge_listening(config, resolved.iter().all(|address| address.ip().is_loopback()))
@@ -49,9 +49,9 @@ fn judge_listening(config: &Config, is_local: bool) -> DoctorFinding {
     if server.tls.is_on() {
         DoctorFinding::ok("listening", format!("at {address}, with TLS"))
     } else if is_local {
-        DoctorFinding::ok("listening", format!("at {address}, which this machine alone reaches"))
+        DoctorFinding::ok("listening", format!("at {address}, which only this machine can reach"))
     } else if server.trusted_proxies.is_empty() {
-        let found = format!("at {address} without TLS: passwords and tokens go over the network as they are");
+        let found = format!("at {address} without TLS: passwords and tokens cross the network unencrypted");
         let advice =
             "listen at 127.0.0.1 behind a proxy with TLS and name it in `server.trusted_proxies`, or set [server.tls]";
         DoctorFinding::warn("listening", found, advice)
@@ -59,7 +59,7 @@ fn judge_listening(config: &Config, is_local: bool) -> DoctorFinding {
         let proxies = server.trusted_proxies.join(", ");
         DoctorFinding::ok(
             "listening",
-            format!("at {address} without TLS, behind {proxies}; let nobody else reach it there (firewall)"),
+            format!("at {address} without TLS, behind {proxies}; let only the proxies reach it there (firewall)"),
         )
     }
 }
@@ -70,7 +70,7 @@ fn proxies(config: &Config) -> Option<DoctorFinding> {
     let everybody = |proxy: &&String| network(proxy).is_some_and(|network| network.prefix_len() == 0);
     let proxy = config.server.trusted_proxies.iter().find(everybody)?;
     let found = format!(
-        "`server.trusted_proxies` has {proxy}: everybody may claim any address, and pass for others in limits and the audit trail"
+        "`server.trusted_proxies` has {proxy}: any client may claim any address, in limits and in the audit trail"
     );
     Some(DoctorFinding::warn("proxies", found, "name the proxies' own addresses"))
 }
@@ -96,7 +96,7 @@ fn certificate(config: &Config) -> Vec<DoctorFinding> {
         Err(error) => DoctorFinding::fail(
             "certificate",
             error,
-            "see [server.tls]: both are PEM files, and the key is the certificate's",
+            "see [server.tls]: both must be PEM files, and the key must belong to the certificate",
         ),
     });
     findings
@@ -107,25 +107,21 @@ fn judge_certificate(name: &str, validity: &Validity, now_s: u64) -> DoctorFindi
         |s: u64| humantime::format_rfc3339_seconds(UNIX_EPOCH + std::time::Duration::from_secs(s.min(253_402_300_799)));
     let (from, until) = (shown(validity.from_s), shown(validity.until_s));
     if now_s < validity.from_s {
-        DoctorFinding::fail(
-            "certificate",
-            format!("{name} is not good before {from}"),
-            "see whether the clock is right",
-        )
+        DoctorFinding::fail("certificate", format!("{name} is not valid before {from}"), "check the clock")
     } else if now_s >= validity.until_s {
         DoctorFinding::fail(
             "certificate",
             format!("{name} has expired at {until}"),
-            "renew it; a running server takes the new one by itself",
+            "renew it; a running server uses the new one without a restart",
         )
     } else if now_s + DAYS_TO_RENEW * DAY_S >= validity.until_s {
         DoctorFinding::warn(
             "certificate",
             format!("{name} expires at {until}"),
-            "renew it; a running server takes the new one by itself",
+            "renew it; a running server uses the new one without a restart",
         )
     } else {
-        DoctorFinding::ok("certificate", format!("{name} is good until {until}, and the key is its"))
+        DoctorFinding::ok("certificate", format!("{name} is valid until {until}, and the key belongs to it"))
     }
 }
 

@@ -38,7 +38,7 @@ fn open_files(config: &Config, running: Option<&RunningServer>) -> DoctorFinding
         None => match rlimit::getrlimit(Resource::NOFILE) {
             Ok((_, hard)) => ("a server started here", hard),
             Err(error) => {
-                return DoctorFinding::ok("limits", format!("how many files may be open can't be told: {error}"));
+                return DoctorFinding::ok("limits", format!("the limit of open files can't be read: {error}"));
             }
         },
     };
@@ -51,7 +51,7 @@ fn judge_open_files(config: &Config, who: &str, limit: u64) -> DoctorFinding {
     match server::connections_within(limit, config) {
         None => {
             let least = server::files_for(config, 1);
-            DoctorFinding::fail("limits", format!("{who} may open {limit} files, and needs {least} at least"), raise)
+            DoctorFinding::fail("limits", format!("{who} may open {limit} files, but needs at least {least}"), raise)
         }
         Some(connections) if connections < config.server.max_connections => {
             let found = format!(
@@ -60,7 +60,7 @@ fn judge_open_files(config: &Config, who: &str, limit: u64) -> DoctorFinding {
             );
             DoctorFinding::warn("limits", found, format!("{raise} to {needed}, or lower `server.max_connections`"))
         }
-        Some(_) => DoctorFinding::ok("limits", format!("{who} may open {limit} files, and needs {needed} at most")),
+        Some(_) => DoctorFinding::ok("limits", format!("{who} may open {limit} files, and needs at most {needed}")),
     }
 }
 
@@ -69,8 +69,8 @@ fn file_sizes() -> Option<DoctorFinding> {
     let (soft, _) = rlimit::getrlimit(Resource::FSIZE).ok()?;
     (soft != rlimit::INFINITY).then(|| {
         let found =
-            format!("files of this process may have {} at most, and state.redb grows with the newsroom", bytes(soft));
-        DoctorFinding::warn("limits", found, "take the limit away (LimitFSIZE, or `ulimit -f unlimited`)")
+            format!("files of this process may have at most {}, and state.redb grows with the newsroom", bytes(soft));
+        DoctorFinding::warn("limits", found, "remove the limit (LimitFSIZE, or `ulimit -f unlimited`)")
     })
 }
 
@@ -79,18 +79,18 @@ fn file_sizes() -> Option<DoctorFinding> {
 fn memory(config: &Config) -> DoctorFinding {
     match machine_memory() {
         Some(machine) => judge_memory(config, machine),
-        None => DoctorFinding::ok("memory", "the memory of the machine can't be found out here"),
+        None => DoctorFinding::ok("memory", "the memory of the machine is unknown on this system"),
     }
 }
 
 fn judge_memory(config: &Config, machine: u64) -> DoctorFinding {
     let limit = config.memory.limit();
     let (limit_shown, machine_shown) = (bytes(limit), bytes(machine));
-    let found = format!("the server takes up to {limit_shown}, and the machine has {machine_shown} for it");
+    let found = format!("the server may use {limit_shown}, and the machine has {machine_shown} for it");
     if limit > machine {
-        DoctorFinding::fail("memory", format!("{found}: the system will end it"), "lower `memory.limit_bytes`")
+        DoctorFinding::fail("memory", format!("{found}: the system will kill it"), "lower `memory.limit_bytes`")
     } else if limit > machine / 10 * 9 {
-        DoctorFinding::warn("memory", found, "lower `memory.limit_bytes`: the system needs memory beside it")
+        DoctorFinding::warn("memory", found, "lower `memory.limit_bytes`: the system needs memory, too")
     } else {
         DoctorFinding::ok("memory", found)
     }
@@ -107,24 +107,24 @@ fn clock(data: &Path) -> DoctorFinding {
 
 fn judge_clock(now_s: u64, newest_s: Option<u64>) -> DoctorFinding {
     let shown = |s: u64| humantime::format_rfc3339_seconds(UNIX_EPOCH + std::time::Duration::from_secs(s)).to_string();
-    let set =
-        "set the clock, and let it be kept (systemd-timesyncd, chrony): records, sessions and the audit trail go by it";
+    let set = "set the clock, and keep it synchronised (systemd-timesyncd, chrony): records, sessions and the audit \
+               trail depend on it";
     if !(SANE_FROM_S..SANE_UNTIL_S).contains(&now_s) {
         // Times beyond the year 9999 can't be shown.
-        return DoctorFinding::fail("clock", format!("it says {}", shown(now_s.min(253_402_300_799))), set);
+        return DoctorFinding::fail("clock", format!("it shows {}", shown(now_s.min(253_402_300_799))), set);
     }
     match newest_s.filter(|newest_s| *newest_s > now_s + ROUNDING_S) {
         Some(newest_s) => {
             let behind = humantime::format_duration(std::time::Duration::from_secs(newest_s - now_s));
             let found = format!(
-                "it says {}, {behind} before the directory was last written: it is wrong, or was",
+                "it shows {}, which is {behind} before the last write to the directory: it is wrong, or was",
                 shown(now_s)
             );
             DoctorFinding::warn("clock", found, set)
         }
         None => DoctorFinding::ok(
             "clock",
-            format!("it says {}, which is later than all that was written here", shown(now_s)),
+            format!("it shows {}, which is later than all writes to the directory", shown(now_s)),
         ),
     }
 }

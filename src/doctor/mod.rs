@@ -131,7 +131,8 @@ fn findings(
                 let server = directory::server_on(&config.data.directory);
                 findings.extend(directory::look(&config, server.as_ref()));
             }
-            let found = "limits, memory, addresses and certificates were not looked at, for the configuration says what is wanted of them";
+            let found = "limits, memory, addresses and certificates were not checked, because the checks depend on \
+                         the configuration";
             findings.push(DoctorFinding::warn("unchecked", found, "correct the configuration, and run it again"));
         }
     }
@@ -159,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_finding_is_one_line_with_what_to_do() {
-        let finding = DoctorFinding::warn("disk", "7 bytes\nare free", "make room");
-        assert_eq!(finding.line(), "warn  disk           7 bytes?are free. To do: make room\n");
+        let finding = DoctorFinding::warn("disk", "7 bytes\nare free", "free some space");
+        assert_eq!(finding.line(), "warn  disk           7 bytes?are free. To do: free some space\n");
         assert_eq!(DoctorFinding::ok("clock", "it is right").line(), "ok    clock          it is right\n");
     }
 

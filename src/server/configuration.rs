@@ -27,7 +27,7 @@ pub fn print_schema() -> Result<(), Failure> {
 pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), Failure> {
     let checked = match folder {
         Some(folder) if !folder.is_dir() => {
-            return Err(Failure::new(Exit::Failed, format!("{} is no folder", folder.display())));
+            return Err(Failure::new(Exit::Failed, format!("{} is not a folder", folder.display())));
         }
         Some(folder) => check_folder(folder)
             .map_err(|error| Failure::new(Exit::Failed, format!("{} can't be read: {error}", folder.display())))?,
@@ -37,13 +37,13 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
     if let Some(folder) = folder {
         let there = configuration_files(folder)?;
         for path in there.keys().filter(|path| !checked.files.contains(path)) {
-            found += &format!("not read: {path}: no file that was read names it\n");
+            found += &format!("not read: {path}: no file that was read refers to it\n");
         }
     }
     exit::print(&found)?;
     if checked.files.is_empty() {
         // In a wrong folder, the absence of faults means nothing.
-        return Err(Failure::new(Exit::Failed, "no configuration file is there that is read by itself"));
+        return Err(Failure::new(Exit::Failed, "found no configuration file"));
     }
     let (files, faults, unknown) = (checked.files.len(), checked.faults.len(), checked.unknown.len());
     let (files, faults, unknown) =
@@ -52,13 +52,13 @@ pub fn check_configuration(config: Config, folder: Option<&Path>) -> Result<(), 
     if checked.faults.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(Exit::Faults, "the configuration would not be taken over"))
+    Err(Failure::new(Exit::Faults, "the configuration would not be applied"))
 }
 
 /// Returns a line for each finding.
 fn lines(checked: &ConfigurationCheck) -> Vec<String> {
     let faults = checked.faults.iter().map(|fault| format!("fault: {fault}"));
-    faults.chain(checked.unknown.iter().map(|unknown| format!("not known: {unknown}"))).collect()
+    faults.chain(checked.unknown.iter().map(|unknown| format!("unknown: {unknown}"))).collect()
 }
 
 /// Checks configuration files that `read` returns.
@@ -76,8 +76,8 @@ fn beside_a_server(failure: Failure) -> Failure {
     if failure.exit != Exit::InUse {
         return failure;
     }
-    let instead = "Beside a server, check the files in a folder: `stet config check DIR`, or `stet config apply DIR --url URL --dry-run` \
-                   together with those that the server has";
+    let instead = "While a server runs, check the files in a folder: `stet config check DIR`, or `stet config apply \
+                   DIR --url URL --dry-run` for a check together with the server's files";
     Failure::new(failure.exit, format!("{}. {instead}", failure.message))
 }
 

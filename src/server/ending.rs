@@ -36,10 +36,10 @@ pub(super) async fn shut_down_when_asked(
     if seconds > 0 {
         tokio::select! {
             () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
-            Some(()) = stops.next() => tracing::info!("asked again to end: draining is over"),
+            Some(()) = stops.next() => tracing::info!("received a second signal: stopped draining"),
         }
     }
-    tracing::info!("no connection is accepted any more");
+    tracing::info!("stopped accepting connections");
     if held {
         handle.pause().await;
         tokio::time::sleep(LAST_WORDS).await;

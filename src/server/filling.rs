@@ -44,7 +44,7 @@ pub(super) fn check_filled(app: &App) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!(
-        "{} was not filled to the end, for `{ADMIN}` has no password. Empty it and start again",
+        "{} was not filled completely: `{ADMIN}` has no password. Empty it and start again",
         app.config.data.directory.display()
     );
     Err(Failure::new(Exit::Data, message))
@@ -82,7 +82,7 @@ fn first_password(variable: &str, users: &[&str], config: &Config) -> Result<Opt
     };
     let unusable =
         |why: &str| Failure::new(Exit::Usage, format!("the environment variable {variable} can't be used: {why}"));
-    let given = given.into_string().map_err(|_| unusable("it is no Unicode text"))?;
+    let given = given.into_string().map_err(|_| unusable("it is not Unicode text"))?;
     for user in users {
         let accepted = PasswordRules::of(&config.auth).accept(user, &given);
         accepted.map_err(|error| unusable(error.message.trim_end_matches('.')))?;
@@ -139,8 +139,9 @@ async fn make_users(app: &App, sample: &Sample, given: FirstPasswords) -> Result
         // password that can't be printed must not be set.
         let printed =
             writeln!(std::io::stdout(), "new data directory: log in as `{ADMIN}` with the password {password}");
-        printed
-            .map_err(|error| Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be told: {error}")))?;
+        printed.map_err(|error| {
+            Failure::new(Exit::Failed, format!("the password of `{ADMIN}` can't be printed: {error}"))
+        })?;
     }
     changing.set_password(ADMIN, &password).await?;
     Ok(())

@@ -66,10 +66,11 @@ pub(crate) fn describe_left_out(left_out: &BTreeSet<DatabaseId>) -> Option<Strin
     match left_out.len() {
         0 => None,
         1 => Some(format!(
-            "database {listed} has objects and is not in `databases`: calls for it are refused as DatabaseNotFound"
+            "database {listed} has objects, but is not in `databases`: calls for it are refused with DatabaseNotFound"
         )),
         _ => Some(format!(
-            "databases {listed} have objects and are not in `databases`: calls for them are refused as DatabaseNotFound"
+            "databases {listed} have objects, but are not in `databases`: calls for them are refused with \
+             DatabaseNotFound"
         )),
     }
 }
@@ -84,12 +85,12 @@ pub(super) fn warn_of_left_out(config: &Config, store: &dyn RowReader) {
     match left_out(config, keys).map(|left_out| describe_left_out(&left_out)) {
         Ok(Some(told)) => tracing::warn!("{told}: {ADVICE}"),
         Ok(None) => {}
-        Err(error) => tracing::warn!(%error, "which databases have objects can't be read"),
+        Err(error) => tracing::warn!(%error, "cannot find out which databases have objects"),
     }
 }
 
 /// The advice for such databases.
-pub(crate) const ADVICE: &str = "give each its [[databases]] entry back, with the number that it had";
+pub(crate) const ADVICE: &str = "restore each [[databases]] entry, with its former number";
 
 #[cfg(test)]
 mod tests {
@@ -140,7 +141,7 @@ mod tests {
     fn it_is_told_of_one_and_of_many() {
         let of = |ids: &[u16]| describe_left_out(&ids.iter().map(|id| DatabaseId(*id)).collect());
         assert_eq!(of(&[]), None);
-        assert!(of(&[2]).unwrap().starts_with("database 2 has objects and is not in `databases`"));
+        assert!(of(&[2]).unwrap().starts_with("database 2 has objects, but is not in `databases`"));
         assert!(of(&[2, 3]).unwrap().starts_with("databases 2, 3 have objects"));
     }
 }

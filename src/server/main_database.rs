@@ -90,7 +90,7 @@ pub(super) async fn note(config: &Config, repository: &Repository) -> Result<(),
     let change = RowChange { table: Table::Marks, key: Bytes::from_static(MARK), value: Some(value.into()) };
     repository.commit(|set| set.changes = vec![change]).await.map_err(|error| {
         let data = config.data.directory.display();
-        Failure::new(Exit::Data, format!("{data}: the main database can't be noted: {}", error.message))
+        Failure::new(Exit::Data, format!("{data}: the main database can't be stored: {}", error.message))
     })
 }
 

@@ -24,7 +24,8 @@ use crate::exit::{Exit, Failure};
 const MARKER: &str = "filling";
 
 /// The marker's text, for people who find it.
-const TEXT: &str = "stet is filling this directory, or was stopped while it did: its next start removes what is here and begins anew.\n";
+const TEXT: &str = "stet is filling this directory, or was stopped while it did: the next start removes all files \
+                    here and begins again.\n";
 
 /// The number of attempts on a directory in which other processes create and remove markers.
 const TRIES: u32 = 10;
@@ -84,7 +85,10 @@ impl Filling {
     /// Begins with a marker that exists and is locked.
     fn take(mut self, store: &dyn Backends) -> io::Result<Option<Filling>> {
         if self.marker.metadata()?.len() > 0 {
-            tracing::warn!(data = %self.data.display(), "a first start was cut short: what it has made is removed, to begin anew");
+            tracing::warn!(
+                data = %self.data.display(),
+                "the first start was interrupted: removing its files to begin again"
+            );
             clear(&self.data, store)?;
         } else if !is_new(&self.data, store)? {
             self.remove()?;
@@ -152,7 +156,7 @@ fn is_new(data: &Path, store: &dyn Backends) -> io::Result<bool> {
         }
     }
     if stet_content::is_any_in(data)? {
-        let message = format!("contents are there, but no {}: restore the whole directory", StoreFile::State.name());
+        let message = format!("it has contents, but no {}: restore the whole directory", StoreFile::State.name());
         return Err(io::Error::other(message));
     }
     Ok(true)

@@ -111,7 +111,7 @@ fn unopened(data: &Path, error: &OpenError) -> Failure {
 /// Wraps a failure of an open data directory whose data can't be used, with advice.
 fn unusable(data: &Path, failure: &Failure) -> Failure {
     let (data, state, why) = (data.display(), StoreFile::State.name(), &failure.message);
-    let hint = format!("Unless the disk is at fault, {state} is damaged: `stet check --data {data}` says where");
+    let hint = format!("Unless the disk is at fault, {state} is damaged: `stet check --data {data}` reports where");
     Failure::new(failure.exit, format!("{data} can't be used: {why}. {hint}"))
 }
 
@@ -176,7 +176,7 @@ pub fn reserve(config: &Config, passed: Vec<TcpListener>) -> Result<BoundAddress
 }
 
 fn unlistenable(config: &Config, error: &io::Error) -> Failure {
-    Failure::new(Exit::Failed, format!("{} can't be listened at: {error}", config.server.listen))
+    Failure::new(Exit::Failed, format!("cannot listen at {}: {error}", config.server.listen))
 }
 
 /// A server whose data directory is open and filled, but that does not listen yet.
@@ -313,7 +313,7 @@ impl PreparedServer {
         drop(socket);
         self.app.enter(ServerStage::Draining);
         if let Err(error) = self.app.sessions.flush().await {
-            tracing::warn!(%error, "when sessions were last used could not be saved");
+            tracing::warn!(%error, "cannot save when sessions were last used");
         }
         if let Some(traces) = self.app.traces.clone() {
             // This waits for the collector. It is cut off only when the runtime ends.
@@ -336,7 +336,7 @@ impl PreparedServer {
             Health::Full => "the disk is full".to_owned(),
             _ => failure.message,
         };
-        Failure::new(failure.exit, format!("{data} can't be filled: {why}. The next start begins anew"))
+        Failure::new(failure.exit, format!("{data} can't be filled: {why}. The next start begins again"))
     }
 
     /// Ends all tasks, and checkpoints and closes the store.
@@ -346,7 +346,7 @@ impl PreparedServer {
         // The last checkpoint may take a moment, so it does not run on a thread that serves.
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         if let Err(error) = closed {
-            tracing::error!(%error, "the store could not be closed in good order");
+            tracing::error!(%error, "cannot close the store cleanly");
         }
     }
 }
@@ -368,7 +368,10 @@ fn open_socket(app: &App) -> Option<AdminSocket> {
     AdminSocket::open(data, Admin::of(app, CallerIdentity::operator()))
         .inspect_err(|error| {
             let path = data.join(socket::NAME);
-            tracing::warn!(path = %path.display(), %error, "commands can't reach this server: no administration socket");
+            tracing::warn!(
+                path = %path.display(), %error,
+                "cannot open the administration socket: commands can't reach this server"
+            );
         })
         .ok()
 }
@@ -424,7 +427,7 @@ pub fn connections(config: &Config) -> Result<usize, Failure> {
     let connections = connections_within(limit, config).ok_or_else(|| {
         let least = files_for(config, 1);
         let message =
-            format!("the process may open {limit} files, and needs {least} at least: raise its limit (ulimit -Hn)");
+            format!("the process may open {limit} files, but needs at least {least}: raise its limit (ulimit -Hn)");
         Failure::new(Exit::Failed, message)
     })?;
     Ok(connections)
@@ -439,7 +442,7 @@ fn note_connections(config: &Config, connections: usize) {
             connections,
             wanted,
             files = files_for(config, wanted),
-            "each worker takes fewer connections than server.max_connections: more open files are not allowed (ulimit -Hn)"
+            "the limit of open files (ulimit -Hn) allows each worker fewer connections than server.max_connections"
         );
     }
 }
@@ -454,8 +457,8 @@ fn warn_of_clear_text(listeners: &[TcpListener], has_tls: bool) {
     if !has_tls && !exposed.is_empty() {
         tracing::warn!(
             addresses = exposed.join(", "),
-            "passwords, tokens and contents cross the network unencrypted: set [server.tls], or listen at 127.0.0.1 behind a proxy \
-             that speaks TLS"
+            "passwords, tokens and contents cross the network unencrypted: set [server.tls], or listen at 127.0.0.1 \
+             behind a proxy that speaks TLS"
         );
     }
 }

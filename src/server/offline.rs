@@ -26,7 +26,7 @@ pub fn existing_directory(config: &Config) -> Result<&Path, Failure> {
     let data: &Path = &config.data.directory;
     is_directory(data)?;
     if !look(&data.join(StoreFile::State.name()))?.is_some_and(|state| state.is_file()) {
-        return Err(Failure::new(Exit::Data, format!("{} is no data directory of stet", data.display())));
+        return Err(Failure::new(Exit::Data, format!("{} is not a data directory of stet", data.display())));
     }
     check_is_filled(data)?;
     Ok(data)
@@ -36,7 +36,7 @@ fn is_directory(data: &Path) -> Result<(), Failure> {
     match look(data)? {
         Some(found) if found.is_dir() => Ok(()),
         Some(_) => Err(Failure::new(Exit::Data, marker::no_directory(data))),
-        None => Err(Failure::new(Exit::Data, format!("{} is not there", data.display()))),
+        None => Err(Failure::new(Exit::Data, format!("{} does not exist", data.display()))),
     }
 }
 
@@ -51,7 +51,7 @@ fn look(path: &Path) -> Result<Option<Metadata>, Failure> {
                 ErrorKind::PermissionDenied => "; run this as the server's user",
                 _ => "",
             };
-            Err(Failure::new(Exit::Data, format!("{} can't be looked at: {error}{hint}", path.display())))
+            Err(Failure::new(Exit::Data, format!("{} can't be accessed: {error}{hint}", path.display())))
         }
     }
 }
@@ -61,8 +61,8 @@ fn check_is_filled(data: &Path) -> Result<(), Failure> {
     if !marker::is_unfilled(data) {
         return Ok(());
     }
-    let why = "a first start on it is under way or was cut short; start the server on it, which begins anew then";
-    Err(Failure::new(Exit::Data, format!("{} is not filled: {why}", data.display())))
+    let why = "its first start is running or was interrupted; start the server, which then begins again";
+    Err(Failure::new(Exit::Data, format!("{} is not completely filled: {why}", data.display())))
 }
 
 /// Opens an existing data directory.
@@ -83,16 +83,16 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
     check_is_filled(data)?;
     let salvage = catch_damage(data, || RedbStore::salvage(options_at_rest(config), accept_loss))?;
     let Salvage { folded, records, kept, loss, aside } = salvage.map_err(|error| unopened(data, &error))?;
-    let mut found = format!("state.redb has every change up to {folded}\n");
+    let mut found = format!("state.redb contains all changes up to {folded}\n");
     found += &match kept - folded {
-        0 => "journal.wal adds none to them\n".to_owned(),
+        0 => "journal.wal adds no changes\n".to_owned(),
         more => format!(
-            "journal.wal adds {more} to them, in {}: every change up to {kept} is there\n",
+            "journal.wal adds {more} more, in {}: all changes up to {kept} are present\n",
             count_with_noun(records, "record")
         ),
     };
     let Some(loss) = loss else {
-        return exit::print(&(found + "nothing is missing\n"));
+        return exit::print(&(found + "no change is missing\n"));
     };
     found += &format!("{loss}\n");
     if !accept_loss {
@@ -100,19 +100,22 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
         let unwritten = exit::print(&found).err().map(|failure| format!("{}. ", failure.message));
         let unwritten = unwritten.unwrap_or_default();
         let why = format!(
-            "{unwritten}nothing has been changed. Restore a backup of the whole directory if it has more, or give up what is missing: \
-             stet recover --accept-loss --data {}",
+            "{unwritten}nothing was changed. Restore a backup of the whole directory if it has more, or give up the \
+             missing changes: stet recover --accept-loss --data {}",
             data.display()
         );
         return Err(Failure::new(Exit::Data, why));
     }
     if let Some(aside) = aside {
-        found += &format!("journal.wal is now {aside}: what is left of the lost changes, and read by nothing\n");
+        found += &format!("renamed journal.wal to {aside}: it holds the rest of the lost changes, and is never read\n");
     }
     let data = data.display();
-    found += &format!("given up; the directory can be opened. `stet check --data {data}` proves what is there\n");
+    found += &format!(
+        "gave up the missing changes; the directory can be opened. Verify it with `stet check --data {data}`\n"
+    );
     // The report can't be printed a second time.
-    exit::print(&found).map_err(|failure| Failure::new(failure.exit, format!("{}; it is:\n{found}", failure.message)))
+    exit::print(&found)
+        .map_err(|failure| Failure::new(failure.exit, format!("{}; the report is:\n{found}", failure.message)))
 }
 
 /// Prints the entries of the audit trail that pass a filter, oldest first: as lines for people, or
@@ -136,7 +139,7 @@ pub fn audit(config: &Config, filter: &audit::AuditFilter, json: bool) -> Result
     match written.and_then(|()| out.flush()) {
         // The reader has closed the pipe, as `head` does.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => return Ok(()),
-        Err(error) => return Err(Failure::new(Exit::Failed, format!("the trail can't be printed: {error}"))),
+        Err(error) => return Err(Failure::new(Exit::Failed, format!("the audit trail can't be printed: {error}"))),
         Ok(()) => {}
     }
     walked
@@ -161,14 +164,17 @@ fn walk_served(
     loop {
         let done = outcome.map_err(|refusal| Failure::new(Exit::Failed, refusal.message))?;
         let AdminReply::Audit(page) = done.reply else {
-            return Err(Failure::new(Exit::Failed, "the server's answer can't be understood: is it another stet's?"));
+            return Err(Failure::new(
+                Exit::Failed,
+                "the server's answer could not be parsed. The server may be another version of stet",
+            ));
         };
         if page.items.iter().any(|entry| print(entry).is_break()) {
             return Ok(());
         }
         let Some(next) = page.next else { return Ok(()) };
         let request = AdminRequest::Audit(TrailRequest::of(filter, Some(next)));
-        let gone = || Failure::new(Exit::Failed, "the server went away before the end of the trail");
+        let gone = || Failure::new(Exit::Failed, "the server stopped before the end of the audit trail");
         outcome = ask_server(config, &request)?.ok_or_else(gone)?;
     }
 }
@@ -182,9 +188,9 @@ fn beside_a_server(failure: Failure) -> Failure {
     if failure.exit != Exit::InUse {
         return failure;
     }
-    let instead = "A check needs the directory to itself: stop the server for it, or check a snapshot or copy that was made of it \
-                   (docs/OPERATION.md, \"Backup\"). Beside a server, `stet doctor` looks at machine and directory, and `/readyz` says \
-                   whether it is well";
+    let instead = "A check needs exclusive access to the directory: stop the server, or check a snapshot or copy \
+                   (docs/OPERATION.md, \"Backup\"). While the server runs, `stet doctor` checks machine and \
+                   directory, and `/readyz` reports the server's state";
     Failure::new(failure.exit, format!("{}. {instead}", failure.message))
 }
 
@@ -215,7 +221,7 @@ pub fn check(config: &Config) -> Result<(), Failure> {
     if report.unused_files > 0 {
         let (files, bytes) = (report.unused_files, report.unused_bytes);
         let (files, bytes) = (count_with_noun(files, "content file"), count_with_noun(bytes, "byte"));
-        found += &format!("{files} of {bytes}, referred to by no row: removed in time\n");
+        found += &format!("unreferenced: {files} of {bytes}, which the server will remove\n");
     }
     let faults = count_with_noun(report.fault_count, "fault");
     found += &format!("{faults}\n");

@@ -79,7 +79,7 @@ async fn transfer_at_rest(mut config: Config, transfer: Transfer) -> Result<Stri
 
 /// Adds the advice for a directory that a server has open.
 fn with_hint(failure: Failure) -> Failure {
-    let message = format!("{}. If a server has it open, name that: --url http://HOST:PORT", failure.message);
+    let message = format!("{}. If a server has it open, name the server: --url http://HOST:PORT", failure.message);
     Failure::new(failure.exit, message)
 }
 

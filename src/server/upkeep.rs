@@ -77,7 +77,7 @@ impl Upkeep {
         // Awaited while the data directory is still locked: the next server must not find a file
         // that is about to be removed.
         if let Err(error) = collecting.await {
-            tracing::error!(%error, "collecting content files was cut off");
+            tracing::error!(%error, "collecting content files was interrupted");
         }
         // The relay ends after its current mail. If the mail server blocks it too long, it is
         // aborted, and the fate of that mail is unknown.
@@ -105,11 +105,11 @@ async fn maintain(app: Arc<App>) {
         // Detects a leap of the clock even if nothing is due.
         app.repository.ends().now();
         each_of([
-            ("when sessions were last used could not be saved", Box::pin(app.sessions.flush()) as UpkeepStep<'_>),
-            ("sessions that have ended could not be removed", Box::pin(app.sessions.sweep())),
-            ("locks that are over could not be taken off", Box::pin(app.sessions.release_locks())),
-            ("receipts of old calls could not be removed", Box::pin(app.receipts.sweep())),
-            ("old messages could not be removed", Box::pin(app.messages.sweep())),
+            ("cannot save when sessions were last used", Box::pin(app.sessions.flush()) as UpkeepStep<'_>),
+            ("cannot remove ended sessions", Box::pin(app.sessions.sweep())),
+            ("cannot release the locks of ended sessions", Box::pin(app.sessions.release_locks())),
+            ("cannot remove old receipts", Box::pin(app.receipts.sweep())),
+            ("cannot remove old messages", Box::pin(app.messages.sweep())),
         ])
         .await;
     }
@@ -126,7 +126,7 @@ async fn know_places(app: &App) {
                 }
             }
         }
-        Err(error) => tracing::warn!(%error, "where users have sessions could not be read"),
+        Err(error) => tracing::warn!(%error, "cannot read the addresses of users' sessions"),
     }
 }
 
@@ -190,7 +190,7 @@ pub(super) async fn measure(mut figures: DataFigures, store: Arc<RedbStore>) {
         // The same failure every ten seconds is logged once.
         let error = outcome.err().map(|error| error.to_string());
         if let Some(error) = error.as_ref().filter(|_| error != told) {
-            tracing::warn!(error, "how large the data is, and how much room is left, can't be found out");
+            tracing::warn!(error, "cannot measure the data and the free space");
         }
         told = error;
         tokio::time::sleep(if figures.is_whole() { LOOKS } else { FIRST_LOOKS }).await;
@@ -216,8 +216,8 @@ async fn purge(app: Arc<App>, repository: Repository) {
         for database in app.config.databases.iter().map(|known| DatabaseId(known.id)) {
             match purge_database(&repository, database, (now, seconds)).await {
                 Ok(0) => {}
-                Ok(entries) => tracing::info!(%database, entries, "old entries of the recycle bin are destroyed"),
-                Err(error) => tracing::warn!(%database, %error, "the recycle bin could not be purged"),
+                Ok(entries) => tracing::info!(%database, entries, "destroyed old entries of the recycle bin"),
+                Err(error) => tracing::warn!(%database, %error, "cannot purge the recycle bin"),
             }
         }
     }
@@ -250,7 +250,7 @@ async fn purge_database(
             {
                 Ok(done) => count += usize::from(done),
                 Err(error) if error.code == Code::ObjectNotFound => {}
-                Err(error) => tracing::warn!(%object, %error, "an old entry of the recycle bin is still there"),
+                Err(error) => tracing::warn!(%object, %error, "cannot destroy an old entry of the recycle bin"),
             }
         }
         after = last;
@@ -279,17 +279,17 @@ pub(super) async fn renew(certificates: Arc<Certificates>, seconds: u64) {
         let files = certificates.clone();
         let failed = match tokio::task::spawn_blocking(move || files.reload()).await {
             Ok(Ok(true)) => {
-                tracing::info!("the TLS certificate was renewed");
+                tracing::info!("renewed the TLS certificate");
                 tell_end(&certificates);
                 false
             }
             Ok(Ok(false)) => false,
             Ok(Err(error)) => {
-                tracing::error!(%error, "the TLS certificate can't be renewed; the old one stays in force");
+                tracing::error!(%error, "cannot renew the TLS certificate; the old one stays in force");
                 true
             }
             Err(error) => {
-                tracing::error!(%error, "the TLS certificate could not be looked at");
+                tracing::error!(%error, "the check of the TLS certificate was interrupted");
                 true
             }
         };
@@ -302,7 +302,7 @@ fn tell_end(certificates: &Certificates) {
     let ends_s = match certificates.validity() {
         Ok(validity) => validity.until_s as f64,
         Err(error) => {
-            tracing::warn!(error, "when the TLS certificate ends can't be told");
+            tracing::warn!(error, "cannot find out when the TLS certificate expires");
             // Not a number: neither the previous expiry nor another time would be true.
             f64::NAN
         }

@@ -123,7 +123,8 @@ fn a_file_at_fault_leaves_in_force_what_was_and_says_so_also_after_a_restart() {
     assert_eq!(names(&admin.get("/v3/conf/cache/jobs/1").ok()), names_before);
     // The actor of the cache writes it, and knows for whom.
     let about = format!("request={asked} client=127.0.0.1");
-    let is_told = |line: &str| ["what was in force still is", JOBS, &about].iter().all(|part| line.contains(part));
+    let is_told =
+        |line: &str| ["the old configuration stays in force", JOBS, &about].iter().all(|part| line.contains(part));
     wait_until("it is in the log", || server.log().lines().any(is_told));
     let broken = |client: &Client| client.metric("stet_cache_broken{cache=\"jobs\",database=\"1\"}");
     assert_eq!(broken(&server.client()), 1.0);

@@ -180,10 +180,7 @@ fn a_privilege_with_an_unknown_key_is_refused() {
     let grants = json!([{ "privilege": "read", "folderPath": "/News" }]);
     let refused = admin.call("stet-key-create-post", &[]).json(&request("wide", grants.clone()));
     // The body is one that may have a secret: what came is not repeated.
-    says(
-        &refused.fails(400, "InvalidBody"),
-        "at `$.privileges[0]`: there is a key that is none of `privilege` or `folder`",
-    );
+    says(&refused.fails(400, "InvalidBody"), "at `$.privileges[0]`: a key is not one of `privilege` or `folder`");
     assert_eq!(keys(&admin).ok()["total"], 0);
     let group = json!({ "groupName": "wide", "privileges": grants });
     says(&admin.call("group-create-post", &[]).json(&group).fails(400, "InvalidBody"), "folderPath");
@@ -203,7 +200,7 @@ fn a_token_is_told_once_and_nowhere_else() {
     admin.call("stet-key-delete", &[&"wire"]).ok();
     wait_until("all of it is in the log", || server.log().contains("key revoked"));
     let log = server.log();
-    assert!(log.contains("key made") && !log.contains(&token[4..]), "{log}");
+    assert!(log.contains("key created") && !log.contains(&token[4..]), "{log}");
 }
 
 /// A key for the calendar of one folder, in an address that anybody may come by, read names and
@@ -222,7 +219,7 @@ fn a_key_for_one_folder_sees_no_people() {
         let refused = below.call(id, params).send();
         assert!(matches!(refused.status, 401 | 403), "{id}: {}", refused.status);
         let text = String::from_utf8_lossy(&refused.body);
-        assert!(text.contains("a key needs it for everything"), "{id}: {text}");
+        assert!(text.contains("a key needs it for the whole server"), "{id}: {text}");
         assert_eq!(everything.call(id, params).send().status, 200, "{id}");
         assert_eq!(person.call(id, params).send().status, 200, "{id}");
     }

@@ -336,11 +336,11 @@ fn a_definition_may_leave_all_to_its_dtd_and_what_disagrees_is_told() {
     save(&admin, "/SysConfig/Dtd/wire.dtd", 1, "<!ELEMENT wire (#PCDATA)><!ATTLIST wire visibility CDATA 'Hidden'>");
     told("Hidden");
     save(&admin, "/SysConfig/Dtd/wire.dtd", 1, "<!ENTITY % f SYSTEM 'file:///etc/passwd'>%f;<!ELEMENT wire (#PCDATA)>");
-    told("no other file is read");
+    told("which is never read");
     save(&admin, "/SysConfig/Dtd/wire.dtd", 1, "<!ELEMENT wire (#PCDATA)>");
     assert_eq!(refresh().status, 200);
     definitions("<definition path='/News/City/harbour-ferry.xml'/>");
-    told("does not lie in");
+    told("is not in");
 }
 
 #[test]

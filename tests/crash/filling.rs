@@ -61,7 +61,8 @@ fn a_first_start_that_is_killed_at_any_moment_is_begun_anew() {
             kills += 1;
             if dice.roll(2) == 0 && data.exists() {
                 let (code, told) = check(&data);
-                let unfilled = ["is not filled", "is no data directory"].iter().any(|part| told.contains(part));
+                let unfilled =
+                    ["is not completely filled", "is not a data directory"].iter().any(|part| told.contains(part));
                 assert!(code == Some(0) || (code == Some(3) && unfilled), "round {round}: {told}");
             }
         }

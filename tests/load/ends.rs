@@ -141,7 +141,7 @@ fn the_report_says_of_what_and_from_where_its_figures_are() {
     ];
     let report = Load::of(&base, &one).verified();
     let said = report["verdict"]["details"].to_string() + &report["parameters"].to_string();
-    for part in ["1 read noted", "0 changes were acknowledged", "of 1 drawer, one after", "1 item each"] {
+    for part in ["1 read noted", "0 changes were acknowledged", "of 1 drawer, applied one after", "1 item each"] {
         assert!(said.contains(part), "`{part}` is missing in {said}");
     }
 }
@@ -171,14 +171,14 @@ fn a_second_signal_ends_it_at_once_whatever_it_waits_for() {
     let ended = || child.borrow_mut().try_wait().expect("it can be asked");
     let pid = child.borrow().id();
     interrupt(pid);
-    wait_until("the first is heard", || said().contains("ending: what is under way is waited for"));
+    wait_until("the first is heard", || said().contains("stopping: waiting for running calls"));
     assert_eq!(ended(), None, "a call is under way for up to an hour: {}", said());
     interrupt(pid);
     wait_until("it ends", || ended().is_some());
     let status = ended().expect("it has");
     assert_eq!(status.code(), Some(1), "{}", said());
     let told = said();
-    assert!(told.contains("it was ended at once, without verification and report; /Load/"), "{told}");
+    assert!(told.contains("it was stopped at once, without verification and report; /Load/"), "{told}");
     assert!(!directory.path().join("report/report.json").exists());
     let left = left(&server);
     assert_eq!(left.as_array().map(Vec::len), Some(1), "what it says is left behind is: {left}");

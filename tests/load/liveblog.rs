@@ -97,12 +97,12 @@ fn a_server_that_lies_is_found_out() {
     for (lie, says) in [
         (Lie::LosePost, "is missing"),
         (Lie::LoseEdit, "the edit"),
-        (Lie::EmptyPoll, "what was told to have changed"),
-        (Lie::SkipEvent, "left out of what followers heard"),
-        (Lie::RepeatEvent, "told to followers again"),
-        (Lie::OtherEvent, "different things"),
-        (Lie::Silence, "never heard of the last revision"),
-        (Lie::ResumeWithGap, "left out of what followers heard"),
+        (Lie::EmptyPoll, "the changes reported after"),
+        (Lie::SkipEvent, "left out of the events for followers"),
+        (Lie::RepeatEvent, "sent to followers again"),
+        (Lie::OtherEvent, "different events"),
+        (Lie::Silence, "never received the last revision"),
+        (Lie::ResumeWithGap, "left out of the events for followers"),
     ] {
         let liar = blog_liar(&server, lie);
         let mut load = load(&liar.base, &options);
@@ -121,8 +121,8 @@ fn streams_that_are_cut_are_taken_up_again_and_nothing_is_missed() {
     let delivery = &report["delivery"];
     assert_eq!((&delivery["dropped"]["connection lost"], &delivery["resumed"]), (&json!(4), &json!(4)), "{delivery}");
     assert_eq!(delivery["deliveries"].as_u64(), delivery["events"].as_u64().map(|events| events * 4));
-    assert!(report["verdict"]["details"].to_string().contains("Streams ended 4 times and went on 4 times"));
-    assert!(report["saturation"]["warnings"].to_string().contains("let go 4 times, and 0 of 4"), "{report}");
+    assert!(report["verdict"]["details"].to_string().contains("Streams ended 4 times and resumed 4 times"));
+    assert!(report["saturation"]["warnings"].to_string().contains("dropped 4 times, and 0 of 4"), "{report}");
 }
 
 #[test]

@@ -33,8 +33,7 @@ fn a_closed_loop_is_replayed_and_every_follower_has_heard_everything() {
     assert!(events > 50, "{delivery}");
     assert_eq!((&delivery["deliveries"], &delivery["followers"]), (&json!(events * 5), &json!(5)));
     let details = report["verdict"]["details"].to_string();
-    for part in ["of 3 topics and their plan", "each item says what it was told to say", "All 5 followers heard of all"]
-    {
+    for part in ["of 3 topics and their plan", "each item has its last values", "All 5 followers received all"] {
         assert!(details.contains(part), "`{part}` is missing in {details}");
     }
     let page = std::fs::read_to_string(load.report().join("report.html")).expect("there is a page");
@@ -89,9 +88,9 @@ fn a_server_that_lies_is_found_out() {
     let (_server, honest, options) = lied_to(Lie::None);
     assert!(is_replayed(&load(&honest.base, &options).verified()), "through a proxy it is as good");
     for (lie, says) in [
-        (Lie::LoseItem, "is missing, which nobody removed"),
-        (Lie::LoseEdit, "nobody who was acknowledged did it"),
-        (Lie::LoseMoved, "is missing, which nobody removed"),
+        (Lie::LoseItem, "is missing, which no call removed"),
+        (Lie::LoseEdit, "by no acknowledged call"),
+        (Lie::LoseMoved, "is missing, which no call removed"),
         (Lie::WrongOrder, "a read showed other lines, or another order"),
     ] {
         let (_server, liar, options) = lied_to(lie);
@@ -113,7 +112,7 @@ fn calls_whose_answers_are_lost_are_in_doubt_and_the_rest_is_verified() {
 
 #[test]
 fn without_revisions_membership_is_verified_and_followers_are_refused() {
-    for (lie, why) in [(Lie::NoRevisions, "no revision"), (Lie::NoRevisionsOfMoves, "does not tell the revisions")] {
+    for (lie, why) in [(Lie::NoRevisions, "no revision"), (Lie::NoRevisionsOfMoves, "does not contain the revisions")] {
         let (_server, dumb, options) = lied_to(lie);
         let report = load(&dumb.base, &options).verified();
         let method = report["verdict"]["method"].as_str().unwrap_or_default();

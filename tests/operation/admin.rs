@@ -198,16 +198,16 @@ fn only_an_operator_and_only_by_force_takes_the_last_administrator_away() {
             assert!(refused.err.contains("no administrator") && refused.err.contains("--force"), "{}", refused.err);
             let forced = run(stet(&[away, &["--force", "--data", path(data)]].concat()));
             assert_eq!(forced.code, Some(0), "{away:?}: {}", forced.err);
-            assert!(forced.out.contains("Nobody is left who may manage users and groups"), "{away:?}: {}", forced.out);
-            assert!(!done(on(data, back)).contains("Nobody is left"), "{back:?}");
+            assert!(forced.out.contains("No user is left who may manage users and groups"), "{away:?}: {}", forced.out);
+            assert!(!done(on(data, back)).contains("No user is left"), "{back:?}");
             // Where somebody else is left there is nothing to force.
             let other = ["group", "leave", "editors", "editor", "--force"];
-            assert!(!done(on(data, &other)).contains("Nobody is left"));
+            assert!(!done(on(data, &other)).contains("No user is left"));
         }
     };
     life(server.data());
     let told = server.log();
-    assert!(told.contains("a change is forced that leaves no administrator"), "{told}");
+    assert!(told.contains("forced a change that leaves no administrator"), "{told}");
     assert_eq!(server.terminate(), Some(0));
     life(server.data());
     assert_eq!(check(server.data()).code, Some(0));
@@ -224,40 +224,30 @@ fn commands_say_what_they_did() {
     let data = server.data().to_owned();
     let sessions: Vec<_> = (0..2).map(|_| server.login("editor")).collect();
     done(on(&data, &["key", "add", "wire", "--user", "editor", "--privilege", "read"]));
-    says(
-        &data,
-        "next-password",
-        &["user", "passwd", "editor"],
-        "The password of `editor` is set, which has ended 2 sessions.",
-    );
+    says(&data, "next-password", &["user", "passwd", "editor"], "Set the password of `editor` and ended 2 sessions.");
     for session in &sessions {
         session.get("/v3/auth/connection/check").fails(401, "InvalidToken");
     }
     let told = of_json(&["user", "passwd", "editor", "--json"], "other-password");
     assert_eq!((&told["sessionsEnded"], &told["users"][0]["name"]), (&json!(0), &json!("editor")));
     assert!(told.get("keysEnded").is_none() && told.get("noAdministrator").is_none(), "{told}");
-    says(
-        &data,
-        "",
-        &["user", "disable", "editor"],
-        "is disabled, and can't log in, which has ended no session and 1 key for good.",
-    );
-    says(&data, "next-password", &["user", "passwd", "editor"], "disabled all the same");
-    says(&data, "", &["user", "enable", "editor"], "is enabled, and can log in");
-    says(&data, "", &["user", "unlock", "editor"], "Failed logins of `editor` are forgotten.");
-    says(&data, "", &["user", "add", "machine", "--no-password"], "`machine` is made, and has no password");
+    says(&data, "", &["user", "disable", "editor"], "Disabled user `editor`. Ended no session and revoked 1 key.");
+    says(&data, "next-password", &["user", "passwd", "editor"], "The user is still disabled");
+    says(&data, "", &["user", "enable", "editor"], "Enabled user `editor`.");
+    says(&data, "", &["user", "unlock", "editor"], "Cleared the failed logins of `editor`.");
+    says(&data, "", &["user", "add", "machine", "--no-password"], "Created user `machine` without a password");
     says(&data, "", &["user", "enable", "machine"], "has no password");
-    says(
-        &data,
-        "",
-        &["group", "add", "night", "--member", "reader", "--member", "editor"],
-        "The group `night` is made.",
-    );
-    says(&data, "", &["group", "leave", "night", "reader"], "The group `night` is now:");
-    says(&data, "", &["group", "remove", "night"], "is removed. In it until now: 1 user.");
+    says(&data, "", &["group", "add", "night", "--member", "reader", "--member", "editor"], "Created group `night`.");
+    says(&data, "", &["group", "leave", "night", "reader"], "Changed group `night`:");
+    says(&data, "", &["group", "remove", "night"], "Removed group `night`, which had 1 user.");
     let reader = server.login("reader");
     let id = of_json(&["session", "list", "--user", "reader", "--json"], "")["sessions"][0]["id"].clone();
-    says(&data, "", &["session", "end", id.as_str().expect("it has one")], "of `reader` is ended");
+    says(
+        &data,
+        "",
+        &["session", "end", id.as_str().expect("it has one")],
+        "of `reader`. Its token is no longer valid.",
+    );
     reader.get("/v3/auth/connection/check").fails(401, "InvalidToken");
 
     // A key that was never used is told as that, over a restart too, and one that was used is not.
@@ -279,15 +269,10 @@ fn commands_say_what_they_did() {
     used(&data);
     let mut server = server.restart();
     used(&data);
-    says(
-        &data,
-        "",
-        &["key", "revoke", "idle"],
-        "The key `idle` of `reader` is revoked: no call with it is taken any more. It was never used.",
-    );
+    says(&data, "", &["key", "revoke", "idle"], "Revoked key `idle` of `reader`. It was never used.");
     says(&data, "", &["key", "revoke", "wire"], "It was last used at 20");
     assert_eq!(server.terminate(), Some(0));
-    says(&data, "", &["user", "unlock", "editor"], "No server runs here");
+    says(&data, "", &["user", "unlock", "editor"], "No server is running");
 }
 
 #[test]
@@ -402,8 +387,8 @@ fn what_is_refused_ends_with_its_code_and_changes_nothing() {
         (on_with(data, "\n", &["user", "add", "new"]), 2, "password"),
         (on_with(data, "seven77\n", &["user", "passwd", "editor"]), 1, "at least 8 characters, and has 7"),
         (on_with(data, "seven77\n", &["user", "add", "new"]), 1, "at least 8 characters, and has 7"),
-        (on_with(data, "Reporter\n", &["user", "passwd", "reporter"]), 1, "the name of its user, `reporter`"),
-        (on_with(data, "Constance\n", &["user", "add", "constance"]), 1, "the name of its user, `constance`"),
+        (on_with(data, "Reporter\n", &["user", "passwd", "reporter"]), 1, "the user's name, `reporter`"),
+        (on_with(data, "Constance\n", &["user", "add", "constance"]), 1, "the user's name, `constance`"),
         (on(data, &["user", "passwd", "editor", "a-password"]), 2, "a-password"),
         (on(data, &[&key[..], &["fly", "--user", "editor"]].concat()), 2, "fly"),
         (on(data, &["key", "add", "k", "--user", "editor"]), 2, "--privilege"),

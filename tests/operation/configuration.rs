@@ -57,7 +57,7 @@ fn every_fault_is_told_with_its_place() {
     for wanted in [
         format!("fault: /SysConfig/{WORKFLOWS}:{line}:1: "),
         "fault: /SysConfig/ObjectTypes/objecttypes.xml:2:".to_owned(),
-        "not known: /SysConfig/Commands/commands.xml:1:11: ".to_owned(),
+        "unknown: /SysConfig/Commands/commands.xml:1:11: ".to_owned(),
     ] {
         assert!(checked.out.contains(&wanted), "{wanted}\n{}", checked.out);
     }
@@ -133,8 +133,8 @@ fn one_check_reports_the_faults_of_all_kinds() {
     assert_eq!(checked.code, Some(4), "{}{}", checked.out, checked.err);
     for wanted in [
         "fault: /SysConfig/ObjectTypes/objecttypes.xml:2:1: `family` of `objectType` must be",
-        "fault: /SysConfig/ObjectTypes/objecttypes.xml:4:1: the object type `B` is there a second time",
-        "not known: /SysConfig/ObjectTypes/objecttypes.xml:5:1: ",
+        "fault: /SysConfig/ObjectTypes/objecttypes.xml:4:1: the object type `B` is defined twice",
+        "unknown: /SysConfig/ObjectTypes/objecttypes.xml:5:1: ",
         "fault: /SysConfig/Site/siteconfig.xml:",
         &format!("fault: /SysConfig/{named}:1:1: the root element is `nonsense`"),
     ] {

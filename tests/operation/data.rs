@@ -268,7 +268,7 @@ fn a_directory_that_was_not_filled_is_refused_to_all_but_a_start_which_begins_an
     ] {
         let ended = run(stet(&[command, &["--data", path(data.path())]].concat()));
         assert_eq!(ended.code, Some(3), "{command:?}: {}", ended.err);
-        assert!(ended.err.contains(path(data.path())) && ended.err.contains("not filled"), "{}", ended.err);
+        assert!(ended.err.contains(path(data.path())) && ended.err.contains("not completely filled"), "{}", ended.err);
     }
     let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
     command.env("STET_ADMIN_PASSWORD", "another-one");
@@ -276,7 +276,7 @@ fn a_directory_that_was_not_filled_is_refused_to_all_but_a_start_which_begins_an
     let serving = Serving::logging(command, std::fs::File::create(&log).expect("the log can be made"));
     assert_eq!((serving.login("admin", "another-one"), serving.login("admin", ADMIN_PASSWORD)), (200, 401));
     let told = std::fs::read_to_string(&log).expect("the log can be read");
-    assert!(told.contains("a first start was cut short"), "{told}");
+    assert!(told.contains("the first start was interrupted"), "{told}");
     assert_eq!(serving.end().0, Some(0));
     assert!(!data.path().join("filling").exists());
     // But for the session.
@@ -345,7 +345,7 @@ fn a_directory_whose_filling_an_older_release_has_left_is_told_as_that() {
     store.close();
     let ended = run(stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]));
     assert_eq!(ended.code, Some(3), "{}", ended.err);
-    assert!(ended.err.contains("not filled to the end"), "{}", ended.err);
+    assert!(ended.err.contains("not filled completely"), "{}", ended.err);
 }
 
 #[test]

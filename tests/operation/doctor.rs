@@ -74,18 +74,18 @@ fn a_sound_directory_is_well_and_nothing_of_it_is_changed() {
     let looked = doctor(data.path(), &[]);
     assert_eq!(looked.err, "");
     for (check, part) in [
-        ("configuration", "it can be read"),
+        ("configuration", "it was read"),
         ("limits", "a server started here may open"),
-        ("memory", "the server takes up to 512.0 MiB"),
-        ("clock", "it says 20"),
+        ("memory", "the server may use 512.0 MiB"),
+        ("clock", "it shows 20"),
         ("directory", "is a data directory, and no server has it open"),
         ("permissions", "owns"),
         ("disk", "are free"),
         ("sync", "a sync takes"),
-        ("journal", "0 changes to be folded into the tables, and none is missing"),
-        ("contents", "they are those of this directory"),
-        ("databases", "none with objects is missing"),
-        ("listening", "at 127.0.0.1:0, which this machine alone reaches"),
+        ("journal", "0 changes not in the tables yet, and none is missing"),
+        ("contents", "they belong to this directory"),
+        ("databases", "no database with objects is missing"),
+        ("listening", "at 127.0.0.1:0, which only this machine can reach"),
     ] {
         assert!(lines(&looked, check).iter().any(|line| line.contains(part)), "{check}: {}", looked.out);
     }
@@ -105,7 +105,7 @@ fn beside_a_running_server_it_says_so_and_what_can_be_told() {
     let process = format!("a server (process {})", server.pid());
     says(&looked, 0, "ok", "directory", &[&process, "open"]);
     says(&looked, 0, "ok", "limits", &["the running server may open"]);
-    says(&looked, 0, "ok", "journal", &["journal.wal has", "can be told while no server"]);
+    says(&looked, 0, "ok", "journal", &["journal.wal has", "can be checked only while no server"]);
     // The server has the port of its own configuration; it is not tried.
     let at = server.base.strip_prefix("http://").expect("it has no TLS");
     says(&doctor(server.data(), &[("STET_SERVER__LISTEN", at)]), 0, "ok", "listening", &[at]);
@@ -129,17 +129,17 @@ fn without_a_directory_it_says_what_the_first_start_does_and_makes_none() {
         0,
         "ok",
         "directory",
-        &["is not there yet; the first start makes and fills it", path(&data)],
+        &["does not exist yet; the first start creates and fills it", path(&data)],
     );
     assert!(!data.exists() && !home.path().join("a").exists());
     says(&doctor(home.path(), &[]), 0, "ok", "directory", &["is empty; the first start fills it"]);
     let file = home.path().join("file");
     std::fs::write(&file, "x").expect("it can be written");
-    says(&doctor(&file, &[]), 4, "fail", "directory", &["is a file, and no directory", path(&file)]);
+    says(&doctor(&file, &[]), 4, "fail", "directory", &["is a file, not a directory", path(&file)]);
     says(&doctor(&file.join("below"), &[]), 4, "fail", "directory", &[path(&file)]);
     says(&doctor(home.path(), &[]), 0, "warn", "directory", &["has no state.redb, and is not empty"]);
     std::fs::write(home.path().join("filling"), "x").expect("it can be written");
-    says(&doctor(home.path(), &[]), 0, "warn", "directory", &["was cut short", "begins anew"]);
+    says(&doctor(home.path(), &[]), 0, "warn", "directory", &["was interrupted", "begins again"]);
 }
 
 /// No start goes on without the tables where changes were in them; the doctor warned, and ended
@@ -170,7 +170,7 @@ fn a_configuration_that_can_not_be_read_is_told_with_what_needs_none() {
     says(&wrong, 4, "warn", "unchecked", &["limits"]);
     assert!(lines(&wrong, "limits").is_empty() && wrong.err.contains("1 check fails"), "{}{}", wrong.out, wrong.err);
     let nowhere = run(command(&["--config", "/nowhere/stet.toml"], &[]));
-    says(&nowhere, 4, "fail", "configuration", &["/nowhere/stet.toml is not there"]);
+    says(&nowhere, 4, "fail", "configuration", &["/nowhere/stet.toml does not exist"]);
     assert!(lines(&nowhere, "directory").is_empty(), "{}", nowhere.out);
     let file = data.path().with_extension("toml");
     std::fs::write(&file, "[store]\ndurability = \"none\"\n").expect("it can be written");
@@ -207,13 +207,13 @@ fn what_is_wrong_with_a_directory_is_told_with_what_to_do() {
     let ahead = SystemTime::now() + Duration::from_secs(3 * 3600);
     let journal = std::fs::File::options().write(true).open(at("journal.wal")).expect("it is there");
     journal.set_modified(ahead).expect("it can be set");
-    says(&doctor(data.path(), &[]), 0, "warn", "clock", &["before the directory was last written", "set the clock"]);
+    says(&doctor(data.path(), &[]), 0, "warn", "clock", &["before the last write to the directory", "set the clock"]);
     journal.set_modified(SystemTime::now()).expect("it can be set");
 
     let full = doctor(data.path(), &[("STET_STORE__RESERVE_BYTES", "1099511627776")]);
     let free = rustix::fs::statvfs(data.path()).map(|disk| disk.f_bavail * disk.f_frsize).expect("it can be told");
     if free < 1 << 40 {
-        says(&full, 4, "fail", "disk", &["less than `store.reserve_bytes` (1.0 TiB)", "make room"]);
+        says(&full, 4, "fail", "disk", &["less than `store.reserve_bytes` (1.0 TiB)", "free some space"]);
     }
 
     let whole = std::fs::read(at("journal.wal")).expect("it can be read");
@@ -238,16 +238,16 @@ fn a_database_with_objects_that_is_not_in_the_configuration_is_told_at_a_start_t
     let configured: Vec<(&str, &str)> = configured.iter().map(|(key, value)| (key.as_str(), *value)).collect();
     let mut server = Server::on(data.path(), &both);
     assert_eq!(server.terminate(), Some(0));
-    says(&doctor(data.path(), &[]), 0, "ok", "databases", &["none with objects"]);
+    says(&doctor(data.path(), &[]), 0, "ok", "databases", &["no database with objects"]);
 
     let mut server = Server::on(data.path(), &both);
     let options = json!({ "name": "old", "type": "Story", "folderPath": "/", "databaseId": 2 });
     server.login("admin").upload("/v3/object/create", &options, Some(("old", "text/plain", b"x"))).ok();
     assert_eq!(server.terminate(), Some(0));
-    let missing = "database 2 has objects and is not in `databases`";
+    let missing = "database 2 has objects, but is not in `databases`";
     assert!(!server.log().contains(missing), "{}", server.log());
-    says(&doctor(data.path(), &configured), 0, "ok", "databases", &["none with objects"]);
-    says(&doctor(data.path(), &[]), 0, "warn", "databases", &[missing, "[[databases]] entry back"]);
+    says(&doctor(data.path(), &configured), 0, "ok", "databases", &["no database with objects"]);
+    says(&doctor(data.path(), &[]), 0, "warn", "databases", &[missing, "[[databases]] entry, with its former number"]);
 
     let mut server = Server::on(data.path(), &[]);
     wait_until("it is told", || server.log().contains(missing));
@@ -304,12 +304,12 @@ fn the_disk_of_the_contents_is_told_of_where_they_have_one() {
     says(&well, 0, "ok", "disk (contents)", &["are free, of which uploads leave"]);
     says(&well, 0, "warn", "file system (contents)", &["in memory"]);
     says(&well, 0, "ok", "sync (contents)", &["a sync takes"]);
-    says(&well, 0, "ok", "contents", &["they are those of this directory"]);
+    says(&well, 0, "ok", "contents", &["they belong to this directory"]);
     let reserve = [("STET_STORE__RESERVE_BYTES", "100000000")];
     says(&doctor(data.path(), &reserve), 4, "fail", "disk (contents)", &["less than `store.reserve_bytes`"]);
     mounted.fill();
     let full = doctor(data.path(), &[]);
-    says(&full, 4, "fail", "disk (contents)", &["nothing is free: uploads are refused"]);
+    says(&full, 4, "fail", "disk (contents)", &["no space is free: uploads are refused"]);
     says(&full, 4, "fail", "sync (contents)", &["can't be written to"]);
     assert!(
         !lines(&full, "disk").iter().any(|line| line.contains("changes are refused (StorageFull)")),
@@ -338,12 +338,12 @@ fn what_is_wrong_with_the_machine_is_told_with_what_to_do() {
         .args(inner.get_args());
     few.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir("/");
     let few = run(few);
-    says(&few, 4, "fail", "limits", &["may open 64 files, and needs", "LimitNOFILE"]);
+    says(&few, 4, "fail", "limits", &["may open 64 files, but needs", "LimitNOFILE"]);
     says(&few, 4, "warn", "limits", &["files of this process may have", "LimitFSIZE"]);
     let many = doctor(data.path(), &[("STET_SERVER__MAX_CONNECTIONS", "1000000"), ("STET_SERVER__WORKERS", "500")]);
     says(&many, 0, "warn", "limits", &["leaves each worker", "of 1000000 connections"]);
     let large = doctor(data.path(), &[("STET_MEMORY__LIMIT_BYTES", "1099511627776")]);
-    says(&large, 4, "fail", "memory", &["takes up to 1.0 TiB", "`memory.limit_bytes`"]);
+    says(&large, 4, "fail", "memory", &["may use 1.0 TiB", "`memory.limit_bytes`"]);
 }
 
 #[test]
@@ -353,9 +353,9 @@ fn what_is_wrong_at_the_edge_is_told_with_what_to_do() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port can be had");
     let at = taken.local_addr().expect("it has an address").to_string();
     let listening = |at: &str, more: &[(&str, &str)]| doctor(&data, &[&[("STET_SERVER__LISTEN", at)], more].concat());
-    says(&listening(&at, &[]), 4, "fail", "listening", &[&at, "can't be listened at", "ss -ltnp"]);
+    says(&listening(&at, &[]), 4, "fail", "listening", &["can't listen at", &at, "ss -ltnp"]);
     says(&run(command(&["--listen", &at, "--data", path(&data)], &[])), 4, "fail", "listening", &[&at]);
-    says(&listening("host.invalid:80", &[]), 4, "fail", "listening", &["host.invalid:80 names no address"]);
+    says(&listening("host.invalid:80", &[]), 4, "fail", "listening", &["host.invalid:80 is not an address"]);
     let open = "0.0.0.0:0";
     says(&listening(open, &[]), 0, "warn", "listening", &["without TLS", "server.trusted_proxies"]);
     let proxy = [("STET_SERVER__TRUSTED_PROXIES", "192.0.2.1")];
@@ -376,7 +376,7 @@ fn what_is_wrong_at_the_edge_is_told_with_what_to_do() {
     says(&listening(open, &tls), 4, "fail", "certificate", &["c.pem can't be read"]);
     until(params());
     let good = listening(open, &tls);
-    says(&good, 0, "ok", "certificate", &["c.pem is good until"]);
+    says(&good, 0, "ok", "certificate", &["c.pem is valid until"]);
     says(&good, 0, "ok", "listening", &["with TLS"]);
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).expect("it can be set");
     says(&listening(open, &tls), 0, "warn", "certificate", &["every user of the machine", "chmod 600"]);

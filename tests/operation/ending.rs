@@ -49,8 +49,8 @@ fn draining_is_over_by_itself_too() {
     let mut server = Server::with(&[("SERVER__DRAIN_SECONDS", "1")]);
     assert_eq!(server.terminate(), Some(0));
     let log = server.log();
-    let (drains, closes) = (log.find("draining").expect(&log), log.find("no connection is accepted").expect(&log));
-    assert!(drains < closes && !log.contains("asked again"), "{log}");
+    let (drains, closes) = (log.find("draining").expect(&log), log.find("stopped accepting connections").expect(&log));
+    assert!(drains < closes && !log.contains("second signal"), "{log}");
 }
 
 /// What a service manager is told, one message after the other.

@@ -81,7 +81,7 @@ const DAMAGES: &[Damage] = &[
     (
         "another directory's",
         |files, other| *journal(files) = other["journal.wal"].clone(),
-        "journal.wal is that of another data directory",
+        "journal.wal belongs to another data directory",
     ),
 ];
 
@@ -132,7 +132,7 @@ fn lost_changes_are_told_at_start_and_given_up_only_when_told_to() {
         lay_out(data, &damaged);
         let ended = recover(data, &[]);
         assert_eq!(ended.code, Some(3), "{what}: {}{}", ended.out, ended.err);
-        assert!(ended.out.contains(why) && ended.err.contains("nothing has been changed"), "{what}: {}", ended.out);
+        assert!(ended.out.contains(why) && ended.err.contains("nothing was changed"), "{what}: {}", ended.out);
         assert!(is_as(data, &damaged), "{what}: it was changed");
         let ended = recover(data, &["--accept-loss"]);
         assert_eq!(ended.code, Some(0), "{what}: {}{}", ended.out, ended.err);
@@ -144,7 +144,7 @@ fn lost_changes_are_told_at_start_and_given_up_only_when_told_to() {
         let ended = check(data);
         assert_eq!(ended.code, Some(0), "{what}: {}{}", ended.out, ended.err);
         let ended = recover(data, &[]);
-        assert_eq!((ended.code, ended.out.contains("nothing is missing")), (Some(0), true), "{what}: {}", ended.out);
+        assert_eq!((ended.code, ended.out.contains("no change is missing")), (Some(0), true), "{what}: {}", ended.out);
     }
 }
 
@@ -164,7 +164,7 @@ fn a_journal_deleted_after_a_clean_stop_is_told_and_nothing_is_lost() {
 fn what_a_start_finds_in_the_journal_is_logged() {
     let Killed { data, .. } = killed();
     let ended = check(data.path());
-    let line = ended.err.lines().find(|line| line.contains("journal.wal is read")).unwrap_or_default();
+    let line = ended.err.lines().find(|line| line.contains("read journal.wal")).unwrap_or_default();
     for part in ["folded", "records", "first", "last"] {
         assert!(line.contains(part), "no `{part}` in `{line}`");
     }
@@ -223,6 +223,6 @@ fn output_that_cannot_be_written_changes_no_exit_code_but_that_of_success() {
     let output = command.spawn().and_then(|child| child.wait_with_output()).expect("it runs");
     let err = String::from_utf8(output.stderr).expect("output is text");
     assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.contains("given up; the directory can be opened"), "{err}");
+    assert!(err.contains("gave up the missing changes; the directory can be opened"), "{err}");
     assert_eq!(check(killed.data.path()).code, Some(0));
 }

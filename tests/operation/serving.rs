@@ -229,7 +229,7 @@ fn sighup_ends_nothing_and_takes_over_what_can_be_changed_while_it_serves() {
         serving.signal("-HUP");
         wait_until(wanted, || read().contains(wanted));
     };
-    hang_up("the filter of the log is the same");
+    hang_up("the log filter is unchanged");
     assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
     assert!(!read().contains("answered"), "no request is logged at this level");
 
@@ -243,13 +243,13 @@ fn sighup_ends_nothing_and_takes_over_what_can_be_changed_while_it_serves() {
     assert!(!read().contains("answered"));
 
     configure("[log]\nfilter = 'debug'\n[limits]\nurl_bytes = 1000\n[store]\nlinger_microseconds = 151\n");
-    hang_up("the log gets another filter");
+    hang_up("changing the log filter");
     wait_until("requests are logged now", || {
         serving.login("admin", ADMIN_PASSWORD);
         read().contains("answered")
     });
     let told = read();
-    let waiting = told.lines().find(|line| line.contains("from the next start on")).expect("they are told of");
+    let waiting = told.lines().find(|line| line.contains("at the next start")).expect("they are told of");
     assert!(waiting.contains("limits.url_bytes") && waiting.contains("store.linger_microseconds"), "{waiting}");
     // Behind the time of the line, which has any digits.
     let (_, said) = waiting.split_once("SIGHUP").expect("it says why");
@@ -400,7 +400,7 @@ fn a_limit_of_files_that_leaves_no_connection_is_told_and_nothing_is_served() {
     for files in [19, 22, 25, 28, 64, 256, 523] {
         let ended = run(limited(data.path(), files));
         assert_eq!(ended.code, Some(1), "{files}: {}", ended.err);
-        assert!(ended.err.contains(&format!("may open {files} files, and needs 524")), "{}", ended.err);
+        assert!(ended.err.contains(&format!("may open {files} files, but needs at least 524")), "{}", ended.err);
         assert_eq!(ended.out, "");
     }
 }
@@ -430,7 +430,7 @@ fn where_few_files_may_be_open_idle_connections_take_none_from_others() {
         lines.lines().any(|line| line.contains("fewer connections") && line.contains("connections=50 ")),
         "{lines}"
     );
-    assert!(!lines.contains("can't be watched"), "{lines}");
+    assert!(!lines.contains("cannot watch a connection"), "{lines}");
 }
 
 #[test]

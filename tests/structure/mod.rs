@@ -3,6 +3,7 @@
 //! mind.
 
 mod files;
+mod names;
 mod promises;
 mod words;
 

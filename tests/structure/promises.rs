@@ -17,7 +17,8 @@ const PLACES: &[(&str, &str)] = &[
     ("", "tests"),
 ];
 
-fn sources(at: &Path, found: &mut Vec<PathBuf>) {
+/// Adds the source files at a path and below it.
+pub fn sources(at: &Path, found: &mut Vec<PathBuf>) {
     if at.is_dir() {
         for entry in std::fs::read_dir(at).expect("a folder can be listed") {
             sources(&entry.expect("an entry can be read").path(), found);

@@ -64,7 +64,7 @@ impl JointCommand for CopyToChannel {
         match self.make(plan, turns, context)? {
             ChannelCopyOutcome::New(loid) => Ok(CreateResult { loid, outcome: CreateOutcome::New }),
             ChannelCopyOutcome::There(existing) => {
-                let message = format!("The bundle has a copy for the channel `{}`.", self.channel);
+                let message = format!("The bundle already has a copy for the channel `{}`.", self.channel);
                 Err(context.name_taken(message, existing))
             }
         }
@@ -130,7 +130,7 @@ impl JointCommand for CopyLinkedBundles {
         let bundles = self.copies.len();
         if bundles > MAX_COPIES {
             let message =
-                format!("`{}` names {bundles} bundles; at most {MAX_COPIES} are copied at once.", self.container);
+                format!("`{}` names {bundles} bundles; at most {MAX_COPIES} can be copied at once.", self.container);
             let error = Error::new(Code::TooLarge, message).with_source(self.container);
             return Err(error.with_detail("limit", MAX_COPIES).into());
         }

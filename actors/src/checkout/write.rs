@@ -90,7 +90,10 @@ impl WriteContent {
         let held = record.lock_at(context.now_s());
         let checked_out = held.is_some() || to.check_out || to.check_out_clean;
         if !checked_out && self.body.is_none() {
-            let message = format!("`{}` is not checked out, and the call brings no content.", self.object);
+            let message = format!(
+                "`{}` is not checked out, and the call has no content. Check it out first, or send a content.",
+                self.object
+            );
             return Err(Error::new(Code::ObjectNotCheckedOut, message).with_source(self.object).into());
         }
         let leftover: Option<Draft> = context.look_up(&Draft::key(self.object))?;
@@ -211,7 +214,8 @@ fn keep(draft: &Draft, record: &mut Record, context: &mut Context<'_>) -> Result
 /// holder of the lock sees, so it must not vanish unnoticed.
 fn not_yours(draft: &Draft) -> Error {
     let message = format!(
-        "`{}` has a draft of `{}`, which this would save over: check it out without a content to go on from there, or clean to drop it.",
+        "`{}` has a draft of `{}`, which this call would overwrite. Check out without a content to continue from the \
+         draft, or with `checkOutClean` to discard it.",
         draft.loid, draft.author
     );
     let error = Error::new(Code::ObjectNotCheckedOut, message).with_source(draft.loid);

@@ -126,7 +126,7 @@ impl NotedRows {
             (true, true) => {
                 let most = count_with_noun(self.most_bytes as u64, "byte");
                 let message =
-                    format!("The call would store more than the {most} that one change may; nothing was changed.");
+                    format!("One change may store at most {most}, and the call needs more. Nothing was changed.");
                 Err(Error::new(Code::TooLarge, message).with_detail("limit", self.most_bytes).into())
             }
         }

@@ -31,11 +31,11 @@ pub(crate) fn check_place(
         FamilyKind::Folder => Ok(()),
         FamilyKind::Bundle if family == FamilyKind::Bundle => check_room(place, context),
         FamilyKind::Bundle => {
-            let message = format!("`{place}` is a bundle, which holds channel copies and other bundles alone.");
+            let message = format!("`{place}` is a bundle, which holds only channel copies and other bundles.");
             Err(Error::new(Code::InvalidForContainer, message).with_source(place).into())
         }
         other => {
-            let message = format!("`{place}` is a {}, where a folder is wanted.", other.name());
+            let message = format!("`{place}` is a {}, not a folder.", other.name());
             Err(Error::new(Code::InvalidType, message).with_source(place).into())
         }
     }
@@ -63,6 +63,6 @@ pub(crate) fn check_free(record: &Record) -> Result<(), Error> {
     let Some(copy) = &record.copy else { return Ok(()) };
     let (loid, channel) = (record.loid, &copy.channel);
     let message =
-        format!("`{loid}` is its bundle's copy for the channel `{channel}`: it stays there, under that name.");
+        format!("`{loid}` is its bundle's copy for the channel `{channel}`, so it can't be moved or renamed.");
     Err(Error::new(Code::InvalidForContainer, message).with_source(loid))
 }

@@ -25,11 +25,11 @@ pub(super) fn check_reach(record: &Record, reach: Reach, context: &Context<'_>) 
     }
     let why = match check_ownership(record, reach, context)? {
         SubtreeOwnership::Within => return Ok(()),
-        SubtreeOwnership::Others => "something lies in it that somebody else created",
-        SubtreeOwnership::TooMany => "too much lies in it to be looked through",
+        SubtreeOwnership::Others => "it contains objects that other users created",
+        SubtreeOwnership::TooMany => "it contains too many objects to check",
     };
     let message =
-        format!("`{}` may not do this to `{}`, though they created it: {why}.", context.who.user, record.loid);
+        format!("`{}` may not do this to `{}`, although they created it: {why}.", context.who.user, record.loid);
     Err(Error::new(Code::PermissionDenied, message).with_source(record.loid).into())
 }
 

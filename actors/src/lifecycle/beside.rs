@@ -53,7 +53,7 @@ impl JointCommand for CreateObjectPair {
         let name = |object: &NewObject| name_for(object.parts.family(), &object.name);
         // Neither command would find the other's object in the folder.
         if name(&self.main.object)? == name(&self.beside)? {
-            let message = format!("Two objects can't be called `{}` in one folder.", self.beside.name);
+            let message = format!("Two objects in one folder can't have the same name, `{}`.", self.beside.name);
             return Err(Error::new(Code::InvalidName, message).into());
         }
         let place = self.main.make_folders(turns, context)?;

@@ -317,11 +317,11 @@ impl CreateInFolder {
         let Some(uuid) = self.object.uuid else { return Ok(()) };
         match (find_live(uuid, context)?, taken) {
             (Some(known), taken) if taken != Some(known) => {
-                Err(context.name_taken(format!("The uuid `{uuid}` is that of another object."), known))
+                Err(context.name_taken(format!("Another object already has the uuid `{uuid}`."), known))
             }
             // Another name would lead to two objects with the uuid.
             (Some(known), _) if self.object.mode == CreateMode::AutoRename => {
-                Err(context.name_taken(format!("The uuid `{uuid}` is that of the object that has the name."), known))
+                Err(context.name_taken(format!("The object that has the name already has the uuid `{uuid}`."), known))
             }
             (None, Some(taken)) if self.object.mode != CreateMode::AutoRename => {
                 let message = format!("The name is taken in the folder by an object whose uuid is not `{uuid}`.");
@@ -361,7 +361,7 @@ impl CreateInFolder {
         if !self.object.reach.covers(&object.record.creator, &context.who.user) {
             let message = match self.object.reach {
                 Reach::Nothing => format!("A key that lacks the privilege `write` may not change `{existing}`."),
-                _ => format!("`{}` may not change `{existing}`, which somebody else created.", context.who.user),
+                _ => format!("`{}` may not change `{existing}`, which another user created.", context.who.user),
             };
             let error = Error::new(Code::PermissionDenied, message).with_source(existing);
             return Err(error.with_detail("privilege", "write").into());

@@ -59,7 +59,10 @@ impl JointCommand for DestroyObject {
                 (part, is_all)
             }
             Some(bin) => {
-                let message = format!("`{}` was discarded along with `{}`: destroy that.", self.object, bin.entry);
+                let message = format!(
+                    "`{}` was discarded together with `{}`. Destroy that object instead.",
+                    self.object, bin.entry
+                );
                 return Err(Error::new(Code::InvalidForContainer, message).with_source(self.object).into());
             }
         };

@@ -77,7 +77,7 @@ pub(super) fn find_live(uuid: ObjectUuid, context: &Context<'_>) -> Result<Optio
     if find_object(uuid, context)?.is_some() {
         return Ok(Some(loid));
     }
-    let message = format!("The uuid `{uuid}` is that of what lies in the recycle bin, or of a part of a container.");
+    let message = format!("The uuid `{uuid}` belongs to an object in the recycle bin, or to a part of a container.");
     Err(context.name_taken(message, loid))
 }
 
@@ -108,7 +108,8 @@ impl ImportedObject {
         let is_well = bundle.family == FamilyKind::Bundle && family == FamilyKind::Document && *copy.channel == *name;
         if !is_well {
             let message = format!(
-                "A channel copy for `{}` is a document that lies in its bundle under that name, and no {} `{name}` in `{place}`.",
+                "A channel copy for `{}` must be a document with that name in its bundle, not a {} `{name}` in \
+                 `{place}`.",
                 copy.channel,
                 family.name()
             );
@@ -148,7 +149,7 @@ impl ImportedObject {
             }
         }
         if self.links.len() > MAX_CORRELATES {
-            let message = format!("There are {} links; {MAX_CORRELATES} are allowed.", self.links.len());
+            let message = format!("`links` has {} entries; at most {MAX_CORRELATES} are allowed.", self.links.len());
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_CORRELATES));
         }
         Ok(())

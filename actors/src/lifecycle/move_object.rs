@@ -68,7 +68,7 @@ impl JointCommand for MoveObject {
         check_place(self.folder, record.family, turns, context)?;
         check_lock(&record, context)?;
         if self.leads_into_itself(context)? {
-            return Err(refuse("the folder is that object, or lies below it").into());
+            return Err(refuse("the folder is the object itself, or lies below it").into());
         }
         turns.need([from])?;
         let name = name_in(self.folder, &record.name, self.object, self.mode, context)?;

@@ -47,7 +47,7 @@ impl JointCommand for RenameObject {
         check_free(&record)?;
         check_lock(&record, context)?;
         let Some(folder) = record.folder() else {
-            return Err(Error::new(Code::InvalidForContainer, "The root folder has no name to change.").into());
+            return Err(Error::new(Code::InvalidForContainer, "The root folder can't be renamed.").into());
         };
         turns.need([folder])?;
         let name = name_in(folder, &name, self.object, self.mode, context)?;

@@ -51,17 +51,18 @@ impl JointCommand for RestoreObject {
         let record = turns.any(self.object)?.record.clone();
         context.expects(&record);
         let Some(bin) = &record.bin else {
-            let message = format!("`{}` does not lie in the recycle bin.", self.object);
+            let message = format!("`{}` is not in the recycle bin.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(self.object).into());
         };
         if bin.entry != self.object {
-            let message = format!("`{}` was discarded along with `{}`: restore that.", self.object, bin.entry);
+            let message =
+                format!("`{}` was discarded together with `{}`. Restore that object instead.", self.object, bin.entry);
             return Err(Error::new(Code::InvalidForContainer, message).with_source(self.object).into());
         }
         check_reach(&record, self.reach, context)?;
         let folder = self.folder.or(record.folder()).ok_or_else(|| Error::not_found(self.object))?;
         if folder.database != self.object.database {
-            let message = format!("`{}` can't go to another database than its own.", self.object);
+            let message = format!("`{}` can't be restored into another database.", self.object);
             return Err(Error::new(Code::InvalidForContainer, message).with_source(folder).into());
         }
         turns.need([folder])?;
@@ -69,7 +70,8 @@ impl JointCommand for RestoreObject {
             check_free(&record)?;
         }
         if turns.any(folder).map_or(true, |object| object.record.is_discarded()) {
-            let message = format!("The folder `{folder}` that `{}` would go to is not there.", self.object);
+            let message =
+                format!("The folder `{folder}`, into which `{}` would be restored, does not exist.", self.object);
             return Err(Error::new(Code::ObjectNotFound, message).with_source(folder).into());
         }
         if record.copy.is_none() {
@@ -79,7 +81,7 @@ impl JointCommand for RestoreObject {
         let name = if self.mode == CreateMode::AutoRename && record.copy.is_none() {
             free_name(&record.name, |name| Ok::<_, CommandFault>(taken(name)?.is_some()))?
         } else if let Some(existing) = taken(&record.name)? {
-            let message = format!("The name `{}` has been taken in the folder meanwhile.", record.name);
+            let message = format!("The name `{}` is now taken in the folder.", record.name);
             return Err(context.name_taken(message, existing));
         } else {
             record.name.to_string()

@@ -174,7 +174,7 @@ impl<M: LineupEntry, const KIND: u8> Lineup<M, KIND> {
         if self.dividers < MAX_DIVIDERS {
             return Ok(());
         }
-        let message = format!("There are {MAX_DIVIDERS} dividers in this order, and no more are allowed.");
+        let message = format!("The order has {MAX_DIVIDERS} dividers; more are not allowed.");
         Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_DIVIDERS))
     }
 

@@ -129,7 +129,7 @@ impl Command for AddPost {
 /// Returns the refusal of a name that another post has; `there` is given if the caller sees that
 /// one.
 fn name_taken(name: TimedName, there: Option<Loid>) -> Error {
-    Error::duplicated(format!("The liveblog has a post `{name}` already."), there)
+    Error::duplicated(format!("The liveblog already has a post `{name}`."), there)
 }
 
 /// Changes a post.
@@ -206,7 +206,7 @@ impl Command for SetPostStatus {
                 || (old.status == PostStatus::Deleted && self.to != PostStatus::Deleted))
         {
             let message = format!(
-                "`{}` may not set the post `{}` from {} to {}: that takes the privilege `moderate`.",
+                "`{}` may not set the post `{}` from {} to {}: this needs the privilege `moderate`.",
                 context.who.user,
                 old.loid(),
                 old.status.name(),
@@ -253,7 +253,9 @@ fn check_reach(post: &Post, reach: Reach, context: &Context<'_>) -> Result<()> {
         Reach::Nothing => {
             format!("A key that lacks the privilege `moderate` may not change the post `{}`.", post.loid())
         }
-        _ => format!("`{}` may change only their own posts, and `{}` is not.", context.who.user, post.loid()),
+        _ => {
+            format!("`{}` may change only their own posts, and `{}` is not one of them.", context.who.user, post.loid())
+        }
     };
     Err(Error::new(Code::PermissionDenied, message).with_source(post.loid()))
 }

@@ -91,7 +91,7 @@ pub fn check_name(name: &str) -> Result<()> {
         return refuse("is empty");
     }
     if name == "." || name == ".." {
-        return refuse("stands for a folder of its own");
+        return refuse("is reserved");
     }
     if name.len() > MAX_NAME_BYTES {
         return Err(Error::new(

@@ -21,7 +21,7 @@ pub fn check_texts<const N: usize>(texts: [(&str, Option<&str>, usize); N]) -> R
     for (field, text, limit) in texts {
         let Some(text) = text.filter(|text| text.len() > limit) else { continue };
         let beginning: String = text.chars().take(40).collect();
-        let wanted = format!("a text of {limit} bytes at most");
+        let wanted = format!("a text of at most {limit} bytes");
         let (bytes, value) = (text.len(), format!("{beginning}…"));
         return Err(Error::parameter(field, value, &wanted).with_detail("bytes", bytes).with_detail("limit", limit));
     }

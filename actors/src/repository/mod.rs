@@ -339,7 +339,10 @@ impl Repository {
             && let Err(error) = shared.remains.finished(&*shared.store, top).await
         {
             // The change is decided, and the remaining work will be done.
-            tracing::info!(%top, error = error.message, "a change of a folder is answered before all below it is done");
+            tracing::info!(
+                %top, error = error.message,
+                "replied to a folder change before its remaining steps were done"
+            );
         }
         Ok(done)
     }

@@ -178,11 +178,11 @@ impl<F: Family> Container<F> {
             // This is no fault of the container: there was no memory for it.
             Err(StoreError::Overloaded) => {
                 let now = self.shared.clock.steady_ms();
-                let error = overloaded_error("The containers in use take all the memory that there is for them");
+                let error = overloaded_error("The containers in use fill the memory for containers");
                 self.close_down(Outage::momentary(now, error.with_source(self.loid)));
             }
             Err(error) => {
-                tracing::error!(container = %self.loid, family = F::KIND.name(), %error, "a container can't be loaded");
+                tracing::error!(container = %self.loid, family = F::KIND.name(), %error, "cannot load a container");
                 self.failed(ctx);
             }
         }

@@ -134,7 +134,7 @@ pub fn store_failure(error: &StoreError) -> Error {
         StoreError::Overloaded => overloaded_error("Too many changes wait for the disk"),
         StoreError::Closed => overloaded_error("The repository is shutting down"),
         StoreError::Corrupt(why) => {
-            tracing::error!(%why, "a stored row can't be understood");
+            tracing::error!(%why, "cannot decode a stored row");
             Error::internal()
         }
         StoreError::Unknown(_) => unknown_outcome_error(),
@@ -144,7 +144,8 @@ pub fn store_failure(error: &StoreError) -> Error {
 
 /// Returns the error for a change whose fate is unknown.
 pub(crate) fn unknown_outcome_error() -> Error {
-    let message = "The disk of the repository failed, and it is not known whether the change will stand: look before you try again.";
+    let message = "The disk of the repository failed. It is unknown whether the change was stored: read the object \
+                   before you try again.";
     Error::new(Code::RepositoryError, message).with_detail("outcome", "unknown")
 }
 
@@ -158,7 +159,7 @@ pub(crate) fn commits_keep_failing(store: &dyn Store) -> Error {
     if store.health() == Health::Full {
         return store_failure(&StoreError::Full);
     }
-    overloaded_error("Changes keep failing to reach the disk")
+    overloaded_error("Changes repeatedly failed to reach the disk")
 }
 
 /// Returns a refusal of work that may be tried again.

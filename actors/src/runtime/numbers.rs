@@ -82,7 +82,7 @@ impl NumberMill {
         match receiver.await.unwrap_or(Err(StoreError::Closed)) {
             Ok(()) => {}
             Err(why @ (StoreError::Full | StoreError::Overloaded)) => {
-                tracing::error!(%why, "no numbers could be reserved: reads only until they can be");
+                tracing::error!(%why, "cannot reserve loid numbers: nothing can be created until this succeeds");
             }
             Err(error) => return Err(error),
         }
@@ -113,7 +113,7 @@ impl NumberMill {
                 *blocks.refused.lock() = outcome.is_err().then_some(now);
                 // Logged once per block, however often it is tried.
                 if let (Err(error), None) = (&outcome, before) {
-                    tracing::warn!(%error, "no numbers could be reserved");
+                    tracing::warn!(%error, "cannot reserve loid numbers");
                 }
                 blocks.reserving.store(false, Ordering::Release);
                 then(outcome.map(drop));
@@ -144,7 +144,11 @@ impl NumberSource for NumberMill {
         let full = was_full || self.blocks.full.load(Ordering::Acquire) || self.store.health() == Health::Full;
         // A change elsewhere may just have found room, so the caller needs the reason of this
         // refusal.
-        Err(if full { store_failure(&StoreError::Full) } else { overloaded_error("No fresh numbers are left for now") })
+        Err(if full {
+            store_failure(&StoreError::Full)
+        } else {
+            overloaded_error("No number for a new object or item can be assigned at the moment")
+        })
     }
 }
 

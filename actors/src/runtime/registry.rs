@@ -76,7 +76,7 @@ pub(crate) fn admit(shared: &RuntimeServices) -> Result<OwnedSemaphorePermit> {
 
 fn overload_error(what: &'static str) -> Error {
     metrics::counter!("stet_overloaded_total", "what" => what).increment(1);
-    overloaded_error(&format!("Too much is asked of the {what} at once"))
+    overloaded_error(&format!("Too many calls for the {what} are in progress"))
 }
 
 /// A [`ContainerHandle`] of any family.
@@ -174,7 +174,7 @@ impl<F: Family> ContainerHandle<F> {
 }
 
 fn wrong_family(loid: Loid, kind: FamilyKind, wanted: FamilyKind) -> Error {
-    Error::new(Code::InvalidType, format!("`{loid}` is a {kind:?}, where a {wanted:?} is wanted.")).with_source(loid)
+    Error::new(Code::InvalidType, format!("`{loid}` is a {kind:?}, not a {wanted:?}.")).with_source(loid)
 }
 
 /// The number of new containers after which the registry looks again for some to evict, while they
@@ -254,7 +254,8 @@ impl Registry {
             None => None,
         };
         let family = self.families.get(kind).ok_or_else(|| {
-            let message = format!("`{loid}` is a {}, and this server knows no such family.", kind.name());
+            let message =
+                format!("`{loid}` is a {}, a family that this version of stet does not support.", kind.name());
             Error::new(Code::InvalidType, message).with_source(loid)
         })?;
         let handle = family.start(self, loid, predecessor, now);

@@ -49,7 +49,7 @@ impl InstanceMarker {
         *now += 1;
         self.census.most.fetch_max(*now, std::sync::atomic::Ordering::SeqCst);
         if *now > 1 {
-            tracing::error!(container = %self.loid, instances = *now, "a container lives more than once");
+            tracing::error!(container = %self.loid, instances = *now, "a container has more than one running instance");
         }
     }
 }

@@ -210,7 +210,10 @@ pub(crate) async fn run_joint(
                 let known = wanted.len();
                 wanted.extend(more);
                 if wanted.len() == known {
-                    tracing::error!(command = joint.nature().name, "a joint command asks again for turns that it has");
+                    tracing::error!(
+                        command = joint.nature().name,
+                        "a joint command requested turns that it already holds"
+                    );
                     return answer.send(Err(Error::internal()));
                 }
                 continue;

@@ -141,7 +141,7 @@ impl fmt::Display for StoreError {
             StoreError::Overloaded => f.write_str("too much is waiting for the disk"),
             StoreError::Failed(why) => write!(f, "the commit failed: {why}"),
             StoreError::Unknown(why) => write!(f, "outcome unknown: {why}"),
-            StoreError::Corrupt(why) => write!(f, "a stored row can't be understood: {why}"),
+            StoreError::Corrupt(why) => write!(f, "a stored row can't be decoded: {why}"),
             StoreError::Closed => f.write_str("the store is closed"),
         }
     }

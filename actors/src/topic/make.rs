@@ -111,7 +111,7 @@ impl NewTopic {
         let lines = NewTopicLine::count(&self.lines);
         if lines > MAX_NEW_LINES {
             let message =
-                format!("A topic can't begin with {lines} items and dividers, but with {MAX_NEW_LINES} at most.");
+                format!("The new topic would have {lines} items and dividers; at most {MAX_NEW_LINES} are allowed.");
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_NEW_LINES));
         }
         Ok(())

@@ -69,7 +69,7 @@ impl MoveTopicItems {
                 return Err(not_found().into());
             }
             if !changeable.may_read(topic)? {
-                let why = format!("`{address}` is in a topic that you may not change, and can't be moved from there.");
+                let why = format!("`{address}` can't be moved, because it is in a topic that you may not change.");
                 return Err(Error::new(Code::PermissionDenied, why).with_source(address).into());
             }
         }
@@ -134,7 +134,8 @@ impl JointCommand for MoveTopicItems {
         let bytes: usize = uprooted.iter().flatten().map(UprootedItem::bytes).sum();
         if bytes > MAX_MOVED_BYTES {
             let message = format!(
-                "What is to be moved takes {bytes} bytes with all that stands below; at most {MAX_MOVED_BYTES} are moved at once."
+                "The items to move have {bytes} bytes, including their subitems; at most {MAX_MOVED_BYTES} can be \
+                 moved at once."
             );
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_MOVED_BYTES).into());
         }

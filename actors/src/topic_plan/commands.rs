@@ -42,7 +42,7 @@ pub(super) fn check_topic(topic: Loid, reads: &mut ReadCheck<'_>, context: &Cont
     if record.family == FamilyKind::Topic {
         return Ok(());
     }
-    let message = format!("A plan holds topics, and `{topic}` is a {}.", record.type_name);
+    let message = format!("A plan holds only topics, but `{topic}` is a {}.", record.type_name);
     Err(Error::new(Code::InvalidForContainer, message).with_source(topic).into())
 }
 
@@ -151,8 +151,9 @@ impl MovePlanTopics {
                     break;
                 }
                 room = room.checked_sub(some.len()).ok_or_else(|| {
-                    let message =
-                        format!("The topics stand in more than {MAX_MOVED_PLACES} places, too many for one move.");
+                    let message = format!(
+                        "The topics to move are in more than {MAX_MOVED_PLACES} places, which is too many for one call."
+                    );
                     Error::new(Code::TooLarge, message).with_source(topic).with_detail("limit", MAX_MOVED_PLACES)
                 })?;
                 for holder in some {
@@ -170,8 +171,7 @@ impl MovePlanTopics {
                     } else if changeable.may_read(holder)? {
                         plans.insert(holder, vec![*topic]);
                     } else {
-                        let why =
-                            format!("`{topic}` is in a plan that you may not change, and can't be moved from there.");
+                        let why = format!("`{topic}` can't be moved, because it is in a plan that you may not change.");
                         return Err(Error::new(Code::PermissionDenied, why).with_source(topic).into());
                     }
                 }
@@ -206,7 +206,7 @@ impl JointCommand for MovePlanTopics {
         let topics: Vec<Loid> = self.topics.iter().copied().filter(|topic| named.insert(*topic)).collect();
         if topics.len() > MAX_MOVED_TOPICS {
             let message =
-                format!("{} topics are to be moved; at most {MAX_MOVED_TOPICS} are moved at once.", topics.len());
+                format!("The call names {} topics; at most {MAX_MOVED_TOPICS} can be moved at once.", topics.len());
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_MOVED_TOPICS).into());
         }
         let mut reads = context.reads()?;

@@ -80,7 +80,7 @@ impl NewPlan {
         let lines = self.lines.len();
         if lines > MAX_NEW_LINES {
             let message =
-                format!("A plan can't begin with {lines} topics and dividers, but with {MAX_NEW_LINES} at most.");
+                format!("The new plan would have {lines} topics and dividers; at most {MAX_NEW_LINES} are allowed.");
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_NEW_LINES));
         }
         Ok(())

@@ -103,7 +103,7 @@ pub async fn rooted_text(
 
 /// Returns the refusal of a given text.
 fn untakable(field: &str, why: impl std::fmt::Display) -> Error {
-    Error::new(Code::InvalidAttributes, format!("`{field}` can't be taken: {why}")).with_detail("field", field)
+    Error::new(Code::InvalidAttributes, format!("`{field}` is invalid: {why}")).with_detail("field", field)
 }
 
 /// Computes [`App::attribute_text`] with the root element.

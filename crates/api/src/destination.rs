@@ -95,7 +95,7 @@ fn warn_of_status(call: &Call, wanted: Option<&SharedText>, made: &JointResult<C
     let Some((wanted, left)) = wanted.zip(made.left.as_ref()) else { return };
     let record = &left.object().record;
     if record.status.as_ref() != Some(wanted) {
-        let message = format!("`{}` was there already, and its status was not changed to `{wanted}`.", record.name);
+        let message = format!("`{}` existed already, and its status was not changed to `{wanted}`.", record.name);
         call.warn(Warning::new("$.status", message));
     }
 }

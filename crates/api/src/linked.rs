@@ -48,7 +48,7 @@ pub async fn linked_objects(call: &Call, object: &CachedRecord) -> Result<Vec<Lo
             add(call, &source, object, &mut found, &mut known)?;
         }
         if found.len() > MOST_LINKED {
-            let message = format!("`{}` names more than {MOST_LINKED} objects.", object.loid);
+            let message = format!("The content of `{}` names more than {MOST_LINKED} objects.", object.loid);
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_LINKED));
         }
     }

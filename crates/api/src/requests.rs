@@ -146,6 +146,7 @@ pub struct BulkSources {
 /// The schema of an object list in the interface document.
 #[derive(JsonSchema)]
 #[schemars(rename = "ObjectListRequest", untagged)]
+#[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
 enum ObjectListSchema {
     /// An object with sources and options.
     Full {
@@ -167,7 +168,6 @@ enum ObjectListSchema {
 /// numbers.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "its shape is all that counts: the schema is derived from it")]
 pub enum ItemListRequest {
     /// An object with sources and options.
     Full {

@@ -135,7 +135,7 @@ pub async fn change_in_place<P: PartialEq + Clone, T>(
         }
         place = now;
     }
-    Err(Error::new(Code::Overloaded, "What is to be changed keeps being moved elsewhere; try again."))
+    Err(Error::new(Code::Overloaded, "The objects to change keep being moved; try again."))
 }
 
 #[cfg(test)]

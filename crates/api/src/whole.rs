@@ -118,7 +118,7 @@ impl ByteReply {
                 Reply::part(media_type, len, while_readable(call, of, stream_of(parts, first, len), len), range)
             }
             RequestedRange::Nothing => {
-                let message = format!("No byte lies in the range: there are {size}.");
+                let message = format!("The range contains no byte of the content, which has {size} bytes.");
                 let error = Error::new(Code::RangeNotSatisfiable, message);
                 return Err(error.with_source(source).with_detail("size", size));
             }

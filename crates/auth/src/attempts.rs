@@ -280,7 +280,7 @@ impl LoginLimiter {
 }
 
 fn login_refusal(standing: QuotaBalance, address: IpAddr, whose: &str) -> Error {
-    tracing::warn!(%address, "login refused: too many have failed {whose}");
+    tracing::warn!(%address, "login refused: too many failed logins {whose}");
     let seconds = standing.retry_seconds;
     let message = format!("Too many logins have failed {whose}; try again in {}.", count_with_noun(seconds, "second"));
     Error::new(Code::TooManyRequests, message).with_detail("retryAfter", seconds)

@@ -115,7 +115,7 @@ impl DirectoryEditor<'_> {
                 if !self.forced {
                     return Err(last_administrator_error());
                 }
-                tracing::warn!("a change is forced that leaves no administrator");
+                tracing::warn!("forced a change that leaves no administrator");
             }
             let (on_commit, held) = (directory.on_commit(), Box::new(turn));
             Ok(StandaloneChange { reply, changes: edits.changes(), deeds: edits.deeds(), on_commit, held })
@@ -285,7 +285,7 @@ impl Directory {
 /// Returns the error for a change that nobody could undo.
 fn last_administrator_error() -> Error {
     let message =
-        "This would leave no administrator: no user who can log in and may manage users and groups everywhere.";
+        "The change would leave no administrator: no user who can log in and may manage users and groups everywhere.";
     Error::new(Code::PermissionDenied, message).with_detail("reason", "lastAdministrator")
 }
 

@@ -212,7 +212,8 @@ impl Directory {
     pub(super) fn new_user(&self, name: &str) -> Result<User> {
         let name = Name::for_user(name)?;
         if let Some(older) = self.older(Table::Users)?.of_same_folder(&name) {
-            let message = format!("The folders of a user `{name}` are those of the user `{older}`.");
+            let message =
+                format!("A user `{name}` would have the same folders as the user `{older}`. Choose another name.");
             return Err(Error::duplicated(message, Some(older)));
         }
         Ok(User::new(&name))

@@ -115,7 +115,7 @@ impl DirectoryEditor<'_> {
     /// `InvalidName`; `DuplicatedName`; those of [`DirectoryEditor::change_group`].
     pub async fn create_group(&self, name: &str, change: GroupChange) -> Result<()> {
         let must_be_new = |there| match there {
-            true => Err(Error::duplicated(format!("There is a group `{name}` already."), Some(name))),
+            true => Err(Error::duplicated(format!("A group `{name}` already exists."), Some(name))),
             false => Ok(()),
         };
         self.write_group(name, change, must_be_new).await

@@ -71,12 +71,13 @@ impl PasswordRules {
         // Before anything else, so that the work is bounded.
         if password.len() > MAX_PASSWORD_BYTES {
             let message =
-                format!("The new password must have {MAX_PASSWORD_BYTES} bytes at most, but has {}.", password.len());
+                format!("The new password must have at most {MAX_PASSWORD_BYTES} bytes, but has {}.", password.len());
             return Err(refused("passwordTooLong", message));
         }
         let password = normalise_password(password);
         if password.len() > MAX_PASSWORD_BYTES {
-            let message = format!("The new password must have {MAX_PASSWORD_BYTES} bytes at most in the form NFC.");
+            let message =
+                format!("The new password must have at most {MAX_PASSWORD_BYTES} bytes in Unicode's form NFC.");
             return Err(refused("passwordTooLong", message));
         }
         let least = self.min_length.max(1);
@@ -87,7 +88,7 @@ impl PasswordRules {
             return Err(refused("passwordTooShort", message).with_detail("minLength", least));
         }
         if whatever_case(&password) == whatever_case(user) {
-            let message = format!("The new password must not be the name of its user, `{user}`, in whatever case.");
+            let message = format!("The new password must not be the user's name, `{user}`, in upper or lower case.");
             return Err(refused("passwordIsName", message));
         }
         Ok(NewPassword(password.into_owned()))

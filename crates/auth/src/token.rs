@@ -105,7 +105,7 @@ pub(super) fn reference() -> Result<String> {
 fn random_text<const N: usize>(alphabet: &[u8]) -> Result<String> {
     let mut bytes = [0; N];
     SysRng.try_fill_bytes(&mut bytes).map_err(|error| {
-        tracing::error!(%error, "the operating system gives no random numbers");
+        tracing::error!(%error, "cannot get random numbers from the operating system");
         Error::internal()
     })?;
     Ok(bytes.iter().map(|byte| char::from(alphabet[usize::from(*byte) % alphabet.len()])).collect())

@@ -118,7 +118,7 @@ impl DirectoryEditor<'_> {
             if user.password == known.password && !user.disabled {
                 return Ok(());
             }
-            let message = "The user's password has been changed, or the user disabled, since `old` was looked at.";
+            let message = "While `old` was checked, the user's password was changed or the user was disabled.";
             Err(Error::new(Code::PermissionDenied, message))
         };
         self.replace_password(known, password, is_good).await
@@ -178,7 +178,7 @@ impl DirectoryEditor<'_> {
     /// [`DirectoryEditor::set_password`] for a password; errors of the store.
     pub async fn make_user(&self, user: User, password: Option<&str>) -> Result<()> {
         let name = Name::for_user(&user.name)?;
-        let taken = || Error::duplicated(format!("There is a user `{name}` already."), Some(name.as_ref()));
+        let taken = || Error::duplicated(format!("A user `{name}` already exists."), Some(name.as_ref()));
         if self.directory.user(&name)?.is_some() {
             return Err(taken());
         }
@@ -194,7 +194,7 @@ impl DirectoryEditor<'_> {
             Ok(user)
         })
         .await?;
-        tracing::info!(user = &*name, "user made");
+        tracing::info!(user = &*name, "user created");
         Ok(())
     }
 

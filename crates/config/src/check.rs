@@ -308,7 +308,12 @@ impl Config {
         let wanted = "empty when `smtp.user` is, and only then";
         faults.unless(together, "smtp.password_file", wanted, smtp.password_file.display());
         let safe = smtp.user.is_empty() || smtp.security != SmtpSecurity::None || is_this_machine(&smtp.host);
-        faults.unless(safe, "smtp.security", "`tls` or `starttls`, for a password would go in the open", "none");
+        faults.unless(
+            safe,
+            "smtp.security",
+            "`tls` or `starttls`, because a password would be sent unencrypted otherwise",
+            "none",
+        );
         faults.within("smtp.port", smtp.port, 1, 65_535);
         faults.within("smtp.timeout_seconds", smtp.timeout_seconds, 1, 600);
         faults.within("smtp.retry_seconds", smtp.retry_seconds, 1, 3600);

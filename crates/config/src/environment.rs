@@ -47,7 +47,7 @@ pub(super) fn variables(
         let Some(name) = name.to_str() else { continue };
         let Some(path) = name.strip_prefix(PREFIX).filter(|rest| rest.contains(SEPARATOR)) else { continue };
         let value = value.into_string().map_err(|_| {
-            ConfigError::one(format!("The value of the environment variable {name} is no Unicode text."))
+            ConfigError::one(format!("The value of the environment variable {name} is not Unicode text."))
         })?;
         let path = path.split(SEPARATOR).map(str::to_ascii_lowercase).collect();
         found.push(ConfigVariable { name: name.to_owned(), path, value });

@@ -49,7 +49,7 @@ impl Config {
     pub fn file(named: Option<&Path>) -> Result<Option<&Path>, ConfigError> {
         match named {
             Some(path) if !path.exists() => {
-                Err(ConfigError::one(format!("The configuration file {} is not there.", path.display())))
+                Err(ConfigError::one(format!("The configuration file {} does not exist.", path.display())))
             }
             Some(path) => Ok(Some(path)),
             None => Ok(Some(Path::new(FILE)).filter(|path| path.exists())),

@@ -76,7 +76,7 @@ pub fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), ContentMisma
     let shown = folder.display();
     let advice = "mount the disk that they are on, or restore a backup of the whole directory, contents included";
     let Some(wanted) = ContentIdentity::read(mark) else {
-        return Err("the tables don't say which contents are theirs: their mark can't be understood".to_owned());
+        return Err("the tables don't state which contents are theirs: their mark can't be decoded".to_owned());
     };
     match ContentIdentity::in_folder(data) {
         Ok(Some(found)) if found == wanted => Ok(()),
@@ -105,7 +105,7 @@ pub enum IdentityMark {
 /// # Errors
 /// The contents are not those of the rows, or the rows can't be read.
 pub fn look(store: &dyn RowReader, data: &Path) -> std::result::Result<IdentityMark, ContentMismatch> {
-    let unread = |error: StoreError| format!("which contents go with the tables can't be read: {error}");
+    let unread = |error: StoreError| format!("the identity of the contents can't be read from the tables: {error}");
     if let Some(mark) = store.get(ReadLevel::Committed, Table::Marks, MARK).map_err(unread)? {
         return compare(&mark, data).map(|()| IdentityMark::Known);
     }
@@ -155,7 +155,7 @@ pub async fn settle(found: IdentityMark, contents: &ContentStore, repository: &R
     };
     let noted: Result<()> = noted.await;
     if let Err(error) = noted {
-        tracing::warn!(%error, "which contents go with the tables could not be noted");
+        tracing::warn!(%error, "cannot store which contents belong to the tables");
     }
 }
 

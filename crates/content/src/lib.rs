@@ -168,7 +168,7 @@ impl ContentStore {
             removed += 1;
         }
         if removed > 0 {
-            tracing::info!(removed, "unfinished uploads of the last run are removed");
+            tracing::info!(removed, "removed unfinished uploads of the last run");
         }
         let pins = Arc::new(Pins::default());
         let UploadBounds { reserve_bytes, at_once } = bounds;
@@ -265,7 +265,10 @@ impl ContentStore {
     /// `RepositoryError` if the file has another length, or can't be read.
     pub async fn open_if_there(&self, content: &Content) -> Result<Option<ContentReader>> {
         if content.stored != ContentLocation::File {
-            tracing::error!(sha256 = hex(&content.sha256), "a content in the tables was looked for among the files");
+            tracing::error!(
+                sha256 = hex(&content.sha256),
+                "a content that is stored in the tables was requested as a file"
+            );
             return Err(Error::internal());
         }
         let path = self.places.file(&content.sha256);
@@ -276,7 +279,7 @@ impl ContentStore {
                 opened => opened.map_err(|error| failure("opened", &path, &error))?,
             };
             if found != size {
-                tracing::error!(path = %path.display(), found, wanted = size, "a content is not as long as it was");
+                tracing::error!(path = %path.display(), found, wanted = size, "a content file has the wrong size");
                 return Err(Error::internal());
             }
             Ok(Some(ContentReader::of_file(file, path, size)))
@@ -377,7 +380,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(error) => {
-            tracing::error!(%error, "disk work on a content was cut off");
+            tracing::error!(%error, "disk work on a content was interrupted");
             Err(Error::internal())
         }
     }
@@ -408,12 +411,12 @@ fn failure(what: &'static str, path: &Path, error: &io::Error) -> Error {
     };
     metrics::counter!("stet_content_failures_total", "what" => what, "why" => why).increment(1);
     if full {
-        return Error::new(Code::StorageFull, "There is no room left for the content; nothing was changed.");
+        return Error::new(Code::StorageFull, "No disk space is left for the content; nothing was changed.");
     }
     if many {
         return Error::new(
             Code::Overloaded,
-            "The server has as many files open as it may; nothing was changed. Try again.",
+            "The server has reached its limit of open files; nothing was changed. Try again.",
         );
     }
     Error::internal()

@@ -87,7 +87,7 @@ impl ContentReader {
     async fn read(&self, len: u64) -> Result<Bytes> {
         let at = self.at;
         let Ok(len) = usize::try_from(len) else {
-            tracing::error!(len, "a content is larger than the memory can be");
+            tracing::error!(len, "a content is larger than the address space");
             return Err(Error::internal());
         };
         match &self.source {

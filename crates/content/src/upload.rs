@@ -127,7 +127,7 @@ impl Upload {
             UploadState::Memory => SpillStart::No(self.places.under_way.begin(self.holder.as_ref())?),
             UploadState::Spilled(spill) => SpillStart::Yes(spill),
             UploadState::Broken => {
-                tracing::error!("an upload went on after a write that failed or was cut off");
+                tracing::error!("an upload continued after a failed or cancelled write");
                 return Err(Error::internal());
             }
         };

@@ -15,7 +15,7 @@ use super::client::{Call, CallAnswer, Connection, FormFile, ServerTarget};
 const MOST_MESSAGES: usize = 1000;
 
 /// The error for a reply that cannot be understood.
-pub const ODD: &str = "a reply has another shape than the interface says";
+pub const ODD: &str = "a reply does not have the documented form";
 
 /// All characters but those that RFC 3986 leaves unreserved.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -58,10 +58,12 @@ impl Desk {
         let answer = plain.send(&entry).await;
         let answer = answer.map_err(|trouble| format!("{} can't be reached: {trouble}", target.authority()))?;
         if answer.status == 401 {
-            return Err(format!("the server does not let `{user}` in: {}", answer.message()));
+            return Err(format!("the server refuses the login of `{user}`: {}", answer.message()));
         }
         let reply = result(&answer).map_err(|why| format!("`{user}` can't log in: {why}"))?;
-        let token = reply["token"]["value"].as_str().ok_or("the login gave no token: is this the base address?")?;
+        let token = reply["token"]["value"]
+            .as_str()
+            .ok_or("the login returned no token. The URL may not be the base address")?;
         let token: Arc<str> = encode_segment(token).into();
         // A clock set before 1970 reads as 1970. The process id distinguishes runs of one
         // millisecond.
@@ -101,7 +103,7 @@ impl Desk {
     /// A sentence with the server's error.
     pub async fn bare(&mut self, call: &Call) -> Result<Value, String> {
         let answer = self.raw(call).await?;
-        serde_json::from_slice(&answer.body).map_err(|error| format!("the answer is no JSON: {error}"))
+        serde_json::from_slice(&answer.body).map_err(|error| format!("the answer is not JSON: {error}"))
     }
 
     /// Sends a call that must succeed.
@@ -190,7 +192,7 @@ impl Desk {
     pub async fn make_folder(&mut self) -> Result<(), String> {
         let call = Call::json(Method::POST, "/v3/folder", &json!({ "path": self.folder }));
         let made = self.call(&call).await;
-        let (reply, _) = made.map_err(|why| format!("the folder {} can't be made: {why}", self.folder))?;
+        let (reply, _) = made.map_err(|why| format!("the folder {} can't be created: {why}", self.folder))?;
         self.folder_id = reply["info"]["id"].as_str().map(str::to_owned);
         Ok(())
     }
@@ -214,7 +216,7 @@ impl Desk {
         });
         let mut made = futures_util::future::try_join_all(makers)
             .await
-            .map_err(|why| format!("a story can't be made in {}: {why}", self.folder))?
+            .map_err(|why| format!("a story can't be created in {}: {why}", self.folder))?
             .concat();
         made.sort_unstable();
         Ok(made.into_iter().map(|(_, id)| id).collect())
@@ -278,6 +280,6 @@ fn result(answer: &CallAnswer) -> Result<Value, String> {
         return Err(answer.message());
     }
     let mut reply: Value =
-        serde_json::from_slice(&answer.body).map_err(|error| format!("the answer is no JSON: {error}"))?;
+        serde_json::from_slice(&answer.body).map_err(|error| format!("the answer is not JSON: {error}"))?;
     Ok(reply["result"].take())
 }

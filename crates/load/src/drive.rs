@@ -137,7 +137,8 @@ pub async fn drive<S: Scenario>(
             }
             () = &mut interrupt, if !interrupted => {
                 interrupted = true;
-                progress.say("ending: what is under way is waited for; once more ends it at once, without verification and report");
+                progress.say("stopping: waiting for running calls; a second signal stops at once, without \
+                              verification and report");
                 // The threads may have ended already.
                 let _ = stop.send(true);
             }

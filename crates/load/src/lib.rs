@@ -119,7 +119,7 @@ fn run<S: Scenario>(args: &impl Arguments, make: impl Fn(&LoadSettings) -> Resul
     let password = password(&settings)?;
     let loaded = interruptible(move |signals| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| LoadError::Failed(format!("no runtime can be made: {error}")))?;
+        let runtime = runtime.map_err(|error| LoadError::Failed(format!("no runtime can be created: {error}")))?;
         runtime.block_on(load(scenario, &settings, &password, &judge, signals))
     });
     loaded.unwrap_or_else(|why| Err(LoadError::Failed(why)))
@@ -235,14 +235,14 @@ fn password(settings: &LoadSettings) -> Result<String, LoadError> {
         line = password;
     } else if std::io::stdin().is_terminal() {
         let asked = rpassword::prompt_password(format!("Password of {}: ", settings.user));
-        line = asked.map_err(|error| usage(format!("no password can be read: {error}")))?;
+        line = asked.map_err(|error| usage(format!("the password can't be read: {error}")))?;
     } else {
         let read = std::io::stdin().lock().read_line(&mut line);
-        read.map_err(|error| usage(format!("no password can be read from standard input: {error}")))?;
+        read.map_err(|error| usage(format!("the password can't be read from standard input: {error}")))?;
     }
     let password = line.trim_end_matches(['\n', '\r']);
     if password.is_empty() {
-        return Err(usage(format!("a password is wanted: --password-file, {PASSWORD}, or standard input")));
+        return Err(usage(format!("no password was given. Use --password-file, {PASSWORD}, or standard input")));
     }
     Ok(password.to_owned())
 }

@@ -196,18 +196,19 @@ impl Saturation {
         let peak = threads.iter().map(|thread| thread.peak_cpu).fold(0.0, f64::max);
         if peak > BUSY {
             self.warnings.push(format!(
-                "The followers were the bottleneck: their busiest thread used {:.0} % of a processor in one second, so that \
-                 events were read later than they came. Give it more --follower-threads, or more machines.",
+                "The followers were the bottleneck: their busiest thread used {:.0} % of a processor in one second, \
+                 so events were read after they had arrived. Give it more --follower-threads, or more machines.",
                 peak * 100.0
             ));
         }
         let drops = followed.faults.drops();
         if drops > 0 {
             self.warnings.push(format!(
-                "Followers were let go {}, and {} of {} were not back in the end: nobody knows whether those would have heard \
-                 everything.",
+                "Followers were dropped {}, and {} of {} were not connected at the end: it is unknown whether those \
+                 would have received everything.",
                 format_count(drops, "time", "times"),
-                followed.away, followed.followers
+                followed.away,
+                followed.followers
             ));
         }
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -216,8 +217,8 @@ impl Saturation {
         // The last of the followers that share a thread waits for all others.
         let last = each * (followed.followers as f64 / threads.len().max(1) as f64);
         self.remarks.push(format!(
-            "The generator used {:.2} of {}, {:.2} of these to follow: {:.1} µs for each delivery, so that of \
-             what the last of {} waited about {:.1} ms are its own.",
+            "The generator used {:.2} of {}, {:.2} of these to follow: {:.1} µs for each delivery. Of the delay of \
+             the last of {}, about {:.1} ms are the generator's own.",
             busy(&self.threads) + busy(threads),
             format_count(cores as u64, "processor", "processors"),
             busy(threads),

@@ -84,7 +84,7 @@ impl LoadVerdict {
     pub fn unread(what: &str, why: &str) -> LoadVerdict {
         LoadVerdict {
             finding: VerificationFinding::Unknown,
-            method: "None: what the server holds can't be read.".to_owned(),
+            method: "None: the server's state can't be read.".to_owned(),
             details: Vec::new(),
             problems: vec![format!("{what} can't be read: {why}.")],
         }

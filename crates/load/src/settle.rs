@@ -24,7 +24,7 @@ pub async fn read_until_settled<D, T>(
     alike: impl Fn(&T, &T) -> bool,
 ) -> Result<T, String> {
     let begun = Instant::now();
-    let mut last = Err(format!("{what} were not looked at"));
+    let mut last = Err(format!("{what} were not read"));
     let mut looks = 0;
     while looks < LEAST || begun.elapsed() < LONGEST {
         let now = look(desk).await;
@@ -36,7 +36,7 @@ pub async fn read_until_settled<D, T>(
         looks += 1;
         tokio::time::sleep(BETWEEN).await;
     }
-    Err(last.err().unwrap_or_else(|| format!("{what} go on changing")))
+    Err(last.err().unwrap_or_else(|| format!("{what} keep changing")))
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_never_settles_is_told_with_the_last_reason() {
-        assert_eq!(looked(true, SHORT, Ok).await.0, Err("the posts go on changing".to_owned()));
+        assert_eq!(looked(true, SHORT, Ok).await.0, Err("the posts keep changing".to_owned()));
         let away = |look| if look == 1 { Ok(1) } else { Err("the server is away".to_owned()) };
         assert_eq!(looked(true, SHORT, away).await.0, Err("the server is away".to_owned()));
     }

@@ -56,7 +56,7 @@ pub fn interruptible<T: Send + 'static>(work: impl FnOnce(Signals) -> T + Send +
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no runtime can be made: {error}"))?;
     runtime.block_on(async {
-        let cannot = |error| format!("signals can't be heard: {error}");
+        let cannot = |error| format!("signals can't be received: {error}");
         let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
         let (count, counted) = watch::channel(0);
@@ -79,7 +79,7 @@ pub fn interruptible<T: Send + 'static>(work: impl FnOnce(Signals) -> T + Send +
             if *count.borrow() > 1 {
                 let left =
                     stage.lock().leaves.take().map(|left| format!("; {left} is left behind")).unwrap_or_default();
-                return Err(format!("it was ended at once, without verification and report{left}"));
+                return Err(format!("it was stopped at once, without verification and report{left}"));
             }
             if !stage.lock().speaks {
                 // The reader may be gone.
@@ -89,4 +89,4 @@ pub fn interruptible<T: Send + 'static>(work: impl FnOnce(Signals) -> T + Send +
     })
 }
 
-const AGAIN: &[u8] = b"ending; once more ends it at once, without verification and report\n";
+const AGAIN: &[u8] = b"stopping; a second signal stops at once, without verification and report\n";

@@ -21,7 +21,7 @@ pub fn connector(ca: Option<&Path>) -> Result<TlsConnector, String> {
     let config = match ca {
         None => {
             let system = builder.with_platform_verifier();
-            system.map_err(|error| format!("the system's authorities can't be had: {error}"))?.with_no_client_auth()
+            system.map_err(|error| format!("the system's authorities can't be loaded: {error}"))?.with_no_client_auth()
         }
         Some(file) => {
             let wrong = |error: &dyn std::fmt::Display| format!("`ca`: {} can't be used: {error}", file.display());

@@ -92,7 +92,7 @@ impl LogThread {
         };
         // The thread lives as long as the process, as the log does.
         if let Err(error) = std::thread::Builder::new().name("stet-log-missing".to_owned()).spawn(tell) {
-            tracing::error!(%error, "no thread to tell which lines of the log are missing");
+            tracing::error!(%error, "cannot start the thread that reports missing log lines");
         }
     }
 
@@ -144,7 +144,7 @@ impl MissingLines {
         self.tell_suppressed();
         let dropped = self.dropped.dropped_lines();
         if dropped > told {
-            tracing::warn!(target: TELLER, total = dropped, "lines of the log were dropped: nobody has read them in time");
+            tracing::warn!(target: TELLER, total = dropped, "dropped log lines that were not read in time");
         }
         // The report may have been dropped too. Then one more line is missing than reported.
         dropped
@@ -158,7 +158,10 @@ impl MissingLines {
         }
         for (of, lines) in news {
             let (file, line) = (of.file().unwrap_or_else(|| of.target()), of.line().unwrap_or_default());
-            tracing::warn!(target: TELLER, lines, file, line, "lines of one place in the code were suppressed: too many");
+            tracing::warn!(
+                target: TELLER, lines, file, line,
+                "suppressed log lines: too many from one place in the code"
+            );
         }
     }
 }
@@ -238,8 +241,8 @@ mod tests {
         let count = |what: &str| log.lines().filter(|line| line.contains(what)).count();
         // A few uses are restored during the test.
         assert!((100..200).contains(&count("again")), "{}", count("again"));
-        assert_eq!((count("asked for"), count("another place"), count("were suppressed")), (1000, 1, 1), "{log}");
-        let told = log.lines().find(|line| line.contains("were suppressed")).expect("it was counted");
+        assert_eq!((count("asked for"), count("another place"), count("suppressed log lines")), (1000, 1, 1), "{log}");
+        let told = log.lines().find(|line| line.contains("suppressed log lines")).expect("it was counted");
         assert!(told.contains(&format!("lines={}", 1000 - count("again"))) && told.contains("log_lines.rs"), "{told}");
     }
 

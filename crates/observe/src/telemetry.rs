@@ -26,7 +26,7 @@ pub struct FilterError(tracing_subscriber::filter::ParseError);
 
 impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`log.filter` can't be understood: {}.", self.0)
+        write!(f, "`log.filter` can't be parsed: {}.", self.0)
     }
 }
 
@@ -118,7 +118,7 @@ pub fn set_filter(config: &LogConfig) -> Result<(), FilterError> {
     if let Some(in_force) = FILTER.get()
         && let Err(error) = in_force.reload(filter)
     {
-        tracing::error!(%error, "the log keeps its filter");
+        tracing::error!(%error, "cannot change the log filter");
     }
     Ok(())
 }
@@ -179,7 +179,7 @@ fn install() -> Metrics {
     let recorder = builder().build_recorder();
     let metrics = Metrics { handle: recorder.handle() };
     if metrics::set_global_recorder(recorder).is_err() {
-        tracing::warn!("metrics go elsewhere: the process has another recorder; /metrics stays empty");
+        tracing::warn!("the process already has a metrics recorder; /metrics stays empty");
         return metrics;
     }
     metering::begin();
@@ -192,7 +192,10 @@ fn install() -> Metrics {
     };
     // The thread lives as long as the process, like the recorder.
     if let Err(error) = std::thread::Builder::new().name("stet-metrics".to_owned()).spawn(upkeep) {
-        tracing::error!(%error, "no thread for the upkeep of metrics; their memory grows while nobody reads them");
+        tracing::error!(
+            %error,
+            "cannot start the thread that maintains metrics; their memory grows unless /metrics is read"
+        );
     }
     metrics
 }

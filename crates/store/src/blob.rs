@@ -130,7 +130,7 @@ pub fn decode(blob: &Bytes) -> Result<Vec<NumberedChangeSet>, String> {
             };
             match (table, value) {
                 (Table::Events, Some(value)) => {
-                    let id = EventId::from_key(&key).ok_or_else(|| "the key of an event is none".to_owned())?;
+                    let id = EventId::from_key(&key).ok_or_else(|| "the key of an event is invalid".to_owned())?;
                     // Events stay in memory longer than the rest of the blob, and must not keep all
                     // of it there.
                     let value = Bytes::copy_from_slice(&value);

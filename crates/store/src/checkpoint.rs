@@ -340,7 +340,7 @@ impl Checkpointer {
     }
 
     fn note(&self, fault: DiskError) {
-        tracing::warn!(fault = fault.text, "state.redb failed; opening it anew");
+        tracing::warn!(fault = fault.text, "state.redb failed; reopening it");
         metrics::counter!("stet_store_failed_checkpoints_total").increment(1);
         self.shared.fault(|faults| faults.state = Some(fault));
     }

@@ -178,7 +178,7 @@ impl Lease {
 
     fn run<T>(&self, work: impl FnOnce(&LeaseState) -> io::Result<T>) -> io::Result<T> {
         if self.is_ended() {
-            return Err(io::Error::other("the file has been opened anew"));
+            return Err(io::Error::other("the file was reopened"));
         }
         work(&self.0).inspect_err(|error| self.note(error))
     }

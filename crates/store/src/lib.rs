@@ -131,7 +131,7 @@ impl RedbStore {
         if let Some(mut journal) = journal.filter(|_| folded_all) {
             let folded = self.shared.folded.load(std::sync::atomic::Ordering::Acquire);
             if let Err(error) = journal.finish(folded) {
-                tracing::warn!(%error, "the journal stays as large as it is");
+                tracing::warn!(%error, "cannot shrink the journal");
             }
         }
         self.shared.set_snapshot(Snapshot::closed());

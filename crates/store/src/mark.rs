@@ -76,7 +76,10 @@ impl Mark {
             Ok(()) => self.failing = false,
             Err(error) => {
                 if !self.failing {
-                    tracing::warn!(%error, "journal.mark can't be written: a loss of the newest changes might not be told");
+                    tracing::warn!(
+                        %error,
+                        "cannot write journal.mark: a loss of the newest changes might go unnoticed"
+                    );
                 }
                 self.failing = true;
             }

@@ -149,7 +149,7 @@ pub(super) fn verify(kept: &Arc<KeptFile>, cache_bytes: usize) -> Result<(), Ope
     };
     match db.check_integrity() {
         Ok(true) => Ok(()),
-        Ok(false) => Err(damaged("the pages don't add up: what was last written is damaged")),
+        Ok(false) => Err(damaged("the pages are inconsistent: the last write is damaged")),
         Err(error) => Err(damaged(&error.to_string())),
     }
 }

@@ -121,8 +121,8 @@ fn may_be_new(backends: &dyn Backends, len: u64) -> Result<(), OpenError> {
     if found.loss.is_none() && fits && len <= UNFINISHED {
         return Ok(());
     }
-    let why = "state.redb is missing or begins with zeros, and there were changes in it: were the other files restored without \
-               it? Restore a backup of the whole directory";
+    let why = "state.redb is missing or begins with zeros, although it contained changes. The other files may have \
+               been restored without it. Restore a backup of the whole directory";
     Err(OpenError::Corrupt(why.to_owned()))
 }
 

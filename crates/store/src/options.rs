@@ -213,12 +213,12 @@ pub struct JournalLoss {
 impl fmt::Display for JournalLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let JournalLoss { why, kept, last } = self;
-        write!(f, "{why}; every change up to {kept} is there, ")?;
+        write!(f, "{why}; all changes up to {kept} are present, ")?;
         match last {
-            Some(last) if *last > kept + 1 => write!(f, "changes {} to {last} are missing", kept + 1),
-            Some(last) if last > kept => write!(f, "change {last} is missing"),
+            Some(last) if *last > kept + 1 => write!(f, "but changes {} to {last} are missing", kept + 1),
+            Some(last) if last > kept => write!(f, "but change {last} is missing"),
             Some(_) => f.write_str("and none is known to be missing"),
-            None => f.write_str("and whether later ones are missing can't be known"),
+            None => f.write_str("and it is unknown whether later ones are missing"),
         }
     }
 }
@@ -252,14 +252,17 @@ impl fmt::Display for OpenError {
         match self {
             OpenError::InUse(data) => write!(f, "{}: the data directory is in use by another process", data.display()),
             OpenError::Newer { file, found, known } => {
-                write!(f, "{file} has format {found}, which a newer stet wrote; this one reads up to {known}")
+                write!(
+                    f,
+                    "{file} has format {found}, written by a newer stet; this version reads formats up to {known}"
+                )
             }
             OpenError::Lost(loss) => write!(
                 f,
-                "{loss}. Restore a backup of the whole directory, or go on without what is lost: `stet recover` says what \
-                 that is, and with `--accept-loss` does it"
+                "{loss}. Restore a backup of the whole directory, or give up the lost changes: `stet recover` reports \
+                 them, and gives them up with `--accept-loss`"
             ),
-            OpenError::Corrupt(why) => write!(f, "what is stored can't be understood: {why}"),
+            OpenError::Corrupt(why) => write!(f, "stored data can't be decoded: {why}"),
             OpenError::Migration(number, why) => write!(f, "migration {number} failed: {why}"),
             OpenError::Io(why) => write!(f, "the data directory can't be opened: {why}"),
         }

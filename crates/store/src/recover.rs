@@ -31,7 +31,7 @@ impl CommitWriter {
     pub fn recover(&mut self, batch: Vec<QueuedChangeSet>, last: Seq, error: &io::Error) {
         let mut batch = Some((batch, last));
         let fault = DiskError::of(error);
-        tracing::warn!(fault = fault.text, "the journal failed; opening it anew");
+        tracing::warn!(fault = fault.text, "the journal failed; reopening it");
         let cause = refusal(&fault);
         self.enter(SubmissionPhase::Failing);
         self.shared.fault(|faults| faults.journal = Some(fault));
@@ -59,7 +59,7 @@ impl CommitWriter {
                 }
                 Err(error) => {
                     let fault = DiskError::of(&error);
-                    tracing::warn!(fault = fault.text, "the journal can't be opened");
+                    tracing::warn!(fault = fault.text, "cannot reopen the journal");
                     self.shared.fault(|faults| faults.journal = Some(fault));
                 }
             }

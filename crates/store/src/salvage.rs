@@ -57,7 +57,7 @@ pub(super) fn salvage(options: StoreOptions, accept_loss: bool) -> Result<Salvag
     let mut salvage =
         Salvage { folded, records: found.records, kept: found.reach, loss: found.loss.clone(), aside: None };
     let Some(loss) = found.loss.filter(|_| accept_loss) else { return Ok(salvage) };
-    tracing::warn!(%loss, "going on without what is lost");
+    tracing::warn!(%loss, "continuing without the lost changes");
 
     let packing = PackingRules::of(&options);
     let overlay = Overlay::new();

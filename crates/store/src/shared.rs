@@ -257,7 +257,7 @@ impl StoreCore {
     pub fn journal_error(&self) -> StoreError {
         match &self.faults.lock().journal {
             Some(fault) => refusal(fault),
-            None => StoreError::Failed("the journal is being opened anew".to_owned()),
+            None => StoreError::Failed("the journal is being reopened".to_owned()),
         }
     }
 

@@ -111,7 +111,7 @@ pub(super) fn restore_row(
 ) -> Result<Bytes, StorageError> {
     let cut = if has_texts(table) { cut_row(stored)? } else { None };
     let Some((places, mut rest)) = cut else { return Ok(Bytes::copy_from_slice(stored)) };
-    let missing = || StorageError::Corrupted("a text of a row is not there".to_owned());
+    let missing = || StorageError::Corrupted("a text of a row is missing".to_owned());
     let text = |(begin, hash)| Ok((begin, texts.get(hash)?.ok_or_else(missing)?));
     let found = places.into_iter().map(text).collect::<Result<Vec<_>, StorageError>>()?;
     let bytes = rest.len() + found.iter().map(|(_, text)| text.value().len()).sum::<usize>();

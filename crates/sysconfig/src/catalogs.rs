@@ -258,7 +258,7 @@ fn catalog(element: ConfigElement<'_>) -> Catalog {
     for child in element.all("view") {
         let view = view(child, lists);
         if !names.insert(view.name.clone()) {
-            child.fault(format!("the view `{}` is there a second time", view.name));
+            child.fault(format!("the view `{}` is defined twice", view.name));
         }
         views.push(Arc::new(view));
     }
@@ -350,11 +350,11 @@ fn steps(path: &str, lists: ListKind) -> Result<Steps, String> {
     if is_group {
         let Some((_, group)) = GROUPS.iter().find(|(name, _)| **name == **first) else {
             let names: Vec<_> = GROUPS.iter().map(|(name, _)| format!("/{name}")).collect();
-            return Err(format!("which begins with none of {}", names.join(", ")));
+            return Err(format!("which does not begin with one of {}", names.join(", ")));
         };
         *first = (*group).into();
     } else if lists != ListKind::Message && !FIELDS.contains(&&**first) {
-        return Err(format!("which is no field of a record: {}", FIELDS.join(", ")));
+        return Err(format!("which is not a field of a record: {}", FIELDS.join(", ")));
     }
     Ok(steps)
 }

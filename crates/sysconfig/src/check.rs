@@ -143,6 +143,6 @@ fn too_large(bytes: u64) -> String {
 pub fn as_text(bytes: &[u8]) -> Result<Arc<str>, String> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.strip_prefix('\u{FEFF}').unwrap_or(text).into()),
-        Err(error) => Err(format!("it is no UTF-8 text: byte {} fits nowhere", error.valid_up_to())),
+        Err(error) => Err(format!("it is not a UTF-8 text: byte {} is invalid", error.valid_up_to())),
     }
 }

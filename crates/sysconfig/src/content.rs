@@ -263,7 +263,7 @@ impl<'s, 'f> ConfigReading<'s, 'f> {
         let may = self.bytes <= MOST_BYTES;
         if !may {
             let fault = format!(
-                "files of more than {MOST_BYTES} bytes are read, each as often as others name it or take it in"
+                "more than {MOST_BYTES} bytes are read, counting each file as often as others name or include it"
             );
             note(&mut self.faults, vec![ConfigurationFault::of_file(path, fault)]);
         }
@@ -285,7 +285,10 @@ impl<'s, 'f> ConfigReading<'s, 'f> {
         if found.is_none() && self.lacks == lacked && self.faults.len() == faults {
             note(
                 &mut self.faults,
-                vec![ConfigurationFault::of_file(path, "the site configuration names this file, and it is not there")],
+                vec![ConfigurationFault::of_file(
+                    path,
+                    "the site configuration names this file, but it does not exist",
+                )],
             );
         }
         found
@@ -299,7 +302,7 @@ impl<'s, 'f> ConfigReading<'s, 'f> {
                 &mut self.faults,
                 vec![ConfigurationFault::of_file(
                     path,
-                    format!("it is named and is not read: it does not lie in {FOLDER}"),
+                    format!("it is named, but is not read, because it is not in {FOLDER}"),
                 )],
             );
         }
@@ -380,7 +383,7 @@ impl<'s, 'f> ConfigReading<'s, 'f> {
                     &mut self.faults,
                     vec![ConfigurationFault::of_file(
                         path,
-                        "a metadata definition names this file, and it is not there",
+                        "a metadata definition names this file, but it does not exist",
                     )],
                 );
                 None

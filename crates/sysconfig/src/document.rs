@@ -129,7 +129,7 @@ impl<'a> Document<'a> {
             return Ok(document);
         }
         let name = found.tag_name().name();
-        Err(whole.fault(found.range().start, format!("the root element is `{name}` where `{}` is expected", root.name)))
+        Err(whole.fault(found.range().start, format!("the root element is `{name}`, not `{}`", root.name)))
     }
 
     fn root(&self) -> ConfigElement<'_> {
@@ -220,7 +220,7 @@ impl UniqueNames {
     /// Adds a name. A duplicate is a fault of its element.
     pub fn check(&mut self, element: ConfigElement<'_>, kind: &str, name: &str) {
         if !self.0.insert(name.to_owned()) {
-            element.fault(format!("the {kind} `{name}` is there a second time"));
+            element.fault(format!("the {kind} `{name}` is defined twice"));
         }
     }
 }
@@ -249,7 +249,7 @@ fn check(element: ConfigElement<'_>, known: &vocabulary::VocabularyElement) {
     }
     for attribute in element.node.attributes().filter(|attribute| attribute.namespace().is_none()) {
         if !known.attributes.iter().any(|known| known.name == attribute.name()) {
-            element.pass_over(format!("`{name}` has an attribute `{}`, which is not known", attribute.name()));
+            element.pass_over(format!("`{name}` has an unknown attribute `{}`", attribute.name()));
         }
     }
     match known.text {
@@ -261,7 +261,7 @@ fn check(element: ConfigElement<'_>, known: &vocabulary::VocabularyElement) {
                 element.fault(format!("the text of `{name}` must be {}, but is `{text}`", kind.wanted()));
             }
         }
-        None if !element.text().is_empty() => element.pass_over(format!("`{name}` has a text, which is not known")),
+        None if !element.text().is_empty() => element.pass_over(format!("`{name}` has a text, which is not expected")),
         None => {}
     }
     let mut seen = HashSet::new();
@@ -273,7 +273,7 @@ fn check(element: ConfigElement<'_>, known: &vocabulary::VocabularyElement) {
                 }
                 check(child, known.element);
             }
-            None => child.pass_over(format!("`{name}` has an element `{}`, which is not known", child.name())),
+            None => child.pass_over(format!("`{name}` has an unknown element `{}`", child.name())),
         }
     }
     for child in known.children.iter().filter(|child| child.times == ChildOccurrence::AtLeastOnce) {

@@ -237,7 +237,7 @@ impl DefinitionFile {
         }
         for (name, element) in &elements {
             for (child, _) in element.children.iter().filter(|(child, _)| !is_known.contains(child)) {
-                fault(format!("`{name}` has a child `{child}`, of which there is no element"));
+                fault(format!("`{name}` has a child `{child}`, for which no element is defined"));
             }
             // Checked here, because the filter may come from the file or the DTD.
             if element.said.get("filter").is_some_and(|filter| filter.len() > MOST_FILTER_BYTES) {
@@ -252,7 +252,7 @@ impl DefinitionFile {
         definition.elements = OrderedObject(shown.collect());
         let headlines = definition.elements.0.iter().filter(|(_, element)| element.is_headline == "true").count();
         if headlines > 1 {
-            fault(format!("{headlines} elements have `isHeadline`, and one may have it"));
+            fault(format!("{headlines} elements have `isHeadline`; at most one may have it"));
         }
         definition.model = AttributeModel::of(&definition.doc_type, &definition.elements.0, fault);
         definition
@@ -294,7 +294,7 @@ fn merge_declared(own: ElementSource, declared: &DeclaredElement, fault: &mut dy
             children
         };
         if sorted(&both.children) != sorted(&children) {
-            fault(format!("the children of `{name}` are not those that it has in the DTD"));
+            fault(format!("the children of `{name}` differ from those in the DTD"));
         }
     }
     both.children = children;

@@ -78,7 +78,7 @@ impl ConfigFile for ObjectTypes {
         let kind = |element: ConfigElement<'_>| {
             let kind = read(element);
             if !names.insert(kind.name.clone()) {
-                element.fault(format!("the object type `{}` is there a second time", kind.name));
+                element.fault(format!("the object type `{}` is defined twice", kind.name));
             }
             kind
         };

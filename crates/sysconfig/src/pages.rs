@@ -345,7 +345,8 @@ impl ConfigFile for PageAccessories {
         let offered_bytes = own.saturating_add(pages.len().saturating_mul(bytes(&common)));
         if offered_bytes > MOST_OFFERED_BYTES {
             root.fault(format!(
-                "with those of every page on each page, the accessories have more than {MOST_OFFERED_BYTES} bytes"
+                "the accessories have more than {MOST_OFFERED_BYTES} bytes, counting those of every page once for \
+                 each page"
             ));
         }
         PageAccessories { channel: root.required("channel").into(), common, pages, offered_bytes }

@@ -82,7 +82,7 @@ impl ReferenceSources<'_> {
 
 fn fault<'n>(path: &str, what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> ConfigurationFault {
     let hint = nearest_name(name, known).map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
-    ConfigurationFault::of_file(path, format!("{what} `{name}`, which is in no file{hint}")).cut()
+    ConfigurationFault::of_file(path, format!("{what} `{name}`, which is not defined{hint}")).cut()
 }
 
 #[cfg(test)]
@@ -115,10 +115,10 @@ mod tests {
         let (types, workflows) = (("objecttypes.xml", TYPES), ("workflows.xml", WORKFLOWS));
         let (commands, site) = (("commands.xml", COMMANDS), ("siteconfig.xml", SITE));
         let wanted = [
-            "the object type `Obit` names the workflow `Obti`, which is in no file",
-            "`appliesTo` of the command `freeze` names the object type `Obitury`, which is in no file",
-            "`set` of the command `freeze` names the status `Story/Darft`, which is in no file; did you mean `Story/Draft`?",
-            "the base folder `/News` names the object type `Stori`, which is in no file; did you mean `Story`?",
+            "the object type `Obit` names the workflow `Obti`, which is not defined",
+            "`appliesTo` of the command `freeze` names the object type `Obitury`, which is not defined",
+            "`set` of the command `freeze` names the status `Story/Darft`, which is not defined; did you mean `Story/Draft`?",
+            "the base folder `/News` names the object type `Stori`, which is not defined; did you mean `Story`?",
         ];
         assert_eq!(faults(&[types, workflows, commands, site]), wanted);
         // References into missing files are not checked.

@@ -196,7 +196,7 @@ fn faults_in_object_types_are_reported_with_their_line() {
     );
     let twice =
         "<objectTypes><objectType name='A' family='folder'/>\n<objectType name='A' family='folder'/></objectTypes>";
-    assert_fault(parse(twice), 2, "`A` is there a second time");
+    assert_fault(parse(twice), 2, "`A` is defined twice");
     assert_fault(parse("<objectTypes>\n<objectType></objectTypes>"), 2, "objectType");
 }
 
@@ -279,7 +279,7 @@ fn faults_in_workflows_are_reported_with_their_line() {
     for colour in ["red", "rgb(1,2)", "rgb(1,2,256)", "rgb(1,2,+3)", "rgb(1,2,3,4)", "rgb(,,)"] {
         assert_fault(within(&format!("<status name='a' identifier='{colour}'/>")), 2, colour);
     }
-    assert_fault(within(&format!("{status}\n{status}")), 3, "`a` is there a second time");
+    assert_fault(within(&format!("{status}\n{status}")), 3, "`a` is defined twice");
     let second = "<status name='b' identifier='rgb(1,2,3)' initial='true'/>";
     assert_fault(within(&format!("{status}\n{second}")), 3, "second initial status");
     assert_fault(within("<status name='a' identifier='rgb(1,2,3)' initial='yes'/>"), 2, "`yes`");
@@ -287,7 +287,7 @@ fn faults_in_workflows_are_reported_with_their_line() {
     let shared = format!(
         "<workflows><workflow name='V'>{status}</workflow>\n<workflow name='W'>{status}</workflow></workflows>"
     );
-    assert_fault(read::<Workflows>(&shared), 2, "`a` is there a second time");
+    assert_fault(read::<Workflows>(&shared), 2, "`a` is defined twice");
 }
 
 proptest! {
@@ -388,14 +388,14 @@ fn what_is_wrong_in_a_catalog_is_named_and_without_a_file_there_is_a_minimum() {
     assert_fault(column("path='name' width='wide'"), 4, "`wide`");
     assert_fault(column("path='name' width='-1'"), 4, "`-1`");
     assert_fault(column("path='name' width='1' widthUnit='ELL'"), 4, "`ELL`");
-    assert_fault(column("path='colour' width='1'"), 4, "no field of a record");
+    assert_fault(column("path='colour' width='1'"), 4, "not a field of a record");
     assert_fault(column("path='/elsewhere/x' width='1'"), 4, "/attributes");
     assert_fault(column("path='/attributes//x' width='1'"), 4, "names with `/`");
     assert_fault(column("width='1'"), 4, "`path`");
     let one = "<column id='c' path='name' width='1'/>";
     assert_fault(catalog("", &format!("<view name='v'>{one}\n{one}</view>")), 4, "second column `c`");
     let view = format!("<view name='v'>{one}</view>");
-    assert_fault(catalog("", &format!("{view}\n{view}")), 4, "a second time");
+    assert_fault(catalog("", &format!("{view}\n{view}")), 4, "defined twice");
     let many: String = (0..101).map(|n| format!("<column id='c{n}' path='name' width='1'/>")).collect();
     assert_fault(catalog("", &format!("<view name='v'>{many}</view>")), 3, "101 columns");
     // Fields of messages are none of a record's.
@@ -464,7 +464,7 @@ fn a_fault_in_the_site_is_told_with_its_place() {
     assert_fault(channels(&channel("name='a'")), 2, "`id`");
     assert_fault(channels(&channel("id='a' name='a/b'")), 2, "`a/b`");
     assert_fault(channels(&channel("id='a' name='a' compound='maybe'")), 2, "`maybe`");
-    assert_fault(channels(&[channel("id='a' name='b'"), channel("id='B' name='c'")].join("\n")), 3, "a second time");
+    assert_fault(channels(&[channel("id='a' name='b'"), channel("id='B' name='c'")].join("\n")), 3, "defined twice");
     assert_fault(read::<Site>("<siteConfig defaultChannel='Radio'/>"), 1, "`Radio`");
     assert_fault(
         read::<Site>("<siteConfig><workFolders>\n<workFolder path='/a'/></workFolders></siteConfig>"),
@@ -553,9 +553,9 @@ fn circles_bombs_and_what_lies_elsewhere_are_refused() {
         assert!(faults.iter().any(|fault| fault.fault.contains(part)), "`{part}` is missing in {faults:?}");
     };
     let own = doctype(&[("own", TYPES_FILE)], "&own;");
-    refused(&[(TYPES_FILE, &own)], "a circle");
+    refused(&[(TYPES_FILE, &own)], "includes itself");
     let (there, back) = (doctype(&[("a", "/SysConfig/a.xml")], "&a;"), doctype(&[("b", TYPES_FILE)], "&b;"));
-    refused(&[(TYPES_FILE, &there), ("/SysConfig/a.xml", &back)], "a circle");
+    refused(&[(TYPES_FILE, &there), ("/SysConfig/a.xml", &back)], "includes itself");
     for elsewhere in [
         "/News/City/a.xml",
         "../../News/a.xml",
@@ -567,7 +567,7 @@ fn circles_bombs_and_what_lies_elsewhere_are_refused() {
         // A reference with a scheme is read as a relative path, and finds nothing.
         let text = doctype(&[("a", elsewhere)], "&a;");
         let faults = content_of::<ObjectTypes>(&[(TYPES_FILE, &text)]).expect_err(elsewhere);
-        assert!(faults[0].fault.contains("does not lie in") || faults[0].fault.contains("is not there"), "{faults:?}");
+        assert!(faults[0].fault.contains("is not in") || faults[0].fault.contains("does not exist"), "{faults:?}");
     }
     // Nine levels, each of which takes in the next.
     let names: Vec<String> = (0..9).map(|n| format!("/SysConfig/{n}.xml")).collect();
@@ -620,7 +620,7 @@ fn what_readers_do_again_and_again_is_bounded() {
     let pages: String = (0..3000).map(|n| format!("<page id='{n}'/>")).collect();
     let many =
         format!("<pageAccessories channel='0'><accessoryGroup>{accessories}</accessoryGroup>{pages}</pageAccessories>");
-    refused(&[(SITE, &channels(1)), (PAGES, &many)], "with those of every page on each page");
+    refused(&[(SITE, &channels(1)), (PAGES, &many)], "those of every page once for each page");
     // A file of faults that every channel names is read once.
     let faulty = format!("<pageAccessories channel='0'>{}</pageAccessories>", "<page/>".repeat(150));
     let faults = refused(&[(SITE, &channels(1000)), (PAGES, &faulty)], "`page` has no attribute `id`");

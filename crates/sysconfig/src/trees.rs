@@ -55,9 +55,7 @@ impl ValueTree {
         for child in node.all("node") {
             let name = child.required("name");
             if name.contains('/') {
-                child.fault(format!(
-                    "the node `{name}` has a `/` in its name, which stands between the names of a path"
-                ));
+                child.fault(format!("the node `{name}` has a `/` in its name, which is reserved for paths"));
             }
             let path = format!("{above}/{name}");
             if self.bytes > MOST_BYTES {

@@ -145,7 +145,7 @@ impl FileInclusion<'_, '_> {
     /// Appends a file. For an included one, `by` makes a fault at the reference to it.
     fn take(&mut self, file: &Arc<SourceFile>, by: Option<&dyn Fn(String) -> ConfigurationFault>) {
         let refused = |fault: String| match by {
-            Some(by) => by(format!("`{}` can't be taken in: {fault}", file.path)),
+            Some(by) => by(format!("`{}` can't be included: {fault}", file.path)),
             None => ConfigurationFault::of_file(&file.path, fault),
         };
         let text = match &file.text {
@@ -153,15 +153,15 @@ impl FileInclusion<'_, '_> {
             Err(why) => return self.faults.push(refused(why.clone())),
         };
         if self.open.contains(&file.path) {
-            return self.faults.push(refused("it takes in the file that takes it in, a circle".to_owned()));
+            return self.faults.push(refused("it includes itself, directly or through other files".to_owned()));
         }
         if self.open.len() >= MOST_DEEP {
-            return self.faults.push(refused(format!("no more than {MOST_DEEP} levels may be")));
+            return self.faults.push(refused(format!("files may include each other at most {MOST_DEEP} levels deep")));
         }
         self.read = self.read.saturating_add(text.len());
         if self.read > MOST_READ {
             self.is_too_much = true;
-            return self.faults.push(refused(format!("no more than {MOST_READ} bytes may be read for one file")));
+            return self.faults.push(refused(format!("at most {MOST_READ} bytes may be read for one file")));
         }
         let found = match inclusions(&text, &limits(FILE_BYTES)) {
             Ok(found) => found,
@@ -195,10 +195,10 @@ impl FileInclusion<'_, '_> {
             self.references += 1;
             if self.references > MOST_INCLUSIONS {
                 self.is_too_much = true;
-                return self.faults.push(at(format!("no more than {MOST_INCLUSIONS} files may be taken in")));
+                return self.faults.push(at(format!("at most {MOST_INCLUSIONS} files may be included")));
             }
             let Some(path) = resolve_reference(&file.path, reference) else {
-                let fault = format!("`{reference}` is not taken in: it does not lie in {}", super::files::FOLDER);
+                let fault = format!("`{reference}` is not included, because it is not in {}", super::files::FOLDER);
                 self.faults.push(at(fault));
                 continue;
             };
@@ -207,12 +207,12 @@ impl FileInclusion<'_, '_> {
                     let other = other.clone();
                     self.take(&other, Some(&at));
                 }
-                FileLookup::Missing => self.faults.push(at(format!("`{path}` is to be taken in and is not there"))),
+                FileLookup::Missing => self.faults.push(at(format!("`{path}` is to be included, but does not exist"))),
                 FileLookup::Unknown => self.lacks = true,
             }
             if self.whole.text.len() > WHOLE_BYTES || self.faults.len() >= super::fault::MOST_FAULTS {
                 self.is_too_much = true;
-                let fault = format!("with what it takes in, the file has more than {WHOLE_BYTES} bytes");
+                let fault = format!("the file has more than {WHOLE_BYTES} bytes, counting the included files");
                 if self.whole.text.len() > WHOLE_BYTES && self.faults.is_empty() {
                     self.faults.push(at(fault));
                 }

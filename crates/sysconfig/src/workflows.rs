@@ -92,7 +92,7 @@ impl ConfigFile for Workflows {
             let workflow = read(element, &made.statuses);
             let number = made.workflows.len();
             if made.by_name.insert(workflow.name.clone(), number).is_some() {
-                element.fault(format!("the workflow `{}` is there a second time", workflow.name));
+                element.fault(format!("the workflow `{}` is defined twice", workflow.name));
             }
             let places = workflow.statuses.iter().enumerate();
             made.statuses.extend(places.map(|(place, status)| (status.name.clone(), (number, place))));
@@ -133,7 +133,7 @@ impl Workflows {
             None => self.iter().flat_map(|workflow| &workflow.statuses).map(|status| &*status.name).collect(),
         };
         if known.contains(&wanted) {
-            let message = "Objects of this type have no workflow, and so no status.";
+            let message = "Objects of this type have no workflow, and therefore no status.";
             return workflow.map(|_| ()).ok_or_else(|| Error::new(Code::InvalidType, message).with_source(wanted));
         }
         let (code, message) = match (self.status(wanted), workflow) {
@@ -185,7 +185,7 @@ fn read(element: ConfigElement<'_>, taken: &HashMap<SharedText, (usize, usize)>)
         let status: SharedText = child.required("name").into();
         // A record states its status without the workflow, so the name must be unique.
         if taken.contains_key(&status) || !own.insert(status.clone()) {
-            child.fault(format!("the status `{status}` is there a second time"));
+            child.fault(format!("the status `{status}` is defined twice"));
         }
         if child.flag("initial") && initial.replace(statuses.len()).is_some() {
             child.fault(format!("the workflow `{name}` has a second initial status, `{status}`"));

@@ -246,7 +246,7 @@ pub fn configuration_files(directory: &Path) -> Result<BTreeMap<String, PathBuf>
     collect(&base, FOLDER, 0, &mut found)?;
     if found.is_empty() {
         // For a wrong directory, a report without faults or differences would be false comfort.
-        return Err(failed(&base.display().to_string(), "no configuration file is there"));
+        return Err(failed(&base.display().to_string(), "there is no configuration file"));
     }
     Ok(found)
 }
@@ -261,13 +261,13 @@ fn collect(
 ) -> Result<(), TransferError> {
     let wrong = |error: &dyn std::fmt::Display| failed(&directory.display().to_string(), error);
     if depth > MAX_DEPTH {
-        return Err(wrong(&"it lies too deep"));
+        return Err(wrong(&"it is nested too deeply"));
     }
     for entry in std::fs::read_dir(directory).map_err(|error| wrong(&error))? {
         let entry = entry.map_err(|error| wrong(&error))?;
         let name = entry.file_name();
         let Some(name) = name.to_str() else {
-            return Err(failed(&entry.path().display().to_string(), "its name is no UTF-8"));
+            return Err(failed(&entry.path().display().to_string(), "its name is not UTF-8"));
         };
         if name.starts_with('.') || name.ends_with(RECORD) || is_part(name) {
             continue;
@@ -278,7 +278,7 @@ fn collect(
         } else if kind.is_file() {
             found.insert(path, entry.path());
         } else {
-            return Err(failed(&entry.path().display().to_string(), "it is neither file nor folder"));
+            return Err(failed(&entry.path().display().to_string(), "it is neither a file nor a folder"));
         }
         if found.len() > MAX_FILES {
             return Err(wrong(&format!("there are more than {MAX_FILES} files below it: is it the right directory?")));

@@ -71,8 +71,8 @@ impl CallError {
                 Some(inner) => CallError::of_tls(inner),
                 None => CallError::Lost(error.to_string()),
             },
-            ureq::Error::Timeout(_) => CallError::Lost("it takes too long".to_owned()),
-            ureq::Error::HostNotFound => CallError::Lost("no such host is known".to_owned()),
+            ureq::Error::Timeout(_) => CallError::Lost("the request timed out".to_owned()),
+            ureq::Error::HostNotFound => CallError::Lost("the host is unknown".to_owned()),
             ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::Tls(_) => {
                 CallError::Hopeless(error.to_string())
             }
@@ -85,8 +85,10 @@ impl CallError {
             rustls::Error::InvalidCertificate(why) => {
                 format!("the server's certificate is not trusted: {why}. `--ca FILE` names an authority to trust")
             }
-            rustls::Error::InvalidMessage(_) => format!("the server does not speak TLS: {error}. Is it http://?"),
-            error => format!("no connection with TLS is possible: {error}"),
+            rustls::Error::InvalidMessage(_) => {
+                format!("the server does not speak TLS: {error}. The URL may have to begin with http://")
+            }
+            error => format!("the TLS connection failed: {error}"),
         })
     }
 }

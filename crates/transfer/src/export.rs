@@ -115,7 +115,7 @@ impl<'e> Export<'e> {
         for database in reply["repositories"].as_array().into_iter().flatten() {
             if database["id"] != reply["defaultRepository"] {
                 let name = database["name"].as_str().unwrap_or_default();
-                let why = format!("it is exported by itself, with `--database {}`", database["id"]);
+                let why = format!("export it separately, with `--database {}`", database["id"]);
                 self.progress.note(TransferOutcome::LeftOut, &format!("database `{name}`"), Some(&why));
                 others.push(format!("`{name}`"));
             }
@@ -212,8 +212,9 @@ impl<'e> Export<'e> {
         let content_file = directory.join(on_disk);
         let mut attempt = 0;
         let (record, fetched) = loop {
-            let mut record = ExportRecord::of(&shown)
-                .map_err(|field| CallError::Lost(format!("its record has no `{field}`: is it of another version?")))?;
+            let mut record = ExportRecord::of(&shown).map_err(|field| {
+                CallError::Lost(format!("its record has no `{field}`; the server may be another version of stet"))
+            })?;
             record.links = self.links(id, what)?;
             if let Some(ChannelCopy { inherited_from, .. }) = &mut record.channel_copy {
                 let from = shown["channelCopy"]["inheritedFrom"].as_str();
@@ -227,7 +228,7 @@ impl<'e> Export<'e> {
             match fetched {
                 Some(fetched) => break (record, fetched),
                 None if attempt == ATTEMPTS => {
-                    return Err(CallError::Lost("it changes all the time".to_owned()));
+                    return Err(CallError::Lost("it kept changing while it was read".to_owned()));
                 }
                 None => shown = self.read(id)?,
             }
@@ -279,7 +280,7 @@ impl<'e> Export<'e> {
                 None => self.progress.note(
                     TransferOutcome::LeftOut,
                     what,
-                    Some(&format!("a link `{link_name}` with what is hidden")),
+                    Some(&format!("a link `{link_name}` with a hidden object")),
                 ),
             }
         }
@@ -334,7 +335,7 @@ impl FetchedRecords {
 
     /// Returns the record, or the reason for its absence.
     fn take(&mut self, id: &str) -> Result<Value, CallError> {
-        let untold = || CallError::Lost("the answer says nothing of it".to_owned());
+        let untold = || CallError::Lost("the reply does not mention it".to_owned());
         self.shown.remove(id).ok_or_else(|| self.failed.remove(id).unwrap_or_else(untold))
     }
 }

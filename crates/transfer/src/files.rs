@@ -25,7 +25,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() {
         return Ok(file);
     }
-    Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"))
+    Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"))
 }
 
 /// Reads a regular file of at most `limit` bytes.

@@ -109,18 +109,18 @@ impl<'i> Import<'i> {
             Err(error) => return self.fail(directory, &error),
         };
         if depth > MAX_DEPTH {
-            return self.fail(directory, &"it lies too deep");
+            return self.fail(directory, &"it is nested too deeply");
         }
         for (name, kind) in &entries {
             let path = directory.join(name);
             let Some(name) = name.to_str() else {
-                self.fail(&path, &"its name is no UTF-8");
+                self.fail(&path, &"its name is not UTF-8");
                 continue;
             };
             let on_disk = name.strip_suffix(RECORD);
             let has_record = |name: &str| has_record(name, &entries);
             match (kind, on_disk) {
-                (DirectoryEntryKind::Other, Some(_)) => self.fail(&path, &"it is no regular file"),
+                (DirectoryEntryKind::Other, Some(_)) => self.fail(&path, &"it is not a regular file"),
                 (DirectoryEntryKind::File, Some(on_disk)) => {
                     self.walk_recorded(directory, on_disk, into, depth, &entries, found)
                 }
@@ -147,7 +147,7 @@ impl<'i> Import<'i> {
                     self.progress.note(
                         TransferOutcome::LeftOut,
                         &path.display().to_string(),
-                        Some(&"it is neither file nor folder"),
+                        Some(&"it is neither a file nor a folder"),
                     );
                 }
             }
@@ -199,7 +199,7 @@ impl<'i> Import<'i> {
             Err(error) => return self.fail(directory, &error),
         };
         if level > MAX_DEPTH {
-            return self.fail(directory, &"it lies too deep");
+            return self.fail(directory, &"it is nested too deeply");
         }
         let mut members = Vec::new();
         for name in entries.keys() {
@@ -220,8 +220,7 @@ impl<'i> Import<'i> {
                 Some(into) => {
                     jobs.push(ImportTask { record: Some(file), content, into: into.to_owned(), name: String::new() });
                 }
-                None => self
-                    .fail(&file, &"what held it has a newer record elsewhere in the tree, and does not hold it there"),
+                None => self.fail(&file, &"its bundle has a newer record elsewhere in the tree, without it"),
             }
             let inner = format!("{on_disk}{MEMBERS}");
             if entries.get(&OsString::from(&inner)) == Some(&DirectoryEntryKind::Directory) {
@@ -269,7 +268,8 @@ impl<'i> Import<'i> {
             (Some(content), Some(path)) => {
                 let there = hash_of(path).map_err(|error| CallError::Disk(format!("{}: {error}", path.display())))?;
                 if there != content.sha256 {
-                    let why = "has another SHA-256 than its record says: the export was cut short, or it was changed";
+                    let why =
+                        "has another SHA-256 than its record: the export was interrupted, or the file was changed";
                     return Err(CallError::Disk(format!("{} {why}", path.display())));
                 }
                 Some(FormUpload { file: path, content_type: &content.content_type })
@@ -339,7 +339,7 @@ fn compare_with_existing(record: &ExportRecord, there: &Value) -> (TransferOutco
         return (TransferOutcome::There, None);
     }
     let (uuid, which) = (&record.uuid, differing.join(", "));
-    (TransferOutcome::Differs, Some(format!("`{uuid}` is there with another {which}, and was left as it is")))
+    (TransferOutcome::Differs, Some(format!("`{uuid}` exists with another {which}, and was not changed")))
 }
 
 /// Sorts the members of a bundle so that each follows its source of inheritance.

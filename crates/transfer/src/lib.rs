@@ -188,7 +188,7 @@ impl Transfer {
     /// [`TransferError::Usage`].
     pub fn check(&self) -> Result<(), TransferError> {
         let is_directory = |directory: &Path| {
-            let wrong = || TransferError::Usage(format!("{} is no directory", directory.display()));
+            let wrong = || TransferError::Usage(format!("{} is not a directory", directory.display()));
             directory.is_dir().then_some(()).ok_or_else(wrong)
         };
         let (option, path) = match &self.task {
@@ -202,7 +202,7 @@ impl Transfer {
         if path.starts_with('/') {
             return Ok(());
         }
-        Err(TransferError::Usage(format!("`{option}` is `{path}`, which is no path like /News")))
+        Err(TransferError::Usage(format!("`{option}` is `{path}`, which is not a path like /News")))
     }
 
     /// Runs the transfer through the named server and returns a report for the user. `check` checks
@@ -249,7 +249,7 @@ impl Transfer {
         let threads = usize::from(self.through.clients);
         let verb = match &self.task {
             TransferTask::Export { .. } => "written",
-            TransferTask::Import { .. } | TransferTask::Apply { .. } => "made",
+            TransferTask::Import { .. } | TransferTask::Apply { .. } => "created",
         };
         let progress = TransferProgress::new(verb, self.through.quiet);
         let mut others = Vec::new();
@@ -277,7 +277,7 @@ impl Transfer {
         }
         match progress.count(TransferOutcome::Failed) + progress.count(TransferOutcome::Differs) {
             0 => Ok(told),
-            _ => Err(TransferError::Failed(format!("not all is as it should be: {told}"))),
+            _ => Err(TransferError::Failed(format!("some objects failed or differ: {told}"))),
         }
     }
 }
@@ -302,7 +302,7 @@ fn password(user: &str, file: Option<&Path>) -> Result<String, TransferError> {
     if let Ok(password) = std::env::var(PASSWORD) {
         return Ok(password);
     }
-    let unread = |error: std::io::Error| TransferError::Usage(format!("no password can be read: {error}"));
+    let unread = |error: std::io::Error| TransferError::Usage(format!("the password can't be read: {error}"));
     let mut line = String::new();
     if std::io::stdin().is_terminal() {
         line = rpassword::prompt_password(format!("Password of {user}: ")).map_err(unread)?;
@@ -310,9 +310,9 @@ fn password(user: &str, file: Option<&Path>) -> Result<String, TransferError> {
         std::io::stdin().lock().read_line(&mut line).map_err(unread)?;
     }
     match line.trim_end_matches(['\n', '\r']) {
-        "" => {
-            Err(TransferError::Usage(format!("a password is wanted: --password-file, {PASSWORD}, or standard input")))
-        }
+        "" => Err(TransferError::Usage(format!(
+            "no password was given. Use --password-file, {PASSWORD}, or standard input"
+        ))),
         password => Ok(password.to_owned()),
     }
 }

@@ -130,7 +130,7 @@ impl<'p> PlainFileImport<'p> {
             }
         }
         let guid = item.guid.as_deref().unwrap_or_default();
-        let why = format!("the object of `{guid}` lies in the recycle bin, may not be read, or changes all the time");
+        let why = format!("the object of `{guid}` is in the recycle bin, may not be read, or keeps changing");
         Ok((TransferOutcome::LeftOut, Some(why)))
     }
 
@@ -150,7 +150,7 @@ impl<'p> PlainFileImport<'p> {
         match ours.compare(&stored.stamp) {
             Some(Ordering::Greater) if self.update => self.write(incoming, item, stored),
             Some(Ordering::Greater) => {
-                let why = format!("a newer version is there: {here}; `{place}` has {there}. `--update` takes it over");
+                let why = format!("it is a newer version: {here}; `{place}` has {there}. `--update` imports it");
                 Ok(Some((TransferOutcome::LeftOut, Some(why))))
             }
             Some(Ordering::Less) => {
@@ -171,7 +171,7 @@ impl<'p> PlainFileImport<'p> {
         stored: &ExistingObject,
     ) -> Result<Option<PlainFileOutcome>, CallError> {
         let Some((folder, name)) = stored.path.as_deref().and_then(|path| path.rsplit_once('/')) else {
-            let why = format!("`{}` lies in a folder that may not be read", stored.place());
+            let why = format!("`{}` is in a folder that may not be read", stored.place());
             return Ok(Some((TransferOutcome::LeftOut, Some(why))));
         };
         let folder = if folder.is_empty() { "/" } else { folder };
@@ -268,7 +268,7 @@ impl<'p> PlainFileImport<'p> {
 }
 
 fn differs(path: &str) -> String {
-    format!("`{path}` is there with another content, and was left as it is")
+    format!("`{path}` exists with another content, and was not changed")
 }
 
 impl ExistingObject {

@@ -152,10 +152,10 @@ pub fn say(line: &str) {
 impl fmt::Display for TransferProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |fate| self.count(fate);
-        write!(f, "{} {}, {} there already", count(TransferOutcome::Done), self.verb, count(TransferOutcome::There))?;
+        write!(f, "{} {}, {} already present", count(TransferOutcome::Done), self.verb, count(TransferOutcome::There))?;
         for (fate, how) in [
             (TransferOutcome::Updated, "updated"),
-            (TransferOutcome::Removed, "removed where they were before"),
+            (TransferOutcome::Removed, "removed from their former places"),
             (TransferOutcome::Differs, "differ"),
             (TransferOutcome::LeftOut, "left out"),
             (TransferOutcome::Failed, "failed"),
@@ -175,20 +175,20 @@ mod tests {
 
     #[test]
     fn it_says_what_there_is_to_say() {
-        let progress = TransferProgress::new("made", true);
+        let progress = TransferProgress::new("created", true);
         let said = progress.while_shown(|| {
             progress.note(TransferOutcome::Done, "a", None);
             progress.add_bytes(1_500_000);
             progress.to_string()
         });
-        assert!(said.starts_with("1 made, 0 there already; 1.5 MB in "), "{said}");
+        assert!(said.starts_with("1 created, 0 already present; 1.5 MB in "), "{said}");
         progress.note(TransferOutcome::Failed, "b", None);
-        assert!(progress.to_string().starts_with("1 made, 0 there already, 1 failed; "));
+        assert!(progress.to_string().starts_with("1 created, 0 already present, 1 failed; "));
     }
 
     #[test]
     fn files_that_were_not_recognised_are_named_as_far_as_there_is_room() {
-        let progress = TransferProgress::new("made", true);
+        let progress = TransferProgress::new("created", true);
         assert_eq!(progress.unrecognised(), None);
         progress.note_unrecognised("z.xml");
         let one = "1 file was not recognised as a wire item, and has no attributes: z.xml";

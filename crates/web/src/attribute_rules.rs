@@ -127,7 +127,7 @@ fn refusal(findings: &[AttributeFinding]) -> Error {
     let faults: Vec<_> =
         strict.iter().map(|finding| json!({ "path": finding.path, "message": finding.message })).collect();
     let (path, message) = strict.first().map_or(("", ""), |first| (first.path.as_str(), first.message.as_str()));
-    Error::new(Code::InvalidAttributes, format!("`attributes` can't be taken: at `{path}`: {message}"))
+    Error::new(Code::InvalidAttributes, format!("`attributes` is invalid at `{path}`: {message}"))
         .with_detail("field", "attributes")
         .with_detail("path", path)
         .with_detail("faults", faults)

@@ -193,11 +193,11 @@ impl<'r> JsonBodyReader<'r> {
             };
             let why =
                 if self.secret { without_values(error.inner()) } else { wording::describe_json_error(error.inner()) };
-            invalid(format!("The body is not as it must be at `{path}`: {why}.")).with_detail("path", path)
+            invalid(format!("The body is invalid at `{path}`: {why}.")).with_detail("path", path)
         })?;
-        reader.end().map_err(|error| {
-            invalid(format!("There is something behind the body's end: {error}.")).with_detail("path", "$")
-        })?;
+        reader
+            .end()
+            .map_err(|error| invalid(format!("The body continues after its end: {error}.")).with_detail("path", "$"))?;
         Ok(value)
     }
 
@@ -225,7 +225,7 @@ impl<'r> JsonBodyReader<'r> {
             BodyShape::Object(value) => Ok(value),
             BodyShape::List => Ok(T::default()),
             BodyShape::Neither => {
-                let message = "The body is not as it must be at `$`: an object or a list is wanted.";
+                let message = "The body is invalid at `$`: it must be an object or a list.";
                 Err(invalid(message.to_owned()).with_detail("path", "$"))
             }
         }
@@ -320,19 +320,19 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
 fn without_values(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if let Some(allowed) = wording::allowed_instead(&text) {
-        return format!("the value there must be {allowed}");
+        return format!("the value must be {allowed}");
     }
     if let Some((_, known)) = text.strip_prefix("unknown field `").and_then(|rest| rest.rsplit_once(", expected ")) {
         let known = known.split(" at line ").next().unwrap_or(known).trim_start_matches("one of ");
-        return format!("there is a key that is none of {known}");
+        return format!("a key is not one of {known}");
     }
     if let Some((_, wanted)) = text.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected ")) {
         let wanted = wanted.split(" at line ").next().unwrap_or(wanted);
-        return format!("the value there must be {}", wording::describe_expected(wanted));
+        return format!("the value must be {}", wording::describe_expected(wanted));
     }
     // For broken JSON the text contains a position; for a field, a name of the schema.
     let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));
-    if harmless { text } else { "the value there is not of the type wanted".to_owned() }
+    if harmless { text } else { "the value has the wrong type".to_owned() }
 }
 
 #[cfg(test)]
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(some(r#"{"x": [1, {}], "capacity": 3}"#).unwrap().capacity, 3);
         assert_eq!(some(r#"[{"capacity": 3}, 4]"#).unwrap().capacity, 0);
         for body in ["null", "true", "-1", "1", "1.5", "\"x\""] {
-            assert!(some(body).unwrap_err().message.ends_with("`$`: an object or a list is wanted."), "{body}");
+            assert!(some(body).unwrap_err().message.ends_with("`$`: it must be an object or a list."), "{body}");
         }
         assert_eq!(some(" ").unwrap_err().code, Code::InvalidBody);
         assert_eq!(some(&format!("[{}]", "[],".repeat(999))).unwrap_err().code, Code::TooLarge);
@@ -435,12 +435,12 @@ mod tests {
             assert!(!error.message.contains("4242"), "{error}");
             error.message
         };
-        let wanted = "The body is not as it must be at `$.password`: the value there must be a text.";
+        let wanted = "The body is invalid at `$.password`: the value must be a text.";
         for value in ["424242", "-424242", "42.4242", "true", "null", "{\"x\": 424242}", "[\"424242\"]"] {
             assert_eq!(refused(&format!("{{\"password\": {value}}}")), wanted);
         }
         let level = refused(r#"{"password": "x", "level": "424242"}"#);
-        assert!(level.ends_with("`$.level`: the value there must be `Low`."), "{level}");
+        assert!(level.ends_with("`$.level`: the value must be `Low`."), "{level}");
         for body in
             ["424242", "\"424242\"", "[424242]", "{\"password\": \"424242\" 424242", "{\"password\": \"\\x424242\"}"]
         {
@@ -449,7 +449,7 @@ mod tests {
         assert!(refused("{}").contains("missing field `password`"));
         assert!(refused("{\"password\": \"424242\", \"password\": \"424242\"}").contains("duplicate field"));
         assert!(refused("{\"password\": \"424242\"").contains("EOF"));
-        assert!(refused("{\"password\": \"424242\"} 424242").contains("behind the body's end"));
+        assert!(refused("{\"password\": \"424242\"} 424242").contains("continues after its end"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn refuse_coding(headers: &HeaderMap) -> Result<()> {
         let said = String::from_utf8_lossy(value.as_bytes());
         let is_coding = |said: &str| CODINGS.iter().any(|coding| said.trim().eq_ignore_ascii_case(coding));
         if said.split(',').any(is_coding) {
-            let message = format!("A body is taken as it is, and not in the `Content-Encoding` `{said}`.");
+            let message = format!("The `Content-Encoding` `{said}` is not supported. Send the body without it.");
             return Err(Error::new(Code::InvalidBody, message));
         }
     }
@@ -62,9 +62,5 @@ fn refuse_coding(headers: &HeaderMap) -> Result<()> {
 fn refuse_part(headers: &HeaderMap) -> Result<()> {
     let Some(value) = headers.get(header::CONTENT_RANGE) else { return Ok(()) };
     let shown: String = String::from_utf8_lossy(value.as_bytes()).chars().take(SHOWN).collect();
-    Err(Error::parameter(
-        "Content-Range",
-        shown,
-        "left out of a request: a body is taken whole, and never as a part of one",
-    ))
+    Err(Error::parameter("Content-Range", shown, "omitted from requests (a body must be sent whole)"))
 }

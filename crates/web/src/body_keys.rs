@@ -290,7 +290,7 @@ impl<'de> Visitor<'de> for BodyKeyWalk<'_> {
                     map.next_value::<IgnoredAny>()?;
                 }
                 // Further ones are not reported.
-                BodyKeyMatch::TooMany => return Err(A::Error::custom("there are too many unknown keys")),
+                BodyKeyMatch::TooMany => return Err(A::Error::custom("too many keys are unknown")),
             }
         }
         Ok(())

@@ -39,7 +39,7 @@ pub fn boundary_of(headers: &HeaderMap) -> Result<String> {
     let text = String::from_utf8_lossy(text);
     let (media_type, parameters) = HeaderParameters::of(&text);
     if !media_type.eq_ignore_ascii_case("multipart/form-data") {
-        return Err(refusal(headers, "its type is another"));
+        return Err(refusal(headers, "it is another type"));
     }
     let parameters = parameters.collect::<std::result::Result<Vec<HeaderParameter<'_>>, String>>();
     let parameters = parameters.map_err(|why| refusal(headers, &format!("it {why}")))?;
@@ -107,8 +107,8 @@ mod tests {
             ("multipart/form-data; boundary=a;b; c=d", "the parameter `b` without a value"),
             ("multipart/form-data; boundary=\"a", "closing"),
             ("multipart/form-data; boundary=\"a\\\"b\"", "can't have the character `\\\"`"),
-            ("multipart/mixed; boundary=b", "type is another"),
-            ("application/json", "type is another"),
+            ("multipart/mixed; boundary=b", "another type"),
+            ("application/json", "another type"),
         ] {
             let error = read(value).expect_err(value);
             assert_eq!(error.code, Code::InvalidBody);

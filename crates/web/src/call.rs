@@ -323,7 +323,7 @@ impl Call {
     /// # Errors
     /// `InvalidToken` if the route requires no token and the call has none.
     pub fn caller(&self) -> Result<&Arc<LiveSession>> {
-        self.session.as_ref().ok_or_else(|| Error::new(Code::InvalidToken, "A token is needed for this."))
+        self.session.as_ref().ok_or_else(|| Error::new(Code::InvalidToken, "This call needs a token."))
     }
 
     /// Returns the caller's identity for requests to the repository.
@@ -491,7 +491,7 @@ pub fn check_whole(source: &ObjectSource) -> Result<()> {
     match source {
         ObjectSource::Loid(loid) if loid.version != 0 => {
             let message =
-                format!("`{loid}` is a version, which can't be changed: name the object, `{}`.", loid.object());
+                format!("`{loid}` is a version, which can't be changed. Name the object, `{}`.", loid.object());
             Err(Error::new(Code::InvalidType, message).with_source(loid))
         }
         _ => Ok(()),

@@ -55,7 +55,7 @@ impl Connection {
         let safe = || io.downcast_ref::<TlsStream<TcpStream>>().map(|stream| stream.get_ref().0);
         let stream = SockRef::from(io.downcast_ref::<TcpStream>().or_else(safe)?);
         let socket = stream.try_clone().inspect_err(|error| {
-            tracing::warn!(%error, "a connection can't be watched, and is closed");
+            tracing::warn!(%error, "cannot watch a connection; closed it");
             // It may be closed already, and then nothing else is to be done.
             let _ = stream.shutdown(Shutdown::Both);
         });

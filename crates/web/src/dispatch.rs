@@ -447,7 +447,8 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
         let base = &app.config.server.base_path;
         match Verb::of(method).and_then(|verb| app.router.hint(path, verb)) {
             Some(RouteHint::Slashes(joined)) => {
-                message += &format!(" In a segment the slashes of a path are `%2F`; `{base}{joined}` is one.");
+                message +=
+                    &format!(" Slashes of a path within a segment must be written as `%2F`, as in `{base}{joined}`.");
             }
             Some(RouteHint::Misspelt(mended)) => message += &format!(" Did you mean `{base}{mended}`?"),
             None => {}

@@ -152,7 +152,7 @@ pub fn expectation_of_meeting(headers: &HeaderMap) -> Result<Option<Precondition
     if is_any && expected.is_none() {
         return Ok(Some(Precondition::Nothing));
     }
-    let wanted = if is_any { "without `If-Match`" } else { "`*`, which allows a new object alone" };
+    let wanted = if is_any { "without `If-Match`" } else { "`*`, which allows only a new object" };
     Err(Error::parameter("If-None-Match", show_none_match(headers), wanted))
 }
 
@@ -171,7 +171,8 @@ pub fn refuse_none_match(headers: &HeaderMap) -> Result<()> {
     if !headers.contains_key(header::IF_NONE_MATCH) {
         return Ok(());
     }
-    let wanted = "left out of a change: it holds for reads alone. `If-Match` holds for changes, and `createMode` for new objects";
+    let wanted = "omitted from changes (it applies only to reads; use `If-Match` for changes and `createMode` for \
+                  new objects)";
     Err(Error::parameter("If-None-Match", show_none_match(headers), wanted))
 }
 

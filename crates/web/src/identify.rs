@@ -66,10 +66,10 @@ pub fn token_of(http: &HttpRequest) -> Option<String> {
 fn check_address(session: &LiveSession, transport: TokenTransport) -> Result<()> {
     match session.grants() {
         None if transport == TokenTransport::Address => {
-            Err(Error::new(Code::InvalidToken, "`key` takes a key, not the token of a session."))
+            Err(Error::new(Code::InvalidToken, "`key` must be a key, not the token of a session."))
         }
         Some(grants) if grants.iter().any(|grant| grant.privilege != Privilege::Read) => {
-            let message = "A key that stands in the address may have no privilege but `read`.";
+            let message = "A key in the address may have only the privilege `read`.";
             Err(Error::new(Code::PermissionDenied, message))
         }
         _ => Ok(()),

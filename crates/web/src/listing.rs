@@ -207,7 +207,7 @@ impl<I: ListingSource> ListingWriter<I> {
         let mut out = Vec::with_capacity(4096);
         let gaps = with_gaps(&envelope(reply), &mut out)?;
         if !matches!(gaps[..], [(ReplyListGap::Items, _)] | [(ReplyListGap::Items, _), (ReplyListGap::Failed, _)]) {
-            tracing::error!(endpoint = call.route.id, ?gaps, "a reply has its lists at other places");
+            tracing::error!(endpoint = call.route.id, ?gaps, "a reply does not have its lists at the expected places");
             return Err(Error::internal());
         }
         let mut behind = VecDeque::new();

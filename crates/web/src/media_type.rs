@@ -14,7 +14,7 @@ pub const MAX_MEDIA_TYPE_BYTES: usize = 255;
 /// `InvalidParameter` for a text that is no media type (RFC 9110, 8.3.1) or is too long.
 pub fn content_type(headers: &HeaderMap) -> Result<Option<&str>> {
     let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(None) };
-    let wanted = || format!("a media type like `text/xml; charset=utf-8`, of {MAX_MEDIA_TYPE_BYTES} bytes at most");
+    let wanted = || format!("a media type like `text/xml; charset=utf-8`, of at most {MAX_MEDIA_TYPE_BYTES} bytes");
     let text = value.to_str().map(str::trim).unwrap_or("\u{fffd}");
     match text {
         "" => Ok(None),

@@ -142,7 +142,7 @@ fn note_turn(took: Duration, endpoint: impl FnOnce() -> &'static str) {
         metrics::counter!("stet_http_slow_turns_total", "endpoint" => endpoint).increment(1);
         metrics::histogram!("stet_http_slow_turn_seconds", "endpoint" => endpoint).record(took.as_secs_f64());
         metering::slow_turn(took);
-        tracing::debug!(endpoint, took_us = took.as_micros() as u64, "a call kept its thread to itself for long");
+        tracing::debug!(endpoint, took_us = took.as_micros() as u64, "a call blocked its thread");
     }
 }
 

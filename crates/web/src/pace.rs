@@ -75,7 +75,7 @@ pub async fn within<T>(seconds: u64, reading: impl Future<Output = Result<T>>) -
         Poll::Pending => {
             patience.get_or_insert_with(|| BodyPatience::new(Duration::from_secs(seconds))).poll(cx).map(|()| {
                 let message =
-                    format!("The body was not there within the {} allowed.", count_with_noun(seconds, "second"));
+                    format!("The body did not arrive within the {} allowed.", count_with_noun(seconds, "second"));
                 Err(Error::new(Code::InvalidBody, message).with_detail("limit", seconds))
             })
         }

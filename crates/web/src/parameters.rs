@@ -66,7 +66,7 @@ fn read_one(text: &str) -> Result<(HeaderParameter<'_>, &str), String> {
         .ok_or_else(|| format!("has the parameter `{}` without its closing `\"`", shortened(name)))?;
     let rest = rest.trim_start_matches([' ', '\t']);
     if !rest.is_empty() && !rest.starts_with(';') {
-        return Err(format!("has more than a `;` behind the quoted value of `{}`", shortened(name)));
+        return Err(format!("has something other than a `;` after the quoted value of `{}`", shortened(name)));
     }
     Ok((HeaderParameter { name, value, quoted: true }, rest))
 }
@@ -130,7 +130,7 @@ mod tests {
             ("a; =c", "without a name"),
             ("a; b=\"c", "`b` without its closing"),
             ("a; b=\"c\\\"", "`b` without its closing"),
-            ("a; b=\"c\" d", "behind the quoted value of `b`"),
+            ("a; b=\"c\" d", "after the quoted value of `b`"),
         ] {
             let why = read(value).expect_err(value);
             assert!(why.contains(part), "{why}");

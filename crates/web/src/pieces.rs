@@ -42,7 +42,7 @@ pub enum ReplyAccounting<'b> {
 /// Returns the error for a reply for which there is no memory.
 pub fn no_room() -> Error {
     metrics::counter!("stet_overloaded_total", "what" => "replies").increment(1);
-    let message = "Too many replies wait for clients that have not taken them yet; try again.";
+    let message = "Too many replies wait for clients that have not read them yet; try again.";
     Error::new(Code::Overloaded, message)
 }
 

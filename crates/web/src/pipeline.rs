@@ -86,7 +86,8 @@ impl PipelineSlot {
         if self.place != PipelinePosition::ChangeAhead {
             return Ok(());
         }
-        let message = "The change was sent before the reply to the request before it had come, and was not carried out: send it again.";
+        let message = "The change was sent before the reply to the previous request, and was not carried out. Send \
+                       it again.";
         Err(Error::new(Code::Overloaded, message))
     }
 

@@ -132,7 +132,7 @@ impl<S: ReplySteps> UnsentReply<S> {
                 Ok(Ok(Some(piece))) => Some((Ok(piece), Some((rest, call, ready)))),
                 broken => {
                     let why = broken.map_or_else(|_| "a panic".to_owned(), |outcome| format!("{:?}", outcome.err()));
-                    trace.in_scope(|| tracing::warn!(endpoint = call.route.id, why, "a reply was broken off"));
+                    trace.in_scope(|| tracing::warn!(endpoint = call.route.id, why, "aborted a reply"));
                     Some((Err(ErrorInternalServerError("the reply was broken off")), None))
                 }
             }

@@ -23,7 +23,7 @@ pub fn describe_json_error(error: &serde_json::Error) -> String {
 /// Describes why a body could not be read, as the end of a sentence.
 pub fn describe_payload_error(error: &PayloadError) -> String {
     match error {
-        PayloadError::Incomplete(_) => "it ended before all of it was there".to_owned(),
+        PayloadError::Incomplete(_) => "it ended too early".to_owned(),
         PayloadError::EncodingCorrupted => "its transfer coding is broken".to_owned(),
         PayloadError::Overflow => "it is too large".to_owned(),
         PayloadError::Io(error) => escape_control_characters(&error.to_string()),
@@ -34,25 +34,25 @@ pub fn describe_payload_error(error: &PayloadError) -> String {
 fn describe_data_error(text: &str) -> String {
     let parted = |rest: &'static str| text.strip_prefix(rest).and_then(|rest| rest.rsplit_once(", expected "));
     if let Some((found, wanted)) = parted("invalid type: ").or_else(|| parted("invalid value: ")) {
-        return format!("{} stands where {} is wanted", describe_found(found), describe_expected(wanted));
+        return format!("{} is not {}", describe_found(found), describe_expected(wanted));
     }
     if let Some((count, wanted)) = parted("invalid length ") {
         let values = if count == "1" { "1 value stands".to_owned() } else { format!("{count} values stand") };
-        return format!("{values} where {} is wanted", describe_expected(wanted));
+        return format!("{values} where {} is expected", describe_expected(wanted));
     }
     // The value is between the first of these quotes and the last one before the list. It may
     // contain such quotes itself.
     if let Some((found, known)) = parted("unknown variant `") {
         let found = found.strip_suffix('`').unwrap_or(found);
         let (wanted, hint) = list_allowed_values(found, known);
-        return format!("`{}` stands where {wanted} is wanted{hint}", cut(found));
+        return format!("`{}` is not {wanted}{hint}", cut(found));
     }
     if let Some((found, known)) = parted("unknown field `") {
         let found = cut(found.strip_suffix('`').unwrap_or(found));
-        return format!("there is no field `{found}`, but {}", known.trim_start_matches("one of "));
+        return format!("there is no field `{found}`; expected {}", known.trim_start_matches("one of "));
     }
     if text.starts_with("data did not match any variant of untagged enum") {
-        return "it is of none of the kinds that are taken here".to_owned();
+        return "it is of no accepted type".to_owned();
     }
     text.to_owned()
 }
@@ -103,7 +103,7 @@ fn describe_found(found: &str) -> String {
 pub fn describe_expected(wanted: &str) -> &str {
     match wanted {
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
-        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number from 0 on",
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number of 0 or more",
         "f32" | "f64" => "a number",
         "a boolean" | "bool" => "true or false",
         "a string" | "string" | "str" | "a borrowed string" => "a text",
@@ -112,7 +112,7 @@ pub fn describe_expected(wanted: &str) -> &str {
         "unit" => "null",
         _ if wanted.starts_with("struct ") => "an object",
         _ if wanted.starts_with("tuple ") || wanted.starts_with("a tuple ") => "a list",
-        _ if wanted.starts_with("enum ") || wanted.starts_with("variant ") => "the name of one of those that there are",
+        _ if wanted.starts_with("enum ") || wanted.starts_with("variant ") => "the name of a known value",
         own => own,
     }
 }
@@ -196,20 +196,20 @@ mod tests {
     #[test]
     fn faults_are_told_without_the_types_of_the_program() {
         for (told, wanted) in [
-            (said::<i64>("\"x\""), "the text \"x\" stands where a whole number is wanted"),
-            (said::<u32>("-1"), "the number -1 stands where a whole number from 0 on is wanted"),
-            (said::<f64>("[]"), "a list stands where a number is wanted"),
-            (said::<bool>("1.5"), "the number 1.5 stands where true or false is wanted"),
-            (said::<String>("true"), "true stands where a text is wanted"),
-            (said::<String>("{}"), "an object stands where a text is wanted"),
-            (said::<Vec<u8>>("null"), "null stands where a list is wanted"),
-            (said::<BTreeMap<String, u8>>("7"), "the number 7 stands where an object is wanted"),
-            (said::<Desk>("7"), "the number 7 stands where an object is wanted"),
-            (said::<(u8, u8)>("[1]"), "1 value stands where a list is wanted"),
-            (said::<Kind>("\"x\""), "`x` stands where `story` or `picture` is wanted"),
-            (said::<Kind>("\"STORY\""), "`STORY` stands where `story` or `picture` is wanted (did you mean `story`?)"),
-            (said::<Desk>("{\"x\":1}"), "there is no field `x`, but `name` or `kind`"),
-            (said::<Either>("[]"), "it is of none of the kinds that are taken here"),
+            (said::<i64>("\"x\""), "the text \"x\" is not a whole number"),
+            (said::<u32>("-1"), "the number -1 is not a whole number of 0 or more"),
+            (said::<f64>("[]"), "a list is not a number"),
+            (said::<bool>("1.5"), "the number 1.5 is not true or false"),
+            (said::<String>("true"), "true is not a text"),
+            (said::<String>("{}"), "an object is not a text"),
+            (said::<Vec<u8>>("null"), "null is not a list"),
+            (said::<BTreeMap<String, u8>>("7"), "the number 7 is not an object"),
+            (said::<Desk>("7"), "the number 7 is not an object"),
+            (said::<(u8, u8)>("[1]"), "1 value stands where a list is expected"),
+            (said::<Kind>("\"x\""), "`x` is not `story` or `picture`"),
+            (said::<Kind>("\"STORY\""), "`STORY` is not `story` or `picture` (did you mean `story`?)"),
+            (said::<Desk>("{\"x\":1}"), "there is no field `x`; expected `name` or `kind`"),
+            (said::<Either>("[]"), "it is of no accepted type"),
         ] {
             assert_eq!(told.split(" at line ").next(), Some(wanted));
         }
@@ -218,10 +218,10 @@ mod tests {
 
     #[test]
     fn what_came_is_quoted_in_part_and_without_control_characters() {
-        assert!(said::<u8>(r#""nul\u0000""#).starts_with(r#"the text "nul\u0000" stands"#));
-        let (all, shown) = (r#""a\"b\\c\n\u007f'é\u200b""#, r#"the text "a\"b\\c\n\u007f'é\u200b" stands"#);
+        assert!(said::<u8>(r#""nul\u0000""#).starts_with(r#"the text "nul\u0000" is not"#));
+        let (all, shown) = (r#""a\"b\\c\n\u007f'é\u200b""#, r#"the text "a\"b\\c\n\u007f'é\u200b" is not"#);
         assert!(said::<u8>(all).starts_with(shown), "{}", said::<u8>(all));
-        assert!(said::<Kind>(r#""\u0001`, expected x""#).starts_with(r"`\u0001`, expected x` stands where"));
+        assert!(said::<Kind>(r#""\u0001`, expected x""#).starts_with(r"`\u0001`, expected x` is not"));
         let long = format!("\"{}\"", "é".repeat(100_000));
         for told in [said::<u8>(&long), said::<Kind>(&long)] {
             assert!(told.len() < 400 && told.contains("é…"), "{}", told.len());

@@ -162,9 +162,7 @@ impl DtdReader<'_> {
                 DtdConstruct::PutIn(text) => {
                     open.push(source);
                     if open.len() > MOST_ENTITIES_DEEP {
-                        let fault = format!(
-                            "parameter entities stand in each other more than {MOST_ENTITIES_DEEP} levels deep"
-                        );
+                        let fault = format!("parameter entities are nested more than {MOST_ENTITIES_DEEP} levels deep");
                         return Err(XmlError::at_byte(XmlErrorKind::TooDeep, at, fault));
                     }
                     open.push(DtdSource { text, from: 0, stands_at: Some(at), sections: 0 });
@@ -200,11 +198,11 @@ impl DtdReader<'_> {
             cursor
                 .through("--")
                 .filter(|_| cursor.eat(">"))
-                .ok_or_else(|| XmlError::syntax(at, "a comment ends in no \"-->\""))?;
+                .ok_or_else(|| XmlError::syntax(at, "a comment does not end with \"-->\""))?;
             return Ok(DtdConstruct::Declared);
         }
         if cursor.eat("<?") {
-            cursor.through("?>").ok_or_else(|| XmlError::syntax(at, "an instruction ends in no \"?>\""))?;
+            cursor.through("?>").ok_or_else(|| XmlError::syntax(at, "an instruction does not end with \"?>\""))?;
             return Ok(DtdConstruct::Declared);
         }
         if cursor.eat("%") {
@@ -214,7 +212,7 @@ impl DtdReader<'_> {
         if cursor.eat("]]>") {
             *sections = sections
                 .checked_sub(1)
-                .ok_or_else(|| XmlError::syntax(at, "a conditional section ends that was not begun"))?;
+                .ok_or_else(|| XmlError::syntax(at, "a conditional section ends without a beginning"))?;
             return Ok(DtdConstruct::Declared);
         }
         if cursor.eat("<![") {
@@ -248,7 +246,8 @@ impl DtdReader<'_> {
         let text = match self.entities.get(name) {
             Some(Entity::Text(text)) => text.clone(),
             Some(Entity::File) => {
-                let fault = format!("the parameter entity {} is a file, and no other file is read", quoted(name));
+                let fault =
+                    format!("the parameter entity {} refers to another file, which is never read", quoted(name));
                 return Err(XmlError::at_byte(XmlErrorKind::UnknownEntity, at, fault));
             }
             None => {
@@ -261,7 +260,7 @@ impl DtdReader<'_> {
         if self.put_in > MOST_PUT_IN || self.bytes > self.limits.max_bytes {
             let most = self.limits.max_bytes;
             let fault =
-                format!("parameter entities are put in more than {MOST_PUT_IN} times, or with more than {most} bytes");
+                format!("parameter entities are expanded more than {MOST_PUT_IN} times, or to more than {most} bytes");
             return Err(XmlError::at_byte(XmlErrorKind::TooLarge, at, fault));
         }
         Ok(text)
@@ -295,7 +294,7 @@ impl DtdReader<'_> {
             }
             text = out;
         }
-        let fault = format!("parameter entities stand in each other more than {MOST_ENTITIES_DEEP} levels deep");
+        let fault = format!("parameter entities are nested more than {MOST_ENTITIES_DEEP} levels deep");
         Err(XmlError::at_byte(XmlErrorKind::TooDeep, at, fault))
     }
 
@@ -418,7 +417,7 @@ impl DtdReader<'_> {
             // them.
             loop {
                 let Some(group) = open.last_mut() else {
-                    return Err(XmlError::syntax(at, "a content model is no group in brackets"));
+                    return Err(XmlError::syntax(at, "a content model is not a group in brackets"));
                 };
                 group.members.push(counts);
                 cursor.skip_space();
@@ -725,7 +724,7 @@ mod tests {
         for (dtd, part) in [
             ("<!ELEMENT a (b, c | d)>", "both"),
             ("<!ELEMENT a (b ?)>", "content model"),
-            ("<!ELEMENT a b>", "no group"),
+            ("<!ELEMENT a b>", "not a group"),
             ("<!ELEMENT a (b>", "content model"),
             ("<!ELEMENT a (b))>", "end of a declaration"),
             ("<!ELEMENT a ()>", "an element"),
@@ -739,11 +738,11 @@ mod tests {
             ("<!ATTLIST a b CDATA '' c CDATA '' d CDATA '' e CDATA ''>", "more than 3 attributes"),
             ("<a/>", "a declaration"),
             ("%none;", "no parameter entity"),
-            ("<!ENTITY % file SYSTEM 'file:///etc/passwd'>%file;", "no other file is read"),
+            ("<!ENTITY % file SYSTEM 'file:///etc/passwd'>%file;", "which is never read"),
             ("<![INCLUDE[<!ELEMENT a EMPTY>", "no end"),
             ("<![IGNORE[<![ ]]>", "no end"),
             ("<![MAYBE[]]>", "INCLUDE or IGNORE"),
-            ("]]>", "not begun"),
+            ("]]>", "without a beginning"),
             ("<!-- a -- b -->", "-->"),
             ("<!ELEMENT a (b)>\u{1}", "U+0001"),
         ] {
@@ -767,9 +766,9 @@ mod tests {
             laughs += &format!("<!ENTITY % l{level} '{}'>", format!("&#37;l{};", level - 1).repeat(10));
         }
         let bomb = format!("{laughs}<!ELEMENT x (%l11;)>");
-        assert!(fault(&bomb).contains("put in more than"), "{}", fault(&bomb));
+        assert!(fault(&bomb).contains("expanded more than"), "{}", fault(&bomb));
         let at_once = format!("<!ENTITY % a '{}'>{}", " ".repeat(100_000), "%a;".repeat(20));
-        assert!(fault(&at_once).contains("put in more than"));
+        assert!(fault(&at_once).contains("expanded more than"));
         // A long model and a long list are no problem.
         let many: Vec<String> = (0..20_000).map(|n| format!("e{n}")).collect();
         assert_eq!(read(&format!("<!ELEMENT a ({})>", many.join("|"))).elements[0].children.len(), 20_000);

@@ -122,9 +122,10 @@ fn internal_subset<'a>(
             cursor
                 .through("--")
                 .filter(|_| cursor.eat(">"))
-                .ok_or_else(|| XmlError::syntax(at, "a comment in the DOCTYPE ends in no \"-->\""))?;
+                .ok_or_else(|| XmlError::syntax(at, "a comment in the DOCTYPE does not end with \"-->\""))?;
         } else if cursor.eat("<?") {
-            let body = cursor.through("?>").ok_or_else(|| XmlError::syntax(at, "an instruction ends in no \"?>\""))?;
+            let body =
+                cursor.through("?>").ok_or_else(|| XmlError::syntax(at, "an instruction does not end with \"?>\""))?;
             tag::instruction(&from[..body.len() + 4], at)?;
         } else if ["<!ELEMENT", "<!ATTLIST", "<!ENTITY", "<!NOTATION"].iter().any(|keyword| cursor.eat(keyword)) {
             cursor.space_before("a declared name")?;

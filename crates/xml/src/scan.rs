@@ -121,7 +121,7 @@ impl<'a> Scanner<'a> {
             let raw = self
                 .source
                 .get(start..self.position())
-                .ok_or_else(|| XmlError::syntax(at, "the markup cannot be told from the text around it"))?;
+                .ok_or_else(|| XmlError::syntax(at, "the markup cannot be separated from the text around it"))?;
             let token = match event {
                 Event::Start(_) => self.start(raw, at, false)?,
                 Event::Empty(_) => self.start(raw, at, true)?,
@@ -152,7 +152,7 @@ impl<'a> Scanner<'a> {
                     XmlToken::Declaration(tag::declaration(raw, at, ascii)?)
                 }
                 Event::Decl(_) => {
-                    let fault = "the XML declaration stands elsewhere than at the very beginning";
+                    let fault = "the XML declaration does not stand at the very beginning";
                     return Err(XmlError::syntax(at, fault));
                 }
                 Event::DocType(_) => self.doctype(raw, at)?,
@@ -225,7 +225,7 @@ impl<'a> Scanner<'a> {
         }
         self.inside_root(raw, at)?;
         if let Some(found) = raw.find("]]>") {
-            let fault = "\"]]>\" stands in text that is no CDATA";
+            let fault = "\"]]>\" stands in text outside a CDATA section";
             return Err(XmlError::syntax(at + found, fault));
         }
         Ok(Some(XmlToken::Text(TokenText { text: normalize_line_ends(raw), deliberate: false })))
@@ -245,7 +245,7 @@ impl<'a> Scanner<'a> {
 
     fn doctype(&mut self, raw: &'a str, at: usize) -> Result<XmlToken<'a>, XmlError> {
         if self.root.is_some() || self.has_doctype {
-            let fault = "a DOCTYPE stands elsewhere than once before the root element";
+            let fault = "a DOCTYPE may stand only once, before the root element";
             return Err(XmlError::syntax(at, fault));
         }
         doctype::check(raw, at)?;

@@ -45,11 +45,11 @@ fn messages_that_nobody_has_entries_of_none_and_wrong_counts_are_found_in_whiche
     type Damage = fn(&Ground, u64);
     let damages: [(Damage, &[&str]); 7] = [
         (|_, _| (), &[]),
-        (|ground, number| ground.set(message(number).1[0].place(), None), &["it is in 1 box, and copies/1 says 2"]),
-        (|ground, number| ground.put(&MessageCopies { number, count: 1 }), &["it is in 2 boxes, and copies/1 says 1"]),
+        (|ground, number| ground.set(message(number).1[0].place(), None), &["it is in 1 box, but copies/1 says 2"]),
+        (|ground, number| ground.put(&MessageCopies { number, count: 1 }), &["it is in 2 boxes, but copies/1 says 1"]),
         (
             |ground, number| ground.set(MessageCopies::key(number), None),
-            &["it is in 2 boxes, and copies/1 says nothing"],
+            &["it is in 2 boxes, but copies/1 says nothing"],
         ),
         // As two removals left it that were counted for one box.
         (
@@ -61,7 +61,7 @@ fn messages_that_nobody_has_entries_of_none_and_wrong_counts_are_found_in_whiche
         ),
         (
             |ground, number| message(number).1.iter().for_each(|entry| ground.set(entry.place(), None)),
-            &["nobody has it", "it is in 0 boxes, and copies/1 says 2"],
+            &["no inbox or outbox has it", "it is in 0 boxes, but copies/1 says 2"],
         ),
         (
             |ground, number| {
@@ -93,6 +93,6 @@ fn an_entry_and_a_count_without_any_message_are_found() {
     let (_, entries, copies) = message(3);
     ground.put(&entries[1]);
     ground.put(&copies);
-    ground.one_fault(&["boxes/1 bob Inbox", "is not there"]);
-    ground.one_fault(&["copies/1 ", "is not there"]);
+    ground.one_fault(&["boxes/1 bob Inbox", "does not exist"]);
+    ground.one_fault(&["copies/1 ", "does not exist"]);
 }

@@ -215,7 +215,7 @@ fn an_index_entry_that_is_missing_is_found() {
 fn an_index_entry_that_leads_elsewhere_is_found() {
     let ground = Ground::new();
     ground.set(entry(&story(), Table::Names), Some(Bytes::copy_from_slice(&DRAWER.to_key())));
-    ground.one_fault(&[&STORY.to_string(), "speaks of another"]);
+    ground.one_fault(&[&STORY.to_string(), "has another value"]);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn an_index_entry_that_follows_from_no_row_is_found() {
     let ground = Ground::new();
     let key = RowPlace { table: Table::Names, key: stet_actors::object::name_key(ROOT, "ghost.xml") };
     ground.set(key, Some(Bytes::copy_from_slice(&STORY.to_key())));
-    ground.one_fault(&["names/1 has 4 entries, where the rows give 3"]);
+    ground.one_fault(&["names/1 has 4 entries, but the rows require 3"]);
 }
 
 #[test]
@@ -232,11 +232,11 @@ fn a_number_of_names_that_is_not_theirs_is_found() {
     for value in [None, Some(Bytes::from_static(b"\0\0\0\0\0\0\0\x04")), Some(Bytes::from_static(b"\x03"))] {
         let ground = Ground::new();
         ground.set(key.clone(), value);
-        ground.one_fault(&[&ROOT.to_string(), "has 3 names, and the index name_counts/1 says otherwise"]);
+        ground.one_fault(&[&ROOT.to_string(), "has 3 names, but the index name_counts/1 has another count"]);
     }
     let ground = Ground::new();
     ground.set(RowPlace { key: Bytes::copy_from_slice(&STORY.to_key()), ..key }, Some(Bytes::from_static(&[0; 8])));
-    ground.one_fault(&["the index name_counts/1 has 2 entries, where the rows give 1"]);
+    ground.one_fault(&["the index name_counts/1 has 2 entries, but the rows require 1"]);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn a_row_whose_object_is_gone_is_found() {
 fn an_object_whose_folder_is_gone_is_found() {
     let ground = Ground::new();
     ground.put(&Record { folder: Some(FolderKey(Loid::new(DatabaseId::FIRST, 99))), ..story() });
-    ground.one_fault(&[&STORY.to_string(), "the folder it lies in"]);
+    ground.one_fault(&[&STORY.to_string(), "does not exist"]);
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn what_was_discarded_with_nothing_is_found() {
     let ground = Ground::new();
     let bin = DiscardNote { entry: STORY, ..spiked().bin.unwrap() };
     ground.put(&Record { bin: Some(bin), ..spiked() });
-    ground.one_fault(&[&SPIKED.to_string(), "is not in the bin"]);
+    ground.one_fault(&[&SPIKED.to_string(), "is not in the recycle bin"]);
 }
 
 #[test]
@@ -280,12 +280,12 @@ fn bytes_that_are_missing_or_of_another_length_are_found() {
     for value in [None, Some(Bytes::from_static(b"<story"))] {
         let ground = Ground::new();
         ground.set(key.clone(), value);
-        ground.one_fault(&["versions/1", "bytes are not there"]);
+        ground.one_fault(&["versions/1", "content is missing"]);
     }
     let ground = Ground::new();
     let content = Content { stored: ContentLocation::File, ..bytes() };
     ground.put(&Version { loid: STORY.at_version(1), author: "editor".into(), at: 1, content });
-    ground.one_fault(&["versions/1", "bytes are not there"]);
+    ground.one_fault(&["versions/1", "content is missing"]);
 }
 
 #[test]
@@ -324,10 +324,10 @@ fn a_liveblog_that_is_not_whole_is_found() {
     ground.one_fault(&[&BLOG.to_string(), "the liveblog has no head"]);
     let ground = Ground::new();
     ground.set(attachment_body(BLOG, 30), None);
-    ground.one_fault(&["attachment 30", "bytes are not there"]);
+    ground.one_fault(&["attachment 30", "content is missing"]);
     let ground = Ground::new();
     ground.set(SmallBody::key(POST.at_version(1)), None);
-    ground.one_fault(&["versions/1", "bytes are not there"]);
+    ground.one_fault(&["versions/1", "content is missing"]);
     let ground = Ground::new();
     ground.put(&Post { record: Record { version: 2, ..post().record }, ..post() });
     ground.one_fault(&["version 2 is not there"]);
@@ -348,7 +348,7 @@ fn a_draft_without_its_bytes_or_its_object_is_found() {
     let body = SmallBody::key(Draft::body_loid(STORY));
     let ground = Ground::new();
     ground.put(&draft);
-    ground.one_fault(&["drafts/1", "bytes are not there"]);
+    ground.one_fault(&["drafts/1", "content is missing"]);
     ground.set(body, Some(Bytes::from_static(b"<story/>")));
     assert_eq!(ground.faults(), Vec::<String>::new());
     ground.put(&Draft { loid: Loid::new(DatabaseId::FIRST, 99), ..draft });
@@ -370,21 +370,21 @@ fn bytes_that_no_content_has_are_found() {
     for loid in [STORY.at_version(2), POST.at_version(2), STORY, Draft::body_loid(STORY)] {
         let ground = Ground::new();
         ground.set(SmallBody::key(loid), bytes());
-        ground.one_fault(&["bodies/1", &loid.to_string(), "no version or draft has these bytes"]);
+        ground.one_fault(&["bodies/1", &loid.to_string(), "no version or draft has this content"]);
     }
     // Of ones that have theirs in a file.
     let content = Content { stored: ContentLocation::File, ..self::bytes() };
     let version = Version { loid: STORY.at_version(1), author: "editor".into(), at: 1, content: content.clone() };
     let ground = Ground::new();
     ground.put(&version);
-    ground.one_fault(&["bodies/1", &version.loid.to_string(), "lie in a file"]);
+    ground.one_fault(&["bodies/1", &version.loid.to_string(), "is in a file"]);
     let ground = Ground::new();
     ground.put(&Draft { loid: STORY, author: "editor".into(), at: 1, content, base: None });
     ground.set(SmallBody::key(Draft::body_loid(STORY)), bytes());
-    ground.one_fault(&["bodies/1", "lie in a file"]);
+    ground.one_fault(&["bodies/1", "is in a file"]);
     let ground = Ground::new();
     ground.set(RowPlace { table: Table::Bodies, key: key_of(&[&STORY.to_key(), &[1]]) }, bytes());
-    ground.one_fault(&["bodies/1", "none of a version"]);
+    ground.one_fault(&["bodies/1", "not that of a version"]);
 }
 
 #[test]
@@ -479,7 +479,7 @@ fn bytes_in_the_tables_that_are_damaged_are_found() {
     ] {
         let ground = Ground::new();
         ground.set(key, damaged.clone());
-        ground.one_fault(&[&place, "its bytes in the tables are damaged"]);
+        ground.one_fault(&[&place, "its content in the tables is damaged"]);
         assert_eq!(ground.faults().len(), 1);
     }
 }
@@ -547,7 +547,7 @@ fn a_link_that_leads_to_nothing_or_is_known_on_one_side_alone_is_found() {
     assert_eq!(ground.faults(), Vec::<String>::new());
     ground.set(entry(&link(STORY, POST), Table::CorrelatedTo), None);
     ground.one_fault(&["correlates/1", "no entry in correlated_to/1"]);
-    for (link, fault) in [(link(STORY, none), "to which it leads, has no record"), (link(none, STORY), "no record")] {
+    for (link, fault) in [(link(STORY, none), "has no record"), (link(none, STORY), "no record")] {
         let ground = Ground::new();
         put(&ground, &link);
         ground.one_fault(&["correlates/1", fault]);

@@ -235,10 +235,10 @@ fn a_name_in_another_form_is_the_same_user_and_one_that_no_folder_can_have_is_no
     for (number, name) in names.iter().enumerate() {
         let ticket = format!("ST-x{number}");
         cas.issue(&ticket, success(&format!("<cas:user>{name}</cas:user>")));
-        says(&log_in(&server, &ticket).fails_on(name, 401, "InvalidLogin"), "can't be one here");
+        says(&log_in(&server, &ticket).fails_on(name, 401, "InvalidLogin"), "not valid here");
     }
     assert_eq!(server.user("admin").call("stet-user-list-get", &[]).ok()["total"], 6);
     server.terminate();
-    let refused = server.log().lines().filter(|line| line.contains("a user name that is none")).count();
+    let refused = server.log().lines().filter(|line| line.contains("an invalid user name")).count();
     assert_eq!(refused, names.len());
 }

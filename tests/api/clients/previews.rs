@@ -196,8 +196,8 @@ fn preview_refuses_what_is_no_story_and_stores_nothing() {
         (with(&|body| drop(body.as_object_mut().expect("an object").remove("content"))), &["content"]),
         (with(&|body| body["op"] = json!("print")), &["print", "preview"]),
         (with(&|body| body["forcePdfCreation"] = json!("perhaps")), &["forcePdfCreation"]),
-        (with(&|body| body["parameters"]["page"] = json!(0)), &["parameters.page", "from 1 on"]),
-        (with(&|body| body["parameters"]["page"] = json!("0")), &["parameters.page", "from 1 on"]),
+        (with(&|body| body["parameters"]["page"] = json!(0)), &["parameters.page", "1 or more"]),
+        (with(&|body| body["parameters"]["page"] = json!("0")), &["parameters.page", "1 or more"]),
         (with(&|body| body["parameters"]["page"] = json!(-1)), &["page"]),
     ] {
         let answer = preview(&desk, &id, true, &body);

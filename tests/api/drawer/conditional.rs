@@ -56,10 +56,10 @@ fn a_weak_tag_is_refused_with_the_reason_and_serves_for_reads() {
         let error = put(&tags).fails(412, "PreconditionFailed");
         says(&error, &["weak tags", "`W/\"…\"`", "proxy", "compression"]);
         let message = error["message"].as_str().expect("it says why");
-        assert_eq!(message.contains("of its present revision"), !stale, "{message}");
+        assert_eq!(message.contains("has the current revision"), !stale, "{message}");
     }
     let foreign = put("W/\"x\"").fails(412, "PreconditionFailed");
-    says(&foreign, &["No tag of `If-Match`"]);
+    says(&foreign, &["No tag in `If-Match`"]);
     put(&format!("W/{old}, {now}")).ok();
     let now = tag(&desk.call("drawer-get", &[]).send());
     assert_eq!(desk.call("drawer-get", &[]).header("if-none-match", format!("W/{now}")).send().status, 304);

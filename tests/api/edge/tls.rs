@@ -204,7 +204,7 @@ fn a_new_certificate_is_served_at_a_hang_up_and_one_that_can_not_be_used_is_not(
     let key = std::fs::read_to_string(files.path("key.pem")).expect("it was just written");
     files.write("no certificate", &key);
     hang_up();
-    wait_until("the fault is told", || server.log().contains("can't be renewed"));
+    wait_until("the fault is told", || server.log().contains("cannot renew"));
     wait_until("it is in the log", || server.log().contains("certificate.pem has no certificate"));
     assert!(is_served(&server, &first));
     let second = files.replace();

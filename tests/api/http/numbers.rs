@@ -28,7 +28,7 @@ fn a_number_without_a_fraction_is_whole_in_any_body() {
     for written in ["1700000000456.5", "0.1"] {
         let error = post(written).fails(400, "InvalidBody");
         assert_eq!(error["details"]["path"], "$.timestamp");
-        says(&error, &format!("the number {written} stands where a whole number"));
+        says(&error, &format!("the number {written} is not a whole number"));
     }
     says(&post("1e300").fails(400, "InvalidBody"), "`$.timestamp`");
     let late = send("liveblog-search-post", &[&blog], "{\"from\": 1700000000456.0, \"limit\": 1e1}").ok();

@@ -224,16 +224,15 @@ fn a_value_that_is_not_allowed_is_answered_with_those_that_are() {
     let error = admin.call("drawer-post", &[]).json(&drawer).fails(400, "InvalidBody");
     says(
         &error,
-        "`$.createMode`: `REPLAC` stands where `EXCEPTION`, `AUTO_RENAME`, `REPLACE` or `NEW_VERSION` is wanted (did you mean \
-         `REPLACE`?)",
+        "`$.createMode`: `REPLAC` is not `EXCEPTION`, `AUTO_RENAME`, `REPLACE` or `NEW_VERSION` (did you mean `REPLACE`?)",
     );
     let group = json!({ "groupName": "g", "privileges": [{ "privilege": "wirte" }] });
     let error = admin.call("group-create-post", &[]).json(&group).fails(400, "InvalidBody");
-    says(&error, "`manageGroups` or `configure` is wanted (did you mean `write`?)");
+    says(&error, "`manageGroups` or `configure` (did you mean `write`?)");
     // The value is not repeated where a body may have secrets.
     let key = json!({ "name": "k", "user": "editor", "privileges": [{ "privilege": "reed" }] });
     let error = admin.call("stet-key-create-post", &[]).json(&key).fails(400, "InvalidBody");
-    says(&error, "`$.privileges[0].privilege`: the value there must be `read`, `create`");
+    says(&error, "`$.privileges[0].privilege`: the value must be `read`, `create`");
     says(&error, "(did you mean `read`?)");
     assert!(!error.to_string().contains("reed"), "{error}");
     let view = admin.call("folder-view-get", &[&"/News"]).query("widthUnit", "PIXLE");

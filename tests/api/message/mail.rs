@@ -170,7 +170,7 @@ fn what_the_relay_refuses_is_told_and_the_rest_goes_out() {
     assert_eq!(first[0].to, ["bob@example.net"]);
     wait_for(&server, "refused", 1);
     send(&ada, &json!({ "subject": "t", "recipients": ["full"] })).ok();
-    wait_until("it is tried", || server.log().contains("the relay takes a mail later"));
+    wait_until("it is tried", || server.log().contains("the relay deferred a mail"));
     assert_eq!(relay.taken().len(), 1);
     relay.set("busy", false);
     let mut to: Vec<String> = relay.wait_for(3).into_iter().flat_map(|mail| mail.to).collect();
@@ -207,7 +207,7 @@ fn a_server_that_ends_while_mails_are_due_ends_in_good_order() {
         send(&ada, &json!({ "subject": "s", "recipients": ["later"] })).ok();
         send(&ada, &json!({ "subject": "s", "recipients": ["full"] })).ok();
     }
-    wait_until("it is tried", || server.log().contains("the relay takes a mail later"));
+    wait_until("it is tried", || server.log().contains("the relay deferred a mail"));
     assert_eq!(server.terminate(), Some(0));
     assert!(!server.log().contains("panicked"), "{}", server.log());
 }
@@ -220,7 +220,7 @@ fn a_mail_waits_for_a_relay_that_is_down_also_over_a_crash_and_goes_out_once() {
     for subject in ["one", "two"] {
         send(&ada, &json!({ "subject": subject, "recipients": ["bob"] })).ok();
     }
-    wait_until("it is tried", || server.log().contains("the mail relay can't be used"));
+    wait_until("it is tried", || server.log().contains("cannot use the mail relay"));
     server.kill();
     // The same directory, with the relay that is there.
     let data = server.data().to_owned();
@@ -255,7 +255,7 @@ fn a_mail_of_which_nobody_knows_whether_the_relay_has_it_is_not_sent_again() {
     // The server ends before the answer.
     send(&ada, &json!({ "subject": "silent", "recipients": ["silent"] })).ok();
     assert_eq!(relay.wait_for(2).len(), 2);
-    assert!(server.log().contains("nobody knows whether the relay has a mail"), "{}", server.log());
+    assert!(server.log().contains("unknown whether a mail was accepted"), "{}", server.log());
     server.kill();
     let server = server.restart();
     wait_for(&server, "uncertain", 1);
@@ -327,7 +327,7 @@ fn the_relay_is_spoken_to_by_tls_with_a_password_and_nobody_else_is_believed() {
             let server = relay.stet(settings);
             let [ada, _] = people(&server, ["ada", "bob"]);
             send(&ada, &json!({ "subject": "not", "recipients": ["bob"] })).ok();
-            wait_until("it is told", || server.log().contains("the mail relay can't be used"));
+            wait_until("it is told", || server.log().contains("cannot use the mail relay"));
             assert!(!server.log().contains("pass word"), "{}", server.log());
             assert_eq!(mails(&server, "sent"), 0, "{security}");
         }

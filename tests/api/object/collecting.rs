@@ -62,10 +62,10 @@ impl House {
         wait_until("all are counted", || counted() >= self.collected);
         let bytes = self.desk.client.count("stet_content_collected_bytes_total");
         assert_eq!((counted(), bytes), (self.collected, self.collected * 40_000));
-        let line = "content files that nothing refers to were removed";
+        let line = "removed content files without references";
         wait_until("it is told", || self.server.log().contains(line));
         let output = ends_sound(self.server);
-        assert!(!output.contains("referred to by no row"), "{output}");
+        assert!(!output.contains("unreferenced"), "{output}");
     }
 }
 

@@ -105,7 +105,7 @@ fn what_is_no_picture_or_no_format_is_refused() {
     let desk = Desk::of("editor");
     let good = picture(600, 300, ImageFormat::Png, false);
     let half = &good[..good.len() / 2];
-    for (name, bad, said) in [("a.png", &b"<story/>"[..], "none of a kind"), ("b.png", half, "can't be decoded")] {
+    for (name, bad, said) in [("a.png", &b"<story/>"[..], "format is not known"), ("b.png", half, "can't be decoded")] {
         let loid = desk.picture(name, "image/png", bad);
         for _ in 0..2 {
             let refused = lowres(&desk, &loid).fails(400, "InvalidType");
@@ -165,7 +165,7 @@ fn a_jpeg_that_would_come_out_wrong_is_not_scaled_and_served_as_it_is() {
     let scans = include_bytes!("../../pictures/chroma-2x2-one-scan-each.jpg");
     let loid = desk.picture("scans.jpg", "image/jpeg", scans);
     let refused = lowres(&desk, &loid).fails(400, "InvalidType");
-    assert!(refused["message"].as_str().is_some_and(|message| message.contains("scans of their own")), "{refused}");
+    assert!(refused["message"].as_str().is_some_and(|message| message.contains("separate scans")), "{refused}");
     for format in ["binary", "highres"] {
         assert_eq!(bytes(&desk.call(FORMAT, &[&loid, &format])), scans);
     }

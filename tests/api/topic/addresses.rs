@@ -71,13 +71,13 @@ fn a_key_that_may_do_more_than_read_is_refused_in_the_address_of_an_export() {
         for key in &keys {
             for parameter in ["key", "token"] {
                 let refused = nobody.get(&format!("{path}?{parameter}={key}")).fails(403, "PermissionDenied");
-                says(&refused, "no privilege but `read`");
+                says(&refused, "only the privilege `read`");
             }
             // Where addresses do not tell of it, it may be what it is.
             assert_eq!(nobody.send("GET", path, &[("token", key)], b"").status, 200);
         }
         let session = admin.token();
-        says(&nobody.get(&format!("{path}?key={session}")).fails(401, "InvalidToken"), "takes a key");
+        says(&nobody.get(&format!("{path}?key={session}")).fails(401, "InvalidToken"), "must be a key");
         assert_eq!(nobody.get(&format!("{path}?token={session}")).status, 200);
     }
 }

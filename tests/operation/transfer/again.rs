@@ -30,7 +30,7 @@ fn an_object_that_is_called_as_a_part_keeps_its_content() {
     let file = ("content", name, "text/plain", b"kept".as_slice());
     let made = client.call("stet-object-create-post", &[]).form(&options, &[file]).ok();
     let uuid = made["pstate"]["uuid"].as_str().expect("a uuid");
-    for written in ["1 written, 0 there already; ", "0 written, 1 there already; "] {
+    for written in ["1 written, 0 already present; ", "0 written, 1 already present; "] {
         let ended = done(through(server, &["export", path(files.path()), "--folder", &folder]));
         assert!(ended.starts_with(written), "{ended}");
         let found = tree(files.path());
@@ -70,7 +70,7 @@ fn what_was_moved_and_renamed_is_in_the_copy_once() {
         let body = json!({ "channel": channel });
         client.call("container-bundle-channelcopy-post", &[&bundle.as_str().expect("a loid")]).json(&body).ok();
     }
-    assert!(export(&out).starts_with("12 written, 0 there already; "));
+    assert!(export(&out).starts_with("12 written, 0 already present; "));
 
     put(&out, "kept/a.xml.record.json", std::fs::read(out.join("a.xml.record.json")).expect("it is there"));
     send(&client, &at("/a.xml"), &at("/News"));
@@ -82,7 +82,7 @@ fn what_was_moved_and_renamed_is_in_the_copy_once() {
         client.call("object-discard", &[&at(discarded)]).ok();
     }
     let again = export(&out);
-    assert!(again.contains(" there already, 5 removed where they were before; "), "{again}");
+    assert!(again.contains(" already present, 5 removed from their former places; "), "{again}");
     let found = tree(&out);
     let names: Vec<_> = found.keys().map(|name| path(name)).filter(|name| !name.ends_with(".record.json")).collect();
     // What was discarded stays; what it lay in has another place.
@@ -131,7 +131,7 @@ fn of_two_records_of_one_object_the_newer_is_imported() {
     twice("a/Desk", "z/Desk", "folder");
     put(files.path(), "a/Desk/nowhere-else.xml", "<a/>");
     let ended = through(server, &["import", path(files.path()), "--into", &folder]);
-    assert!(done(ended).starts_with("4 made, 0 there already, 3 left out; "));
+    assert!(done(ended).starts_with("4 created, 0 already present, 3 left out; "));
     let client = server.user("admin");
     let status = |path: &str| client.get(&format!("/v3/object/{}", encoded(&format!("{folder}{path}")))).status;
     assert_eq!(["/a/story", "/z/story", "/a/second", "/z/second"].map(status), [404, 200, 200, 404]);

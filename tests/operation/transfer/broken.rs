@@ -30,7 +30,7 @@ fn an_import_that_is_killed_is_begun_again() {
     let before = count().ok()["total"].as_u64().expect("a number");
     let ended = done(through(server, &arguments[..6]));
     let made: u64 = ended.split(' ').next().and_then(|made| made.parse().ok()).expect("it says how many");
-    assert!(ended.contains(&format!(" made, {} there already; ", 600 - made)), "{ended}");
+    assert!(ended.contains(&format!(" created, {} already present; ", 600 - made)), "{ended}");
     assert!(made <= 600 - before, "{ended} with {before} before");
     assert_eq!(count().ok()["total"], 600);
 }
@@ -73,10 +73,10 @@ fn what_cannot_be_imported_is_named_and_the_rest_is_made() {
         ("failed: ", "has another SHA-256"),
         ("failed: ", "lost.xml: No such file"),
         ("failed: ", "type.xml.record.json: A Drawer can't be imported"),
-        ("failed: ", "folder.record.json: `attributes` can't be taken"),
-        ("failed: ", ".xml: its name is no UTF-8"),
-        ("left out: ", "link.xml: it is neither file nor folder"),
-        ("stet: not all is as it should be: ", "3 made"),
+        ("failed: ", "folder.record.json: `attributes` is invalid"),
+        ("failed: ", ".xml: its name is not UTF-8"),
+        ("left out: ", "link.xml: it is neither a file nor a folder"),
+        ("stet: some objects failed or differ: ", "3 created"),
     ] {
         let told = ended.err.lines().any(|line| line.starts_with(name) && line.contains(why));
         assert!(told, "{name}{why} in:\n{}", ended.err);
@@ -129,17 +129,17 @@ fn beside_a_record_only_a_regular_file_is_read() {
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     for (name, why) in [
         ("link.xml: ", "it is a link, which is not followed"),
-        ("pipe.xml: ", "it is no regular file"),
-        ("folder.xml: ", "it is no regular file"),
-        ("in/odd.record.json: ", "it is no regular file"),
-        ("copies/odd.record.json: ", "it is no regular file"),
-        ("linked.record.json: ", "it is no regular file"),
+        ("pipe.xml: ", "it is not a regular file"),
+        ("folder.xml: ", "it is not a regular file"),
+        ("in/odd.record.json: ", "it is not a regular file"),
+        ("copies/odd.record.json: ", "it is not a regular file"),
+        ("linked.record.json: ", "it is not a regular file"),
     ] {
         let told =
             ended.err.lines().any(|line| line.starts_with("failed: ") && line.contains(name) && line.contains(why));
         assert!(told, "{name}{why} in:\n{}", ended.err);
     }
-    assert!(ended.err.contains("3 made") && ended.err.contains("6 failed"), "{}", ended.err);
+    assert!(ended.err.contains("3 created") && ended.err.contains("6 failed"), "{}", ended.err);
 }
 
 #[test]
@@ -156,16 +156,16 @@ fn what_is_there_and_differs_is_told_and_left() {
     let at = format!("{folder}/a.xml");
     let id = client.get(&format!("/v3/object/{}", encoded(&at))).ok()["id"].as_str().expect("an id").to_owned();
     client.call("stet-object-content-put", &[&id]).bytes("text/xml", "<changed/>").ok();
-    for (from, there) in [(&source, "1 there already"), (&out, "1 there already")] {
+    for (from, there) in [(&source, "1 already present"), (&out, "1 already present")] {
         let ended = import(from);
         assert_eq!(ended.code, Some(1), "{}", ended.err);
-        assert!(ended.err.contains("differs: ") && ended.err.contains("left as it "), "{}", ended.err);
-        assert!(ended.err.contains(&format!("0 made, {there}, 1 differ; ")), "{}", ended.err);
+        assert!(ended.err.contains("differs: ") && ended.err.contains("was not changed"), "{}", ended.err);
+        assert!(ended.err.contains(&format!("0 created, {there}, 1 differ; ")), "{}", ended.err);
     }
     assert_eq!(client.get(&format!("/v3/object/{}/content", encoded(&id))).body, b"<changed/>");
     // An export goes on, and brings what has changed.
     let ended = done(through(server, &["export", path(&out), "--folder", &folder]));
-    assert!(ended.starts_with("1 written, 1 there already; "), "{ended}");
+    assert!(ended.starts_with("1 written, 1 already present; "), "{ended}");
     assert_eq!(std::fs::read(out.join("a.xml")).expect("it is there"), b"<changed/>");
 }
 

@@ -85,11 +85,14 @@ fn a_newsroom_of_all_kinds_comes_out_as_it_went_in() {
     let export = |server: &Server, name: &str| through(server, &["export", path(&out(name)), "--folder", &folder]);
     let exported = export(first, "1");
     assert!(exported.err.contains(&format!("left out: {folder}/drawer: a drawer is not exported")), "{}", exported.err);
-    assert!(done(exported).starts_with("28 written, 0 there already, 1 left out; "));
-    assert!(done(export(first, "1")).starts_with("0 written, 28 there already, 1 left out; "), "it is safe to repeat");
+    assert!(done(exported).starts_with("28 written, 0 already present, 1 left out; "));
+    assert!(
+        done(export(first, "1")).starts_with("0 written, 28 already present, 1 left out; "),
+        "it is safe to repeat"
+    );
     let import = || done(through(&second, &["import", path(&out("1")), "--into", &folder]));
-    assert!(import().starts_with("28 made, 0 there already; "));
-    assert!(import().starts_with("0 made, 28 there already; "), "it is safe to repeat");
+    assert!(import().starts_with("28 created, 0 already present; "));
+    assert!(import().starts_with("0 created, 28 already present; "), "it is safe to repeat");
     done(export(&second, "2"));
     same(&out("1"), &out("2"));
 
@@ -127,7 +130,7 @@ fn a_data_directory_without_a_server_is_as_good() {
     let on = |what: &[&str]| run(stet(&[what, &["--data", path(data.path())]].concat()));
     let source = files.path().join("in");
     let made = on(&["import", path(&source)]);
-    assert!(done(made).starts_with("2 made, 0 there already; "));
+    assert!(done(made).starts_with("2 created, 0 already present; "));
     let out = files.path().join("out");
     done(on(&["export", path(&out), "--folder", "/News/Wire"]));
     let found = tree(&out);
@@ -160,7 +163,7 @@ fn wire_items_make_the_whole_way() {
     let count = tree(&wire).len() + 2;
     let import = |server: &Server, from: &Path| through(server, &["import", path(from), "--into", &folder]);
     let made = done(import(first, &wire));
-    assert!(made.starts_with(&format!("{} made", count - 2)), "{made}");
+    assert!(made.starts_with(&format!("{} created", count - 2)), "{made}");
     let items: Vec<Value> = client
         .call("folder-filter-get", &[&folder])
         .query("recursive", true)
@@ -210,9 +213,9 @@ fn wire_items_make_the_whole_way() {
 
     let export = |server: &Server, name: &str| through(server, &["export", path(&out(name)), "--folder", &folder]);
     let exported = done(export(first, "1"));
-    assert!(exported.starts_with(&format!("{} written, 0 there already; ", count + 2)), "{exported}");
+    assert!(exported.starts_with(&format!("{} written, 0 already present; ", count + 2)), "{exported}");
     let made = done(import(&second, &out("1")));
-    assert!(made.starts_with(&format!("{} made, 0 there already; ", count + 2)), "{made}");
+    assert!(made.starts_with(&format!("{} created, 0 already present; ", count + 2)), "{made}");
     done(export(&second, "2"));
     same(&out("1"), &out("2"));
     let client = second.user("admin");

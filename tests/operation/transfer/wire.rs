@@ -51,7 +51,7 @@ fn items_in_any_encoding_have_attributes_and_other_files_are_named() {
     put(files.path(), "own.xml", "<story/>");
     put(files.path(), "photo.jpg", b"\xff\xd8\xff");
     let out = done(import(server, files.path(), &folder, &[]));
-    assert!(out.starts_with("8 made, 0 there already; "), "{out}");
+    assert!(out.starts_with("8 created, 0 already present; "), "{out}");
     let last = out.lines().last().expect("there is a last line");
     assert!(last.starts_with("2 files were not recognised as wire items"), "{out}");
     assert!(last.contains("/own.xml, ") && last.ends_with("/wrong.xml"), "{out}");
@@ -69,7 +69,7 @@ fn items_in_any_encoding_have_attributes_and_other_files_are_named() {
         assert_eq!((&metadata["headline"], &metadata["guid"]), (&json!(headline), &json!(guid(n))), "{name}");
     }
     let again = done(import(server, files.path(), &folder, &[]));
-    assert!(again.starts_with("0 made, 8 there already; "), "{again}");
+    assert!(again.starts_with("0 created, 8 already present; "), "{again}");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_newer_version_of_an_item_updates_its_object_if_asked() {
         put(&at(&version.to_string()), &format!("item-{version}.json"), ninjs.to_string());
     }
     let first = done(import(server, &at("2"), &folder, &[]));
-    assert!(first.starts_with("2 made, 0 there already; "), "{first}");
+    assert!(first.starts_with("2 created, 0 already present; "), "{first}");
     // Editors move and rename it.
     client
         .call("stet-object-rename-post", &[&format!("{folder}/news-2.xml")])
@@ -103,18 +103,14 @@ fn a_newer_version_of_an_item_updates_its_object_if_asked() {
 
     let told = import(server, &at("3"), &folder, &[]);
     assert_eq!(told.code, Some(0), "{}", told.err);
-    assert!(told.out.starts_with("0 made, 0 there already, 2 left out; "), "{}", told.out);
-    assert_eq!(told.err.matches("a newer version is there: ").count(), 2, "{}", told.err);
-    assert!(
-        told.err.contains(&format!("version 3; `{ferry}` has version 2. `--update` takes it over")),
-        "{}",
-        told.err
-    );
+    assert!(told.out.starts_with("0 created, 0 already present, 2 left out; "), "{}", told.out);
+    assert_eq!(told.err.matches("it is a newer version: ").count(), 2, "{}", told.err);
+    assert!(told.err.contains(&format!("version 3; `{ferry}` has version 2. `--update` imports it")), "{}", told.err);
     assert!(!told.err.contains("differs"), "{}", told.err);
     assert_eq!(record(&client, &ferry), before);
 
     let updated = done(import(server, &at("3"), &folder, &["--update"]));
-    assert!(updated.starts_with("0 made, 0 there already, 2 updated; "), "{updated}");
+    assert!(updated.starts_with("0 created, 0 already present, 2 updated; "), "{updated}");
     let after = record(&client, &ferry);
     assert_eq!(
         (&after["id"], &after["pstate"], &after["name"]),
@@ -128,10 +124,10 @@ fn a_newer_version_of_an_item_updates_its_object_if_asked() {
     // What is there, and what is older, is left alone, whether updates are wanted or not.
     for more in [&["--update"] as &[&str], &[]] {
         let again = done(import(server, &at("3"), &folder, more));
-        assert!(again.starts_with("0 made, 2 there already; "), "{again}");
+        assert!(again.starts_with("0 created, 2 already present; "), "{again}");
         let older = import(server, &at("1"), &folder, more);
         assert_eq!(older.code, Some(0), "{}", older.err);
-        assert!(older.out.starts_with("0 made, 0 there already, 2 left out; "), "{}", older.out);
+        assert!(older.out.starts_with("0 created, 0 already present, 2 left out; "), "{}", older.out);
         assert!(older.err.contains("it is version 1, older than version 3, which `"), "{}", older.err);
     }
     assert_eq!(record(&client, &ferry)["version"], 2);
@@ -140,7 +136,7 @@ fn a_newer_version_of_an_item_updates_its_object_if_asked() {
     // What editors have discarded does not come back.
     client.call("object-discard", &[&format!("{folder}/item-2.json")]).ok();
     let discarded = import(server, &at("3"), &folder, &["--update"]);
-    assert!(discarded.err.contains("the object of `http://update` lies in the recycle bin"), "{}", discarded.err);
+    assert!(discarded.err.contains("the object of `http://update` is in the recycle bin"), "{}", discarded.err);
 }
 
 /// Objects of imports before items were known by their guids have uuids of their own.
@@ -154,15 +150,15 @@ fn an_item_that_has_the_name_of_its_file_is_found_by_that() {
     client.call("stet-object-create-post", &[]).form(&old, &[file]).ok();
     put(files.path(), "a.xml", newsml("utf-8", "tag:old", 2, "New"));
     let told = import(server, files.path(), &folder, &[]);
-    assert!(told.code == Some(0) && told.err.contains("a newer version is there: version 2"), "{}", told.err);
+    assert!(told.code == Some(0) && told.err.contains("it is a newer version: version 2"), "{}", told.err);
     let updated = done(import(server, files.path(), &folder, &["--update"]));
-    assert!(updated.starts_with("0 made, 0 there already, 1 updated; "), "{updated}");
+    assert!(updated.starts_with("0 created, 0 already present, 1 updated; "), "{updated}");
     assert_eq!(record(&client, &format!("{folder}/a.xml"))["attributes"]["metadata"]["headline"], "New");
 
     // The name may be that of another item: agencies use names again.
     put(files.path(), "a.xml", newsml("utf-8", "tag:other", 3, "Other"));
     let other = import(server, files.path(), &folder, &["--update"]);
-    assert!(other.code == Some(1) && other.err.contains("is there with another content"), "{}", other.err);
+    assert!(other.code == Some(1) && other.err.contains("exists with another content"), "{}", other.err);
 }
 
 #[test]
@@ -173,9 +169,9 @@ fn one_version_in_several_forms_is_an_object_each() {
         put(files.path(), &format!("{n}.xml"), newsml("utf-8", "tag:forms", 7, &format!("Form {n}")));
     }
     let made = done(import(server, files.path(), &folder, &[]));
-    assert!(made.starts_with("3 made, 0 there already; "), "{made}");
+    assert!(made.starts_with("3 created, 0 already present; "), "{made}");
     let again = done(import(server, files.path(), &folder, &["--update"]));
-    assert!(again.starts_with("0 made, 3 there already; "), "{again}");
+    assert!(again.starts_with("0 created, 3 already present; "), "{again}");
 }
 
 /// Whoever came second took what the first had made for something else.

@@ -29,10 +29,10 @@ pub async fn list(call: Call) -> Result<Json<AuditPage>> {
         return Err(Error::parameter("limit", limit, &format!("between 1 and {}", LIMITS.1)));
     }
     if let Some(offset) = query.integer("offset").filter(|offset| *offset != 0) {
-        return Err(Error::parameter("offset", offset, "absent: `after` leads to further pages"));
+        return Err(Error::parameter("offset", offset, "omitted (`after` leads to further pages)"));
     }
     if let Some(sort) = text("sortBy") {
-        return Err(Error::parameter("sortBy", sort, "absent: the newest comes first"));
+        return Err(Error::parameter("sortBy", sort, "omitted (the newest entry is always first)"));
     }
     let filter = AuditFilter {
         object: text("object").map(|object| object_of(&call, object)).transpose()?,

@@ -167,7 +167,7 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     let given = |name| call.query.text(name).unwrap_or_default();
     let (connection, application, ticket) = (given("connectionId"), given("applicationId"), given("ticket"));
     let cas = app.cas.as_ref().ok_or_else(|| {
-        let message = "There is no login by CAS ticket: no CAS server is configured (`auth.cas.server_url`).";
+        let message = "Login by CAS ticket is not available: no CAS server is configured (`auth.cas.server_url`).";
         Error::new(Code::InvalidLogin, message)
     })?;
     let load = call.query.boolean("loadConfig");

@@ -13,7 +13,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "auth-connection-check-get",
         path: "/v3/auth/connection/check",
-        summary: "Say whether the current connection is alive.",
+        summary: "Report whether the current connection is alive.",
         handler: handler!(auth::check),
         ..GET
     },
@@ -41,7 +41,7 @@ pub const ROUTES: &[Route] = &[
             flag("showGroups", true, "Show the user's groups; takes effect together with `showUserInfo`."),
             flag("showPrivileges", false, "Show the user's privileges."),
             DATABASE,
-            flag("showAvailableConnections", false, "Show the connections that there are."),
+            flag("showAvailableConnections", false, "Show the available connections."),
             flag("showWebType", false, "Show the web type."),
             text("webProduct", None, "Web product used to search the web type."),
         ],
@@ -53,7 +53,7 @@ pub const ROUTES: &[Route] = &[
         cookie: true,
         ends_session: true,
         path: "/v3/auth/logout",
-        summary: "End the session; its token is dead afterwards.",
+        summary: "End the session and invalidate its token.",
         handler: handler!(auth::log_out),
         ..GET
     },

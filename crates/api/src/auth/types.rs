@@ -35,7 +35,7 @@ pub struct LoginRequest {
 fn password_or_pwd(schema: &mut Schema) {
     let object = schema.ensure_object();
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
-        properties.insert("pwd".to_owned(), json!({ "type": "string", "description": "As good as `password`." }));
+        properties.insert("pwd".to_owned(), json!({ "type": "string", "description": "Same as `password`." }));
     }
     if let Some(Value::Array(required)) = object.get_mut("required") {
         required.retain(|name| name != "password");
@@ -266,7 +266,7 @@ impl LoginRequest {
 
     /// Returns a login option, one of [`LOGIN_OPTIONS`], under `options` or at the top.
     pub(super) fn option(&self, name: &str, default: bool) -> Result<bool> {
-        debug_assert!(LOGIN_OPTIONS.iter().any(|(known, _)| *known == name), "`{name}` is no option of a login");
+        debug_assert!(LOGIN_OPTIONS.iter().any(|(known, _)| *known == name), "`{name}` is not an option of a login");
         match self.find(name) {
             None | Some(Value::Null) => Ok(default),
             Some(Value::Bool(value)) => Ok(value),

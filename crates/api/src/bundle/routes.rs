@@ -15,7 +15,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "bundle-root-get",
         path: "/v3/bundle/{source}/root",
-        summary: "Read the outermost bundle that a bundle or channel copy is, or lies in.",
+        summary: "Read the outermost bundle of a bundle or channel copy.",
         path_params: &[BUNDLE],
         handler: handler!(bundle::root),
         ..GET
@@ -77,7 +77,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "bundle-chain-get",
         path: "/v3/bundle/{source}/chain",
-        summary: "List a channel copy and what it was inherited from, and so on.",
+        summary: "List a channel copy and the chain of copies that it was inherited from.",
         path_params: &[BUNDLE],
         query: &[SORT_BY, disp(true)],
         handler: handler!(bundle::chain),

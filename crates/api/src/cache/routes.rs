@@ -32,7 +32,7 @@ macro_rules! families {
         Route {
             id: concat!("cache-", $family, "-timestamp-get"),
             path: concat!("/v3/conf/cache/", $family, "/timestamp"),
-            summary: concat!("Say when the ", $family, " cache of each database was last updated."),
+            summary: concat!("Report when the ", $family, " cache of each database was last updated."),
             handler: handler!(cache::timestamp_all::<$kind>),
             ..$read
         },
@@ -56,7 +56,7 @@ macro_rules! families {
         Route {
             id: concat!("cache-", $family, "-timestamp-db-get"),
             path: concat!("/v3/conf/cache/", $family, "/timestamp/{databaseId}"),
-            summary: concat!("Say when the ", $family, " cache of one database was last updated."),
+            summary: concat!("Report when the ", $family, " cache of one database was last updated."),
             path_params: &[DATABASE_ID],
             handler: handler!(cache::timestamp::<$kind>),
             ..$read
@@ -94,14 +94,14 @@ pub const ALL: &[Route] = &[
     Route {
         id: "cache-all-timestamp-get",
         path: "/v3/conf/cache/timestamp",
-        summary: "Say when each system cache was last updated.",
+        summary: "Report when each system cache was last updated.",
         handler: handler!(cache::timestamp_every),
         ..READ
     },
     Route {
         id: "cache-all-timestamp-db-get",
         path: "/v3/conf/cache/timestamp/{databaseId}",
-        summary: "Say when each system cache of one database was last updated.",
+        summary: "Report when each system cache of one database was last updated.",
         path_params: &[DATABASE_ID],
         handler: handler!(cache::timestamp_every_of),
         ..READ

@@ -82,8 +82,11 @@ fn channel_of(call: &Call, database: DatabaseId, name: Option<&str>) -> Result<C
     let channel = match name.filter(|name| !name.is_empty()) {
         Some(name) => site.channel(name).ok_or_else(|| unknown("channel", name, site.channels.list()))?,
         None => site.default_channel().ok_or_else(|| {
-            Error::new(Code::InvalidBody, "`channel` must be named: the site configuration has no default one.")
-                .with_detail("path", "$.channel")
+            Error::new(
+                Code::InvalidBody,
+                "`channel` is required, because the site configuration has no default channel.",
+            )
+            .with_detail("path", "$.channel")
         })?,
     };
     if channel.compound {

@@ -13,7 +13,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "container-bundle-channelcopy-post",
         path: "/v3/container/bundle/{source}/channelcopy",
-        summary: "Make a channel copy in a bundle.",
+        summary: "Create a channel copy in a bundle.",
         path_params: &[BUNDLE],
         body: optional::<channel_copy::ChannelCopyRequest>(BodySizeRule::Short),
         handler: handler!(channel_copy::create),

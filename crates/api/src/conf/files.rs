@@ -29,13 +29,13 @@ pub async fn xml_file(call: Call) -> Result<Reply> {
         }
     };
     if !is_configuration(&path) {
-        let message = format!("Only files in {FOLDER} are read by this call, and `{path}` lies elsewhere.");
+        let message = format!("This call reads only files in {FOLDER}, and `{path}` is not in it.");
         return Err(Error::new(Code::PermissionDenied, message).with_source(&path));
     }
     let resolved = call.query.boolean("resolveHrefEntity");
     let file = call.app.sysconfig.xml_files.get(database, &path, resolved).await?;
     if !resolved && file.root == PAGE_ACCESSORIES {
-        let wanted = "true for a file of page accessories, which is nothing without what it takes in";
+        let wanted = "true for a file of page accessories, which is incomplete without the files that it includes";
         return Err(Error::parameter("resolveHrefEntity", "false", wanted));
     }
     let tag = ETag::of_bytes(file.sha256);

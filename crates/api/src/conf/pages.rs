@@ -74,7 +74,7 @@ fn channel_of<'s>(content: &'s SiteContent, named: Option<&str>) -> Result<&'s C
         Some(name) => site.channel(&channel_id(site, name)?),
         None => site.default_channel(),
     };
-    let missing = "`channel` must be named: the site configuration has no default one.";
+    let missing = "`channel` is required, because the site configuration has no default channel.";
     named.ok_or_else(|| Error::new(Code::InvalidBody, missing).with_detail("path", "$.channel"))
 }
 

@@ -53,7 +53,7 @@ pub const ROUTES: &[Route] = &[
             flag(
                 "resolveHrefEntity",
                 false,
-                "Put in the text of the entities that are references to other files; true for a page-accessories file.",
+                "Replace entities that refer to other files by their text. Must be true for a page-accessories file.",
             ),
         ],
         produces: ReplyFormat::Xml,
@@ -114,7 +114,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-shape-story-get",
         path: "/v3/shape/story/{source}",
-        summary: "Read the shape of a story, made out of a shape template.",
+        summary: "Read the shape of a story, created from a shape template.",
         path_params: &[STORY],
         untagged: true,
         query: &[

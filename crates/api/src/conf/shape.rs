@@ -61,7 +61,7 @@ pub async fn story_shape(call: Call) -> Result<Json<ShapeReply>> {
         root.insert("shape".to_owned(), shape(template));
         // Configuration files are bounded, and so are the values of a query.
         let xml = from_json(&json!({ "pgx": root }), &Limits::UNBOUNDED).map_err(|error| {
-            Error::new(Code::InvalidAttributes, format!("The shape can't be written as XML: {error}"))
+            Error::new(Code::InvalidAttributes, format!("The shape can't be represented as XML: {error}"))
         })?;
         Ok(ShapeReply { pgx: Some(Pgx { xml }) })
     })

@@ -51,8 +51,10 @@ fn not_refreshed(call: &Call, refused: RefreshFailure) -> Error {
     }
     let database = call.database().unwrap_or(stet_actors::id::DatabaseId::main());
     let errors = RefreshError::of(&call.app, database, "site", refused);
-    let message =
-        format!("The site configuration has {}; what was in force still is.", count_with_noun(errors.len(), "fault"));
+    let message = format!(
+        "The site configuration has {}. The previous configuration stays in force.",
+        count_with_noun(errors.len(), "fault")
+    );
     // Texts and numbers are always serialisable.
     let errors = serde_json::to_value(errors).unwrap_or_default();
     Error::new(Code::InvalidBody, message).with_detail("errors", errors)
@@ -235,7 +237,7 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
                 parsed.map(|parsed| std::sync::Arc::new(parsed.value)).map_err(|mut faults| faults.swap_remove(0))
             };
             let read = offload::offload(read).await?.map_err(|fault| {
-                let message = format!("The file is none of column catalogs: {fault}.");
+                let message = format!("The file is not a valid file of column catalogs: {fault}.");
                 Error::new(Code::InvalidParameter, message).with_source(file)
             })?;
             (read, bytes)

@@ -142,12 +142,10 @@ fn xpath_error(error: XPathError) -> Error {
     match error {
         XPathError::Expression(message) | XPathError::Node(message) => Error::new(Code::InvalidXPath, message),
         XPathError::TooMuch => {
-            let message = "The XPath takes more work than a call may: make it narrower, or name fewer sources.";
+            let message = "The XPath needs more work than a call may do. Make it more specific, or name fewer sources.";
             Error::new(Code::InvalidXPath, message)
         }
-        XPathError::Document(error) => {
-            Error::new(Code::InvalidType, format!("The content can't be looked through: {error}"))
-        }
+        XPathError::Document(error) => Error::new(Code::InvalidType, format!("The content can't be searched: {error}")),
     }
 }
 
@@ -157,7 +155,7 @@ fn check_charset(media_type: &str, text: &str) -> Result<()> {
     let charset = charset_of(media_type).filter(|charset| !text.is_ascii() && !charset.eq_ignore_ascii_case("utf-8"));
     let Some(charset) = charset else { return Ok(()) };
     let message = format!(
-        "The content is said to be `{media_type}`: what is changed is written in UTF-8, and not in `{charset}`."
+        "The content has the media type `{media_type}`. Changed contents are written in UTF-8, not in `{charset}`."
     );
     Err(Error::new(Code::InvalidType, message))
 }
@@ -167,12 +165,12 @@ async fn text_of(call: &Call, source: &ObjectSource, record: &CachedRecord) -> R
     let (found, reader) = open_content_of(call, source, record).await?;
     let (content, most) = (&found.content, call.app.xml_limits().max_bytes);
     if content.size > most as u64 {
-        let message = format!("`{source}` has a content of {} bytes; {most} at most are looked through.", content.size);
+        let message = format!("`{source}` has a content of {} bytes; at most {most} can be searched.", content.size);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
     }
     let hash = content.sha256;
     let text = String::from_utf8(reader.read_all().await?.to_vec()).map_err(|_| {
-        let message = format!("`{source}` has a content that is no UTF-8 text.");
+        let message = format!("The content of `{source}` is not a UTF-8 text.");
         Error::new(Code::InvalidType, message).with_source(source)
     })?;
     Ok((text, hash))
@@ -201,7 +199,7 @@ pub async fn find(call: Call) -> Result<Json<BulkReply<ReadyJson<References>>>> 
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
     sources.extend(request.source.filter(|source| !source.is_empty()));
     if sources.is_empty() {
-        let message = "`source` or `sources` must say which objects are looked through.";
+        let message = "`source` or `sources` must name the objects to search.";
         return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.source"));
     }
     let looking = ReferenceSearch { sources, only, next: 0, xpath, database, budget: BUDGET, left: BUDGET };
@@ -328,5 +326,6 @@ pub async fn set(call: Call) -> Result<PreferredReply<SetReply>> {
             return reply_after(&call, record.loid, done.left.as_ref(), &display, bytes, reply).await;
         }
     }
-    Err(Error::new(Code::Overloaded, format!("Others keep changing `{source}`.")).with_source(&source))
+    Err(Error::new(Code::Overloaded, format!("Other callers keep changing `{source}`. Try again."))
+        .with_source(&source))
 }

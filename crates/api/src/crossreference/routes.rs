@@ -21,7 +21,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "crossreference-set-post",
         path: "/v3/crossreference/{source}",
-        summary: "Set a cross reference, by an XPath and an index among the nodes that it finds.",
+        summary: "Set a cross reference, by an XPath and an index among the nodes that it selects.",
         privilege: Some(Privilege::Write),
         path_params: &[source("the object to change")],
         body: required::<crossreference::SetRequest>(BodySizeRule::Long),

@@ -9,7 +9,7 @@ const PUT: Route = base(Verb::Put, Privilege::Write, "docs/api/drawers.md");
 const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/drawers.md");
 
 const DRAWER: PathParam = source("the drawer");
-const PLACE: PathParam = position("where the item is to stand; 0 is first, -1 the tail");
+const PLACE: PathParam = position("position for the item; 0 is first, -1 is last");
 /// Parameter of calls that add or place an item, which name the object.
 const OBJECT: PathParam = word("item", "the object, as loid, uuid or path");
 /// Parameter of calls that remove or move an item, which take either name of it
@@ -31,7 +31,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "drawer-item-clear-put",
         path: "/v3/container/drawer/{source}/item/clear",
-        summary: "Take every item out of a drawer.",
+        summary: "Remove all items from a drawer.",
         path_params: &[DRAWER],
         handler: handler!(drawer::clear),
         ..PUT
@@ -39,7 +39,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "drawer-item-delete",
         path: "/v3/container/drawer/{source}/item/{item}",
-        summary: "Take an item out of a drawer.",
+        summary: "Remove an item from a drawer.",
         path_params: &[DRAWER, ITEM],
         handler: handler!(drawer::delete_item),
         ..DELETE
@@ -47,7 +47,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "drawer-items-delete",
         path: "/v3/container/drawer/{source}/item",
-        summary: "Take the items named in the body out of a drawer; those that are not there are reported.",
+        summary: "Remove the items named in the body from a drawer. Missing items are reported.",
         path_params: &[DRAWER],
         body: required::<requests::ItemListRequest>(BodySizeRule::Long),
         handler: handler!(drawer::delete_items),
@@ -85,7 +85,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "drawer-automatic-post",
         path: "/v3/container/drawer/automatic",
-        summary: "The user's automatic drawer; made at the first call.",
+        summary: "Read the user's automatic drawer, which the first call creates.",
         privilege: Some(Privilege::Create),
         body: optional::<drawer::CreateDrawer>(BodySizeRule::Long),
         handler: handler!(drawer::create_automatic),
@@ -121,7 +121,7 @@ pub const ROUTES: &[Route] = &[
         id: "drawer-item-move-put",
         path: "/v3/container/drawer/{source}/item/{item}/move/{target}",
         summary: "Move an item from one drawer to another.",
-        path_params: &[DRAWER, ITEM, other("target", Privilege::Write, "the drawer that the item goes to")],
+        path_params: &[DRAWER, ITEM, other("target", Privilege::Write, "the drawer to move the item to")],
         handler: handler!(drawer::move_item),
         ..PUT
     },

@@ -72,5 +72,5 @@ fn last_event_id(call: &Call) -> Result<Option<u64>> {
     };
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let id = text.parse::<u64>().ok().filter(|_| digits);
-    id.map(Some).ok_or_else(|| Error::parameter(name, text, "the `id` of an event, a whole number from 0 on"))
+    id.map(Some).ok_or_else(|| Error::parameter(name, text, "the `id` of an event, a whole number of 0 or more"))
 }

@@ -5,8 +5,8 @@ use stet_web::route::words::*;
 
 const GET: Route = Route {
     query: &[
-        text("lastEventId", None, "The last event that the caller has, for those who can't send `Last-Event-ID`."),
-        flag("wait", true, "Wait for what happens; otherwise the reply ends after the stored events."),
+        text("lastEventId", None, "Id of the last received event, for clients that can't send `Last-Event-ID`."),
+        flag("wait", true, "Wait for further events; otherwise the reply ends after the stored events."),
     ],
     headers: &["Last-Event-ID"],
     produces: ReplyFormat::Events,
@@ -18,7 +18,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-container-events-get",
         path: "/v3/container/{source}/events",
-        summary: "Follow a container: its changes as server-sent events, each once it is on disk.",
+        summary: "Follow a container: its changes as server-sent events, each sent once it is on disk.",
         path_params: &[source("the container: a drawer, a folder, a liveblog or any other object")],
         handler: handler!(events::follow),
         ..GET
@@ -26,7 +26,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-liveblog-events-get",
         path: "/v3/container/liveblog/{source}/events",
-        summary: "Follow a liveblog: its changes as server-sent events, each once it is on disk.",
+        summary: "Follow a liveblog: its changes as server-sent events, each sent once it is on disk.",
         path_params: &[source("the liveblog")],
         handler: handler!(events::follow_liveblog),
         ..GET

@@ -36,7 +36,7 @@ impl FolderFilter {
         let patterns = NamePatterns::of("patternSequence", call.query.list("patternSequence"))?;
         let how_many = call.query.integer("howMany").unwrap_or(0);
         let how_many = usize::try_from(how_many)
-            .map_err(|_| Error::parameter("howMany", how_many.to_string(), "0 for all, or a number above"))?;
+            .map_err(|_| Error::parameter("howMany", how_many.to_string(), "0 for all, or a positive number"))?;
         Ok(FolderFilter {
             patterns,
             exclude_folders: call.query.boolean("excludeFolders"),

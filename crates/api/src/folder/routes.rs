@@ -13,7 +13,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "folder-post",
         path: "/v3/folder",
-        summary: "Create a folder and the parents that it lacks.",
+        summary: "Create a folder and its missing parents.",
         privilege: Some(Privilege::Create),
         filters: false,
         body: optional::<folder::CreateFolder>(BodySizeRule::Long),
@@ -68,14 +68,14 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "folder-filter-get",
         path: "/v3/folder/{source}/filter",
-        summary: "List what in a folder has a name of one of the patterns.",
+        summary: "List objects in a folder whose names match a pattern.",
         path_params: &[FOLDER],
         query: &[
-            list("patternSequence", false, "Patterns with `*` and `?`; one of them has to fit the name."),
+            list("patternSequence", false, "Patterns with `*` and `?`; a name must match one of them."),
             flag("excludeFolders", false, "Leave out folders."),
             flag("showHidden", false, "Show hidden objects."),
-            flag("recursive", false, "Look into the folders below too."),
-            number("howMany", Some("0"), "How many entries at most; 0 means all."),
+            flag("recursive", false, "Include the folders below."),
+            number("howMany", Some("0"), "Maximum number of entries; 0 means all."),
             disp(true),
         ],
         sorts: true,

@@ -240,7 +240,7 @@ impl FolderViewRequest {
             let which = wanted.map_or("default view".to_owned(), |name| format!("view `{name}`"));
             let known = catalogs.views(lists, path, &groups);
             let help = suggestion(name, known.iter().map(|view| &*view.name));
-            Error::new(Code::ObjectNotFound, format!("There is no {which} for such a list at `{path}`.{help}"))
+            Error::new(Code::ObjectNotFound, format!("There is no {which} for this kind of list at `{path}`.{help}"))
                 .with_source(name)
         })?;
         Ok(FolderViewRequest {

@@ -48,7 +48,7 @@ pub fn disposition_of(headers: &HeaderMap) -> Result<Disposition> {
     if let (Some(""), Some(full)) = (segment, file_name.as_deref())
         && !full.is_empty()
     {
-        return Err(refusal_of_name(name, full, "ends with no name"));
+        return Err(refusal_of_name(name, full, "ends without a name"));
     }
     Ok(Disposition { name: name.to_owned(), file_name: segment.map(str::to_owned) })
 }
@@ -170,8 +170,8 @@ mod tests {
             ("form-data; name=\"a\"; name=\"b\"", "`name` twice"),
             ("form-data; name=\"a", "closing"),
             ("form-data; name=a; filename=x; filename=y", "`filename` twice"),
-            ("form-data; name=a; filename=\"desk/\"", "ends with no name"),
-            ("form-data; name=a; filename=\"C:\\\\\"", "ends with no name"),
+            ("form-data; name=a; filename=\"desk/\"", "ends without a name"),
+            ("form-data; name=a; filename=\"C:\\\\\"", "ends without a name"),
             ("form-data; name=a; filename*=x", "charset"),
             ("form-data; name=a; filename*=koi8-r''x", "`koi8-r`"),
             ("form-data; name=a; filename*=utf-8''a%2", "`%`"),

@@ -191,7 +191,9 @@ impl QuotedPrintableDecoder {
             }
             (_, byte) => {
                 let shown = byte.escape_ascii();
-                return Err(format!("is not quoted-printable: `{shown}` behind a `=`, where a byte or a line ends"));
+                return Err(format!(
+                    "is not quoted-printable: `{shown}` follows a `=` that begins neither a byte nor a line end"
+                ));
             }
         };
         Ok(())

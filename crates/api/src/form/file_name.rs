@@ -85,7 +85,7 @@ impl ExtendedValue {
             }
         }
         match charset.to_ascii_lowercase().as_str() {
-            "utf-8" => String::from_utf8(bytes).map_err(|_| "is not UTF-8, as it says".to_owned()),
+            "utf-8" => String::from_utf8(bytes).map_err(|_| "is not UTF-8, although its charset is `utf-8`".to_owned()),
             // Browsers use another encoding under this name.
             "iso-8859-1" => Ok(bytes.into_iter().map(char::from).collect()),
             other => Err(format!(

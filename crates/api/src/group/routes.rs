@@ -27,7 +27,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "group-update-post",
         path: "/v3/group/update",
-        summary: "Change what is named of a group.",
+        summary: "Change the fields of a group that the body names.",
         body: optional::<group::GroupRequest>(BodySizeRule::Long),
         handler: handler!(group::update),
         ..POST

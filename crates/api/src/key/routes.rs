@@ -13,7 +13,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-key-list-get",
         path: "/v3/key",
-        summary: "List the keys in force.",
+        summary: "List the valid keys.",
         handler: handler!(key::list),
         ..GET
     },
@@ -21,7 +21,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-key-create-post",
         secret: true,
         path: "/v3/key",
-        summary: "Make a key for a machine client; its token is shown this once.",
+        summary: "Create a key for a program. Its token is shown only in this reply.",
         body: required::<KeyRequest>(BodySizeRule::Long),
         handler: handler!(key::create),
         ..POST

@@ -143,7 +143,7 @@ fn check_xml(bytes: &Bytes, limits: &Limits) -> Result<()> {
             Ok(_) => return Ok(()),
             Err(error) => error.to_string(),
         },
-        Err(error) => format!("At byte {} of the XML text, there is no character of UTF-8.", error.valid_up_to()),
+        Err(error) => format!("At byte {} of the XML text, the text is not valid UTF-8.", error.valid_up_to()),
     };
     Err(Error::new(Code::InvalidBody, format!("A liveblog's content must be well-formed XML. {fault}")))
 }

@@ -68,7 +68,7 @@ async fn new_liveblog(
     let known = match (types.get(wanted.unwrap_or(TYPE_NAME)), wanted) {
         (Some(known), _) if known.family == FamilyKind::Liveblog => Some(known),
         (Some(known), Some(_)) => {
-            let message = format!("A {} is no liveblog.", known.name);
+            let message = format!("A {} is not a liveblog.", known.name);
             return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
         }
         (None, Some(wanted)) => return Err(types.unknown(wanted)),

@@ -88,7 +88,7 @@ impl JsonSchema for GivenPriority {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         schemars::json_schema!({
-            "description": "How much a message matters; 1 is the most.",
+            "description": "Priority of a message; 1 is the highest.",
             "oneOf": [
                 { "type": "string", "enum": ["low", "normal", "high"] },
                 { "type": "integer", "minimum": 1, "maximum": 5 }

@@ -49,7 +49,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-message-delete",
         path: "/v3/message/{message}",
-        summary: "Take a message out of one's own inbox and outbox.",
+        summary: "Remove a message from the user's own inbox and outbox.",
         handler: handler!(message::remove),
         ..DELETE
     },

@@ -198,7 +198,7 @@ pub(super) async fn make(
     let known = match wanted {
         Some(wanted) => types.named(wanted)?,
         None => types.infer(content_type.as_deref(), &name).ok_or_else(|| {
-            let message = format!("No object type fits the name `{name}` and its content: name a `type`.");
+            let message = format!("No object type matches the name `{name}` and its content. Name a `type`.");
             Error::new(Code::TypeNotFound, message)
         })?,
     };
@@ -207,7 +207,7 @@ pub(super) async fn make(
         FamilyKind::Bundle => NewObject::of::<Bundle>(&name, &known.name, ()),
         FamilyKind::WebContainer => NewObject::of::<WebContainer>(&name, &known.name, ()),
         _ => {
-            let message = format!("A {} is not made by this call but by one of its own.", known.name);
+            let message = format!("This call can't create a {}. Use the call for that type.", known.name);
             return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
         }
     };

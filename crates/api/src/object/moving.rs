@@ -73,7 +73,7 @@ pub async fn relocate(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let (object, reach) = (record.loid, call.access().reach_in(Privilege::Write, &record)?);
     let mode = name_mode(request.options.as_ref(), request.create_mode)?;
     let Some(source) = folder_source(request.folder.as_deref(), request.folder_path.as_deref())? else {
-        let message = "`folder` or `folderPath` must say where the object goes.";
+        let message = "`folder` or `folderPath` must name the target folder.";
         return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.folder"));
     };
     let folder = call.find_for(Privilege::Create, &source, object.database)?;

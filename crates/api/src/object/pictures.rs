@@ -35,7 +35,7 @@ async fn highres_of(call: &Call, source: &ObjectSource) -> Result<Reply> {
     let (LocatedContent { content, at, .. }, reader) = open_content_of(call, source, &record).await?;
     let head = reader.clone().range(0, HEAD).read_all().await?;
     let Some(media_type) = media_type_of(&head) else {
-        let message = format!("`{source}` is no picture of a kind that is known.");
+        let message = format!("`{source}` is not a picture of a known format.");
         return Err(Error::new(Code::InvalidType, message).with_source(source));
     };
     let tag = ETag::new(RevisionTag::of(&record), (content.sha256, "highres", call.query.integer("maxSize")));

@@ -13,14 +13,16 @@ const LINKED: PathParam = source("the object, or the item of a topic");
 
 /// The common properties of routes that write content.
 const WRITE: Route = Route { body: BodyRule::Bytes, ..PUT };
-const CHECK_IN: QueryParam = flag("checkIn", true, "Check in after the write; else the working copy is saved.");
+const CHECK_IN: QueryParam = flag("checkIn", true, "Check in after the write; otherwise the working copy is saved.");
 const KEEP: QueryParam = flag("keepCheckedOut", false, "Keep the lock after the check-in.");
 const UNLOCK: QueryParam = flag("unlock", false, "Without a check-in: release the lock at the end.");
-const NEW_VERSION: QueryParam = flag("newVersion", false, "Check in as a new version; else the latest is replaced.");
+const NEW_VERSION: QueryParam =
+    flag("newVersion", false, "Check in as a new version; otherwise the latest is replaced.");
 const CHECK_OUT: QueryParam = flag("checkOut", false, "Check out before the write.");
-const CLEAN: QueryParam = flag("checkOutClean", false, "Check out from the last checked-in version, dropping a draft.");
+const CLEAN: QueryParam =
+    flag("checkOutClean", false, "Check out from the last checked-in version and discard a draft.");
 
-const LOID: QueryParam = needed("loid", "Loid of the object; a uuid or a path serves, too.");
+const LOID: QueryParam = needed("loid", "Loid of the object, or its uuid or path.");
 
 /// The common properties of routes that return content.
 const CONTENT: Route = Route {
@@ -73,7 +75,7 @@ pub const ROUTES: &[Route] = &[
         id: "object-lastversionloid-get",
         source: "docs/api/content.md",
         path: "/v3/object/{source}/lastversionloid",
-        summary: "Loid of an object's last version, as plain text.",
+        summary: "Read the loid of an object's last version, as plain text.",
         path_params: &[OBJECT],
         produces: ReplyFormat::Text,
         handler: handler!(object::last_version_loid),
@@ -133,7 +135,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/create/from/template/path",
         summary: "Create an object from a template.",
         privilege: Some(Privilege::Create),
-        query: &[needed("path", "Path of the template; a loid or a uuid serves, too.")],
+        query: &[needed("path", "Path of the template, or its loid or uuid.")],
         body: required::<object::CreateObject>(BodySizeRule::Long),
         handler: handler!(object::create_from_template),
         ..POST
@@ -142,9 +144,9 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-story-from-template-post",
         source: "docs/api/objects.md",
         path: "/v3/object/story/from/template/path",
-        summary: "Create a story from a template, as some clients call it.",
+        summary: "Create a story from a template, in the form that some clients use.",
         privilege: Some(Privilege::Create),
-        query: &[needed("path", "Path of the template; a loid or a uuid serves, too.")],
+        query: &[needed("path", "Path of the template, or its loid or uuid.")],
         body: required::<object::CreateObject>(BodySizeRule::Long),
         handler: handler!(object::create_from_template),
         ..POST
@@ -152,7 +154,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-object-content-get",
         path: "/v3/object/{source}/content",
-        summary: "Content of an object, resolved or as it is stored.",
+        summary: "Read the content of an object, resolved or as stored.",
         source: "docs/api/content.md",
         handler: handler!(object::content),
         ..CONTENT
@@ -160,7 +162,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-object-content-binary-get",
         path: "/v3/object/{source}/content/binary",
-        summary: "Content of an object as a stream of bytes.",
+        summary: "Read the content of an object as a stream of bytes.",
         source: "docs/api/content.md",
         handler: handler!(object::content),
         ..CONTENT
@@ -168,13 +170,14 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-object-content-format-get",
         path: "/v3/object/{source}/content/{format}",
-        summary: "Content of an object in a format: `binary`, or of a picture `highres` in full or `lowres` scaled down.",
+        summary: "Read the content of an object as `binary`, or a picture as `highres` (in full) or `lowres` (scaled \
+                  down).",
         source: "docs/api/content.md",
         path_params: &[
             OBJECT,
             word(
                 "format",
-                "`binary`: the bytes as they are; `highres`: the picture in full; `lowres`: a scaled JPEG, or a PNG",
+                "`binary`: the stored bytes; `highres`: the picture in full; `lowres`: a scaled JPEG or PNG",
             ),
         ],
         codes: &[200, 206, 304, 400, 401, 403, 404, 416, 503],
@@ -184,7 +187,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-object-loid-content-get",
         path: "/v3/object/loid/content",
-        summary: "Content of the object whose loid is in the query.",
+        summary: "Read the content of the object whose loid is in the query.",
         source: "docs/api/content.md",
         path_params: &[],
         query: &[LOID, VERSION, RAW, SHOW_DTD, MAX_SIZE],
@@ -221,7 +224,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-version-restore-post",
         source: "docs/api/content.md",
         path: "/v3/object/{source}/versions/{version}/restore",
-        summary: "Make a new version of an object with the bytes of an old one.",
+        summary: "Create a new version of an object with the content of an old one.",
         privilege: Some(Privilege::Write),
         path_params: &[
             OBJECT,
@@ -251,7 +254,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-unlock-post",
         source: "docs/api/content.md",
         path: "/v3/object/{source}/unlock",
-        summary: "Take the lock off an object.",
+        summary: "Release the lock of an object.",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
         body: optional::<object::UnlockRequest>(BodySizeRule::Short),
@@ -262,7 +265,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-correlate-post",
         takes_items: true,
         path: "/v3/object/{source}/correlate",
-        summary: "Link an object, or an item of a topic, with another.",
+        summary: "Link an object or topic item with another.",
         privilege: Some(Privilege::Write),
         path_params: &[LINKED],
         body: required::<object::CorrelateRequest>(BodySizeRule::Short),
@@ -274,7 +277,7 @@ pub const ROUTES: &[Route] = &[
         source: "docs/api/objects.md",
         takes_items: true,
         path: "/v3/object/{source}/uncorrelate",
-        summary: "Take a link between two objects, or items of topics, back.",
+        summary: "Remove a link between two objects or topic items.",
         privilege: Some(Privilege::Write),
         path_params: &[LINKED],
         body: required::<object::CorrelateRequest>(BodySizeRule::Short),
@@ -286,7 +289,7 @@ pub const ROUTES: &[Route] = &[
         source: "docs/api/objects.md",
         takes_items: true,
         path: "/v3/object/{source}/correlates",
-        summary: "List what an object, or an item of a topic, is linked with.",
+        summary: "List the links of an object or topic item.",
         path_params: &[LINKED],
         handler: handler!(object::correlate_list),
         ..GET
@@ -304,7 +307,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-status-post",
         takes_items: true,
         path: "/v3/object/{source}/status",
-        summary: "Change the workflow status of an object, or of an item of a topic.",
+        summary: "Change the workflow status of an object or topic item.",
         privilege: Some(Privilege::Write),
         privilege_of_status: true,
         path_params: &[LINKED],
@@ -337,7 +340,7 @@ pub const ROUTES: &[Route] = &[
         id: "stet-object-move-post",
         source: "docs/api/objects.md",
         path: "/v3/object/{source}/move",
-        summary: "Move an object, with all that lies below it, into another folder.",
+        summary: "Move an object, with everything below it, into another folder.",
         privilege: Some(Privilege::Write),
         path_params: &[OBJECT],
         body: required::<object::MoveRequest>(BodySizeRule::Short),
@@ -349,7 +352,7 @@ pub const ROUTES: &[Route] = &[
         source: "docs/api/objects.md",
         takes_recycled: true,
         path: "/v3/object/{source}/restore",
-        summary: "Take an object out of the recycle bin, back to where it was.",
+        summary: "Restore an object from the recycle bin to its former folder.",
         privilege: Some(Privilege::Delete),
         path_params: &[OBJECT],
         body: optional::<object::RestoreRequest>(BodySizeRule::Short),

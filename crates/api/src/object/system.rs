@@ -315,8 +315,7 @@ impl SystemValues {
     pub fn status(&self) -> Result<SharedText> {
         let named = self.0[3].as_deref().map(str::trim).filter(|status| !status.is_empty());
         named.map(SharedText::from).ok_or_else(|| {
-            let message =
-                "`/sysattributes/props/status` names the workflow status, which can be changed and not removed.";
+            let message = "`/sysattributes/props/status` is the workflow status, which can be changed but not removed.";
             Error::new(Code::InvalidStatus, message).with_detail("field", "systemAttributes")
         })
     }

@@ -123,7 +123,7 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
     })?;
     let paths = match element.tree() {
         None => {
-            let wanted = "an element whose values stand in a tree (`tree-db`, `tree-db/XMLfile`, `tree-db/filesystem`)";
+            let wanted = "an element whose values form a tree (`tree-db`, `tree-db/XMLfile`, `tree-db/filesystem`)";
             return Err(Error::parameter("node", node, wanted));
         }
         Some(TreeSource::Folder(folder)) => objects(call, database, folder, &element.filter).await?,

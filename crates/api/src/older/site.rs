@@ -199,7 +199,7 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     let sources = call.query.list("loidsSource");
     let most = call.app.config.limits.list_sources;
     if sources.len() > most {
-        let message = format!("`loidsSource` names {} objects, and {most} are allowed.", sources.len());
+        let message = format!("`loidsSource` names {} objects; at most {most} are allowed.", sources.len());
         return Err(Error::new(Code::TooLarge, message).with_detail("limit", most));
     }
     for source in sources.iter().filter(|source| !source.is_empty()) {
@@ -247,7 +247,7 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
         let entries = site.channels.list().iter().filter_map(entry).collect();
         if listed == MOST_LISTED {
             let message =
-                format!("`showWorkfolders` would list {MOST_LISTED} work folders or more, each of each channel.");
+                format!("`showWorkfolders` would list {MOST_LISTED} or more work folders, counted for each channel.");
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_LISTED));
         }
         Ok(entries)
@@ -403,7 +403,8 @@ impl WorkFolderListing<'_> {
             });
             if self.with_base_folders && entries.len() > MOST_WITH_BASE_FOLDERS {
                 let message = format!(
-                    "More than {MOST_WITH_BASE_FOLDERS} work folders are not listed with their base folders: name a `parent` or less `depth`."
+                    "At most {MOST_WITH_BASE_FOLDERS} work folders can be listed with their base folders. Name a \
+                     `parent` or a smaller `depth`."
                 );
                 return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_WITH_BASE_FOLDERS));
             }

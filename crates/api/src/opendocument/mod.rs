@@ -99,13 +99,16 @@ async fn prepare_container(
     let needed = if check_out { Privilege::Write } else { Privilege::Read };
     let record = call.find_for(needed, source, database)?;
     if !matches!(record.family, FamilyKind::Bundle | FamilyKind::WebContainer) {
-        let message = format!("`{source}` is of type {}, which is no container that can be opened.", record.type_name);
+        let message = format!("`{source}` is of type {}, which can't be opened as a container.", record.type_name);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
     }
     if let ObjectSource::Loid(loid) = source
         && loid.version != 0
     {
-        let message = format!("`{loid}` is a version: a container is opened as it is now, by `{}`.", loid.object());
+        let message = format!(
+            "`{loid}` is a version. Only the current state of a container can be opened, as `{}`.",
+            loid.object()
+        );
         return Err(Error::new(Code::InvalidType, message).with_source(loid));
     }
     if check_out {
@@ -237,8 +240,9 @@ pub async fn open_named(call: Call) -> Result<Json<OpenDocument>> {
 pub async fn open_one(call: Call) -> Result<Json<OpenDocument>> {
     let request: OpenRequest = call.json().await?;
     let Some(source) = request.source.as_deref().filter(|source| !source.is_empty()) else {
-        return Err(Error::new(Code::InvalidBody, "`source` must say which container is to be opened.")
-            .with_detail("path", "$.source"));
+        return Err(
+            Error::new(Code::InvalidBody, "`source` must name the container to open.").with_detail("path", "$.source")
+        );
     };
     let source = ObjectSource::parse("source", source)?;
     open(call, request, source).await

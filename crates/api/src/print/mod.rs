@@ -89,7 +89,7 @@ struct PreviewParameters {
 
 /// A page as clients name it.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "a page must be a number from 1 on, or a text")]
+#[serde(untagged, expecting = "a page must be a number of 1 or more, or a text")]
 enum PageRef {
     /// Number of the page.
     Number(u64),
@@ -109,7 +109,7 @@ impl PreviewParameters {
             None => None,
         };
         if number == Some(0) {
-            let message = "`parameters.page` must be a number from 1 on, but is `0`.";
+            let message = "`parameters.page` must be a number of 1 or more, but is `0`.";
             return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.parameters.page"));
         }
         Ok(number.map_or(1, |number| usize::try_from(number).unwrap_or(usize::MAX)))
@@ -226,7 +226,7 @@ async fn draw_story(call: &Call, wanted: PreviewSource) -> Result<StoryDrawings>
 /// Warns of parts that the preview does not show.
 fn warn(call: &Call, page: usize, drawn: &StoryDrawings) {
     if drawn.is_cut {
-        let message = format!("The preview ends after {MAX_PAGES} pages; the text behind them is left out.");
+        let message = format!("The preview ends after {MAX_PAGES} pages; the remaining text is left out.");
         call.warn(Warning::new("$.content", message));
     }
     if page > drawn.pages {

@@ -7,10 +7,10 @@ use stet_web::route::words::*;
 pub const ROUTES: &[Route] = &[Route {
     id: "stet-print-story-preview-post",
     path: "/v3/printService/createStoryPreview",
-    summary: "Set the text of a story on pages, as a picture and as a PDF.",
+    summary: "Lay out the text of a story on pages, as a picture and as a PDF.",
     query: &[
-        needed("id", "Loid of the story; a uuid or a path serves, too."),
-        flag("getPdf", false, "Make a PDF of all pages as well."),
+        needed("id", "Loid of the story, or its uuid or path."),
+        flag("getPdf", false, "Also create a PDF of all pages."),
     ],
     body: required::<print::PreviewRequest>(BodySizeRule::Long),
     codes: S,

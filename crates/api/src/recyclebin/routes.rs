@@ -7,7 +7,7 @@ use stet_web::route::words::*;
 pub const ROUTES: &[Route] = &[Route {
     id: "stet-recyclebin-get",
     path: "/v3/recyclebin",
-    summary: "List what lies in the recycle bin, what was discarded last first.",
+    summary: "List the objects in the recycle bin, the last discarded first.",
     query: &[SORT_BY, DATABASE, disp(true)],
     filters: true,
     untagged: true,

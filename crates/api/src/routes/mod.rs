@@ -21,7 +21,7 @@ const fn table_of(name: &'static str, about: &'static str, tables: &'static [&'s
 pub const GROUPS: &[EndpointGroup] = &[
     table_of("auth", "Login, logout and the connection.", &[auth::routes::ROUTES]),
     table_of("bundle", "Bundles and their views.", &[bundle::routes::ROUTES]),
-    table_of("configuration", "Configuration files and what is derived from them.", &[conf::routes::ROUTES]),
+    table_of("configuration", "Configuration files and data derived from them.", &[conf::routes::ROUTES]),
     table_of("cache", "Configuration caches.", &[cache::routes::FAMILIES, cache::routes::ALL]),
     table_of("channel copy", "Channel copies of a bundle.", &[channel_copy::routes::ROUTES]),
     table_of("drawer", "Drawers and their items.", &[drawer::routes::ROUTES]),
@@ -42,9 +42,9 @@ pub const GROUPS: &[EndpointGroup] = &[
     table_of("message", "Mail between users.", &[message::routes::ROUTES]),
     table_of("object", "Objects and their content.", &[object::routes::ROUTES]),
     table_of("print", "Previews of stories.", &[print::routes::ROUTES]),
-    table_of("recycle bin", "What was discarded.", &[recyclebin::routes::ROUTES]),
-    table_of("audit", "Who changed what, and when.", &[audit::routes::ROUTES]),
-    table_of("events", "Following containers live.", &[events::routes::ROUTES]),
+    table_of("recycle bin", "Discarded objects.", &[recyclebin::routes::ROUTES]),
+    table_of("audit", "The audit trail of changes.", &[audit::routes::ROUTES]),
+    table_of("events", "Live events of containers.", &[events::routes::ROUTES]),
     table_of("older", "The older, unversioned resources.", &[older::routes::ROUTES]),
 ];
 

@@ -11,15 +11,19 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-session-list-get",
         path: "/v3/session",
-        summary: "List one's own sessions; with `manageGroups` those of others.",
+        summary: "List the caller's sessions, or with `manageGroups` those of other users.",
         privilege: None,
         query: &[
             text(
                 "user",
                 None,
-                "Name of the user whose sessions are listed; another than the caller needs `manageGroups`.",
+                "Name of the user whose sessions are listed. Any user but the caller needs `manageGroups`.",
             ),
-            flag("all", false, "List the sessions of all users, which needs `manageGroups`; `user` goes first."),
+            flag(
+                "all",
+                false,
+                "List the sessions of all users, which needs `manageGroups`. Ignored if `user` is given.",
+            ),
         ],
         codes: S,
         handler: handler!(session::list),
@@ -28,7 +32,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-session-delete",
         path: "/v3/session/{id}",
-        summary: "End one of one's own sessions; with `manageGroups` any.",
+        summary: "End one of the caller's sessions, or with `manageGroups` any session.",
         privilege: None,
         path_params: &[word("id", "public reference of the session")],
         handler: handler!(session::end),

@@ -71,7 +71,7 @@ fn whole_numbers_are_checked_and_counts_are_not_negative() {
     for name in ["limit", "offset"] {
         assert_eq!(
             refusal("drawer-get", &format!("{name}=-1")),
-            format!("`{name}` must be a whole number from 0 on, but is `-1`.")
+            format!("`{name}` must be a whole number of 0 or more, but is `-1`.")
         );
     }
     refusal("folder-subfolders-get", "limit=99999999999999999999");

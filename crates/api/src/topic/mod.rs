@@ -364,7 +364,7 @@ async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewTopicLine>>
 
 /// Returns the error for a template with too much to copy.
 fn too_large(what: &str, limit: usize) -> Error {
-    let message = format!("The template has {what}; a topic can begin with {limit} at most.");
+    let message = format!("The template has {what}; a new topic can have at most {limit}.");
     Error::new(Code::TooLarge, message).with_detail("limit", limit)
 }
 
@@ -472,7 +472,7 @@ fn no_item(call: &Call, error: Error, database: DatabaseId) -> Error {
     }
     let source = error.source.as_deref().unwrap_or_default();
     let Some(object) = source.parse().ok().and_then(|named| call.find(&named, database).ok()) else { return error };
-    let message = format!("A topic holds items, and `{source}` is of type {}.", object.type_name);
+    let message = format!("A topic holds only items, but `{source}` is of type {}.", object.type_name);
     Error::new(Code::InvalidForContainer, message).with_source(source)
 }
 

@@ -22,7 +22,7 @@ pub(crate) const FORMAT: PathParam = word("format", "`ics`, a calendar (RFC 5545
 
 /// The parameter for the components of an exported calendar.
 pub(crate) const AS: QueryParam =
-    list("as", false, "What items are in a calendar: `todos` (the default), `events` at their deadlines, or both.");
+    list("as", false, "How a calendar shows items: as `todos` (the default), as `events` at their deadlines, or both.");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

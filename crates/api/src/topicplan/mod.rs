@@ -235,7 +235,7 @@ fn no_topic(call: &Call, error: Error, source: &ObjectSource) -> Error {
     if topic.is_err() {
         return error;
     }
-    let message = format!("A plan holds topics, and `{source}` is an item of one.");
+    let message = format!("A plan holds only topics, but `{source}` is an item of a topic.");
     Error::new(Code::InvalidForContainer, message).with_source(source)
 }
 

@@ -47,7 +47,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "topicplan-topic-delete",
         path: "/v3/container/topicplan/{topicPlan}/delete/{topic}",
-        summary: "Take a topic out of a topic plan.",
+        summary: "Remove a topic from a topic plan.",
         path_params: &[PLAN, TOPIC],
         handler: handler!(topicplan::remove_topic),
         ..DELETE

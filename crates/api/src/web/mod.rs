@@ -64,7 +64,7 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
                 items.push(CopiedStory { source: bundle.to_string(), id: copy.to_string() })
             }
             ChannelCopyOutcome::There(copy) => {
-                let message = format!("The bundle has a copy for the channel `{}`, `{copy}`.", wanted.channel);
+                let message = format!("The bundle already has a copy for the channel `{}`: `{copy}`.", wanted.channel);
                 let error = Error::duplicated(message, Some(copy));
                 errors.push(failures.describe(&bundle.to_string(), error));
             }

@@ -9,7 +9,7 @@ const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/bundles.md");
 pub const ROUTES: &[Route] = &[Route {
     id: "web-channelcopy-post",
     path: "/v3/container/web/{source}/channelcopy",
-    summary: "Make a channel copy of every story linked to a web container.",
+    summary: "Create a channel copy of every story linked to a web container.",
     path_params: &[source("the web container")],
     body: optional::<channel_copy::ChannelCopyRequest>(BodySizeRule::Short),
     handler: handler!(web::channel_copies),

@@ -13,7 +13,7 @@ use stet_config::CasConfig;
 
 /// The error when the CAS server gives no valid answer: the ticket may be valid, so this is not a
 /// refusal.
-const UNAVAILABLE: &str = "The CAS server can't be asked about the ticket at the moment: try again with a new one.";
+const UNAVAILABLE: &str = "The CAS server can't validate the ticket at the moment. Try again with a new ticket.";
 
 /// The client of one CAS server.
 pub(super) struct CasClient {
@@ -76,15 +76,15 @@ impl CasClient {
             let _ = sender.send(answer);
         });
         thread.map_err(|error| {
-            tracing::error!(%error, "no thread can be started to ask the CAS server");
+            tracing::error!(%error, "cannot start a thread for a request to the CAS server");
             cas_unavailable_error()
         })?;
         let answer = asked.await.map_err(|_| {
-            tracing::error!("asking the CAS server panicked");
+            tracing::error!("a request to the CAS server panicked");
             Error::internal()
         })?;
         answer.map_err(|reason| {
-            tracing::warn!(reason, "the CAS server can't be asked");
+            tracing::warn!(reason, "a request to the CAS server failed");
             cas_unavailable_error()
         })
     }

@@ -73,9 +73,9 @@ impl Cas {
             tracing::warn!(
                 came_to,
                 listed,
-                "login refused: the ticket came to an address that `auth.cas.services` does not list"
+                "login refused: the ticket arrived at an address that `auth.cas.services` does not list"
             );
-            login_refused_error("Tickets are not taken at this address: it is none of `auth.cas.services`.")
+            login_refused_error("Tickets are not accepted at this address, which is not listed in `auth.cas.services`.")
         })?;
         match self.client.ask(ticket, &service).await? {
             CasAnswer::Known(person) => self.rules.admit(directory, &person, address).await,
@@ -93,7 +93,7 @@ pub fn is_answer(text: &str) -> bool {
 fn refused_by_server(refusal: TicketRefusal, service: &LoginAddress, came_to: &LoginAddress) -> Error {
     let (service, came_to) = (service.for_log(), came_to.for_log());
     match refusal {
-        TicketRefusal::Internal => tracing::warn!("the CAS server failed over a ticket"),
+        TicketRefusal::Internal => tracing::warn!("the CAS server could not validate a ticket"),
         // These may be mistakes in the configuration of either side.
         _ => tracing::warn!(?refusal, service, came_to, "login refused by the CAS server"),
     }

@@ -54,8 +54,8 @@ impl CasUserRules {
         let whole = name.trim() == name;
         let known = if whole { directory.user(name)? } else { None };
         if known.is_none() && (!whole || Name::for_user(name).is_err()) {
-            tracing::warn!("login refused: the CAS server gives a user name that is none");
-            return Err(login_refused_error("The user name that the CAS server gives can't be one here."));
+            tracing::warn!("login refused: the CAS server returned an invalid user name");
+            return Err(login_refused_error("The CAS server returned a user name that is not valid here."));
         }
         if let Some(user) = &known {
             let mut current = User::clone(user);
@@ -71,7 +71,7 @@ impl CasUserRules {
         match settled {
             // The change would shut out the last administrator for good.
             Err(error) if leaves_no_administrator(&error) => {
-                tracing::warn!(user = name, "the groups of the last administrator stay, whatever the CAS server says");
+                tracing::warn!(user = name, "kept the groups of the last administrator despite the CAS server");
                 let keep_groups = |user: &mut User, made| {
                     let groups = user.groups.clone();
                     self.settle(directory, person, user, made)?;
@@ -82,17 +82,17 @@ impl CasUserRules {
             }
             settled => settled?,
         }
-        let what = if known.is_some() { "user brought up to date" } else { "user made" };
-        tracing::info!(user = name, "{what} as the CAS server says");
+        let what = if known.is_some() { "user updated" } else { "user created" };
+        tracing::info!(user = name, "{what} from the data of the CAS server");
         directory.user(name)?.filter(|user| !user.disabled).ok_or_else(|| disabled_user_error(name))
     }
 
     /// Updates a user as configuration and CAS server require, as far as the groups exist.
     fn settle(&self, directory: &Directory, person: &CasPerson, user: &mut User, made: bool) -> Result<()> {
         if made && !self.create {
-            tracing::warn!("login refused: the CAS server names someone unknown here");
+            tracing::warn!("login refused: the CAS server returned an unknown user");
             return Err(login_refused_error(format!(
-                "The CAS server vouches for `{}`, who is no user here.",
+                "The CAS server accepted the ticket for `{}`, but no such user exists here.",
                 person.name
             )));
         }
@@ -102,7 +102,10 @@ impl CasUserRules {
         let is_there = |group: &Name| {
             let found = directory.group(group)?.is_some();
             if !found {
-                tracing::warn!(user = person.name, %group, "the configuration names a group for the user that is not there");
+                tracing::warn!(
+                    user = person.name, %group,
+                    "the configuration gives the user a group that does not exist"
+                );
             }
             Ok::<_, Error>(found)
         };

@@ -43,7 +43,7 @@ impl Sessions {
             Some(end) => end.saturating_mul(1000),
         };
         if new.grants.is_empty() {
-            return Err(Error::parameter("privileges", "[]", "a list with one entry at least"));
+            return Err(Error::parameter("privileges", "[]", "a list with at least one entry"));
         }
         let mut grants: Vec<Grant> = Vec::new();
         for grant in self.directory.anchored(new.grants, &[])? {
@@ -59,7 +59,7 @@ impl Sessions {
         }
         let naming = self.naming.clone().lock_owned().await;
         if !self.keys_named(&name).await?.is_empty() {
-            let message = format!("There is a key `{name}` already: revoke it first, or take another name.");
+            let message = format!("A key `{name}` already exists. Revoke it first, or choose another name.");
             return Err(Error::duplicated(message, Some(&name)));
         }
         let token = Token::generate_key()?;
@@ -87,7 +87,7 @@ impl Sessions {
                 naming,
             )
             .await?;
-        tracing::info!(user = &*user.name, key = &*name, session = &**made.session.id(), "key made");
+        tracing::info!(user = &*user.name, key = &*name, session = &**made.session.id(), "key created");
         Ok(made)
     }
 

@@ -82,7 +82,7 @@ impl Sessions {
                 let known = self.live.get(&session.token_hash);
                 let live = known.unwrap_or_else(|| Arc::new(self.resumed(session)));
                 let lasts = self.lasts(&live, now_ms).unwrap_or_else(|error| {
-                    tracing::warn!(session = &**live.id(), %error, "whether a session still is one can't be told");
+                    tracing::warn!(session = &**live.id(), %error, "cannot find out whether a session is still valid");
                     true
                 });
                 if lasts {

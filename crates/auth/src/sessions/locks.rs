@@ -27,7 +27,7 @@ impl Sessions {
             let page = match self.locks(&range) {
                 Ok(page) => page,
                 Err(error) => {
-                    tracing::warn!(session = &**ended.id(), %error, "the locks of an ended session are still there");
+                    tracing::warn!(session = &**ended.id(), %error, "cannot release the locks of an ended session");
                     return;
                 }
             };
@@ -111,5 +111,5 @@ fn key_of_lock((session, object): &(SharedText, Loid)) -> bytes::Bytes {
 }
 
 fn warn_lock_remains(object: Loid, error: &Error) {
-    tracing::warn!(%object, %error, "a lock that is over is still there");
+    tracing::warn!(%object, %error, "cannot release the lock of an ended session");
 }

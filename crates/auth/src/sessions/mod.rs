@@ -376,7 +376,7 @@ impl Sessions {
         let new = self.insert(token, session, calls, gone, None, (turn, beginning)).await?;
         for ended in surplus {
             self.release_locks_of(&ended).await;
-            tracing::info!(user, session = &**ended.id(), "ended to make room for a login");
+            tracing::info!(user, session = &**ended.id(), "session ended to make room for a login");
         }
         Ok(new)
     }
@@ -471,6 +471,6 @@ fn invalid_token() -> Error {
 /// Refuses an action that is possible for sessions of people only.
 fn no_key(live: &LiveSession, what: &str) -> Result<()> {
     let Some(key) = &live.session.key else { return Ok(()) };
-    let message = format!("`{}` is a key and can't be {what}: it ends when it is revoked.", key.name);
+    let message = format!("`{}` is a key and can't be {what}. It is valid until it expires or is revoked.", key.name);
     Err(Error::new(Code::PermissionDenied, message).with_detail("key", &*key.name))
 }

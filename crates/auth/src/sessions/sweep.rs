@@ -91,7 +91,5 @@ impl Sessions {
 
 /// Decodes the session of a row; a malformed one is logged and left alone.
 pub(super) fn decode_session(row: &[u8]) -> Option<Session> {
-    decode_value(Session::FORMAT, row)
-        .inspect_err(|error| tracing::error!(%error, "a session can't be understood"))
-        .ok()
+    decode_value(Session::FORMAT, row).inspect_err(|error| tracing::error!(%error, "cannot decode a session")).ok()
 }

@@ -115,7 +115,7 @@ impl Collector {
             }
             if total.files > 0 {
                 let CollectionTotal { files, bytes } = total;
-                tracing::info!(files, bytes, "content files that nothing refers to were removed");
+                tracing::info!(files, bytes, "removed content files without references");
             }
         }
     }
@@ -208,7 +208,7 @@ impl Drop for ConsideredFiles {
 }
 
 fn unreadable(error: StoreError) -> Error {
-    tracing::warn!(%error, "which content files are referred to can't be read");
+    tracing::warn!(%error, "cannot find out which content files have references");
     Error::internal()
 }
 

@@ -25,7 +25,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), String> {
             0xc0..=0xcf if !matches!(segment.marker, 0xc4 | 0xc8 | 0xcc) => frame = JpegFrame::of(&segment),
             SCAN => {
                 if !bytes[at..].windows(2).rev().any(|pair| pair == END) {
-                    return Err("it ends before the picture does".to_owned());
+                    return Err("it is incomplete".to_owned());
                 }
                 let scanned = segment.body.first().copied().unwrap_or_default();
                 return frame.map_or(Ok(()), |frame| frame.check(usize::from(scanned)));
@@ -91,11 +91,11 @@ impl JpegFrame {
         let is_apart = self.is_sequential && scanned < self.sampled.len();
         if is_apart && self.sampled.iter().any(|sampled| *sampled != (1, 1)) {
             return Err(
-                "its colours come in scans of their own and in different resolutions, which is not supported".into()
+                "its colour components have separate scans and different resolutions, which is not supported".into()
             );
         }
         if self.sampled.iter().any(|(across, down)| *across > first.0 || *down > first.1) {
-            return Err("its colours are finer than its brightness, which is not supported".into());
+            return Err("its colours have a higher resolution than its brightness, which is not supported".into());
         }
         Ok(())
     }

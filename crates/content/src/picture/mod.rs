@@ -94,7 +94,7 @@ pub(super) fn scale(
     most: PictureLimits,
     reserve: MemoryReserver<'_>,
 ) -> Result<ScaledPicture, ScalingFailure> {
-    let format = image::guess_format(bytes).map_err(|_| "it is none of a kind that is known".to_owned())?;
+    let format = image::guess_format(bytes).map_err(|_| "its format is not known".to_owned())?;
     let reader = Cursor::new(bytes);
     match format {
         ImageFormat::Jpeg => {
@@ -133,14 +133,16 @@ fn scale_with(
     let (width, height) = decoder.dimensions();
     let pixels = u64::from(width) * u64::from(height);
     if pixels > most.pixels {
-        return Err(format!("it has {width} × {height} pixels, where {} in all are allowed", most.pixels).into());
+        return Err(format!("it has {width} × {height} pixels; at most {} in all are allowed", most.pixels).into());
     }
     let (to_width, to_height) = within(width, height, longest);
     let needed = bytes_for(pixels, decoder.color_type(), u64::from(to_width) * u64::from(to_height));
     if needed > most.bytes {
-        return Err(
-            format!("scaling it would take up to {needed} bytes of memory, where {} are allowed", most.bytes).into()
-        );
+        return Err(format!(
+            "scaling it would take up to {needed} bytes of memory; at most {} are allowed",
+            most.bytes
+        )
+        .into());
     }
     reserve(needed).map_err(ScalingFailure::NoMemory)?;
     if pixels == 0 {

@@ -80,7 +80,10 @@ impl WebpChunk {
     fn check(&self, bytes: &[u8], most_pixels: u64, is_lossy: bool) -> Result<(), String> {
         if KNOWN.contains(&&self.name) && self.start + self.len > bytes.len() as u64 {
             let name = String::from_utf8_lossy(&self.name);
-            return Err(format!("it can't be decoded: its chunk `{}` ends behind the file", name.trim_end()));
+            return Err(format!(
+                "it can't be decoded: its chunk `{}` extends past the end of the file",
+                name.trim_end()
+            ));
         }
         if !is_lossy {
             return Ok(());
@@ -90,7 +93,7 @@ impl WebpChunk {
         let side = |place| number(bytes, self.start + place, 2).map(|side| side & 0x3fff);
         let (Some(width), Some(height)) = (side(6), side(8)) else { return Ok(()) };
         if width * height > most_pixels {
-            return Err(format!("it has {width} × {height} pixels, where {most_pixels} in all are allowed"));
+            return Err(format!("it has {width} × {height} pixels; at most {most_pixels} in all are allowed"));
         }
         Ok(())
     }

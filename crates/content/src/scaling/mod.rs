@@ -100,7 +100,7 @@ impl Scaler {
         match outcome {
             ScalingOutcome::Scaled(scaled) => Ok(scaled),
             ScalingOutcome::Unfit(why) => {
-                Err(Error::new(Code::InvalidType, format!("The content is no picture that can be scaled: {why}.")))
+                Err(Error::new(Code::InvalidType, format!("The content is not a picture that can be scaled: {why}.")))
             }
         }
     }
@@ -110,7 +110,7 @@ impl Scaler {
         let most = self.config.picture_bytes;
         if content.size > most {
             return Ok(ScalingOutcome::Unfit(
-                format!("it has {} bytes, where {most} are allowed", content.size).into(),
+                format!("it has {} bytes; at most {most} are allowed", content.size).into(),
             ));
         }
         let coming = self.making.there_or_turn(key, || self.kept.peek(&key), || self.turns.turn());
@@ -146,7 +146,7 @@ impl Scaler {
             Ok(Err(ScalingFailure::Unfit(why))) => Err(why),
             Ok(Err(ScalingFailure::NoMemory(error))) => return Err(error),
             Err(error) => {
-                tracing::warn!(sha256 = hex(&content.sha256), %error, "a picture broke its decoder");
+                tracing::warn!(sha256 = hex(&content.sha256), %error, "the decoder of a picture failed");
                 Err("it can't be decoded".to_owned())
             }
         };

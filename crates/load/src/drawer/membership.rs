@@ -62,9 +62,9 @@ pub fn membership(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Membe
                 found.problems.push(format!("drawer {drawer}: object {item} is there twice"));
             }
             match facts[drawer].get(*item as usize) {
-                None => found.problems.push(format!("drawer {drawer}: an item is there that is none of the load's")),
+                None => found.problems.push(format!("drawer {drawer}: it has an item that the load did not create")),
                 Some(fact) if !fact.came && !fact.may_have_come => {
-                    found.problems.push(format!("drawer {drawer}: object {item} is there, and nobody put it there"));
+                    found.problems.push(format!("drawer {drawer}: it has object {item}, which no call added"));
                 }
                 Some(_) => {}
             }
@@ -77,7 +77,7 @@ pub fn membership(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Membe
                 found.certain += 1;
                 if !there.contains(&object) {
                     found.problems.push(format!(
-                        "drawer {drawer}: object {object} was acknowledged there and never taken away, and is missing"
+                        "drawer {drawer}: object {object} was acknowledged there and never removed, but is missing"
                     ));
                 }
             }
@@ -92,7 +92,7 @@ pub fn membership(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Membe
         if of(|fact| fact.came) && moved && !may_be_pushed {
             found.certain += 1;
             if !evidence.containers.iter().any(|span| span.held.contains(&object)) {
-                found.problems.push(format!("object {object} was moved and never deleted, and is in no drawer"));
+                found.problems.push(format!("object {object} was moved and never deleted, but is in no drawer"));
             }
         }
     }
@@ -167,12 +167,12 @@ mod tests {
     fn nothing_is_there_twice_or_from_nowhere() {
         use DrawerChange::*;
         assert!(problems([&[0, 1, 0], &[]], &[])[0].contains("twice"), "a planted duplicate");
-        assert!(problems([&[0, 1], &[5]], &[])[0].contains("nobody put it there"));
-        assert!(problems([&[0, 1], &[9]], &[])[0].contains("none of the load's"));
+        assert!(problems([&[0, 1], &[5]], &[])[0].contains("which no call added"));
+        assert!(problems([&[0, 1], &[9]], &[])[0].contains("that the load did not create"));
         let mut odd = evidence([&[0, 1], &[]], vec![]);
         odd.containers[1].initial = DrawerModel::new(vec![u32::MAX], 4);
         odd.containers[1].held = vec![u32::MAX];
-        assert!(membership(&odd, 6).problems[0].contains("none of the load's"));
+        assert!(membership(&odd, 6).problems[0].contains("that the load did not create"));
         assert!(problems([&[0, 1, 2, 3, 4], &[]], &[(0, Add(2)), (0, Add(3)), (0, Add(4))])[0].contains("capacity"));
     }
 

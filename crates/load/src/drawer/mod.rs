@@ -85,7 +85,7 @@ impl DrawerLoad {
         let moves = &mut weights[DrawerOperationKind::Move as usize];
         if own.drawers == 1 && *moves > 0 {
             if settings.mix.is_some() {
-                return Err("`mix` has moves, which want two `drawers` or more".to_owned());
+                return Err("`mix` has moves, which need at least two `drawers`".to_owned());
             }
             *moves = 0;
         }
@@ -129,7 +129,7 @@ impl DrawerLoad {
     async fn look(&self, desk: &mut Desk, drawer: usize) -> Result<DrawerSnapshot, String> {
         let path = format!("/v3/container/drawer/{}?showItems=true", self.paths.drawers[drawer]);
         let (_, answer) = desk.call(&Call::new(Method::GET, path)).await?;
-        let reply = wire::reply(&answer).ok_or("the drawer's reply has another shape than the interface says")?;
+        let reply = wire::reply(&answer).ok_or("the drawer's reply does not have the documented form")?;
         let items = reply.items.iter().map(|item| self.number(&item.source)).collect();
         Ok(DrawerSnapshot { items, revision: wire::revision(&answer, Some(&reply)) })
     }
@@ -147,7 +147,7 @@ impl DrawerLoad {
         {
             let (_, answer) = desk.call(&self.paths.call(&one(kind), None)).await?;
             if wire::revision(&answer, wire::reply(&answer).as_ref()) != Some(last + step) {
-                return Ok(Some("its revisions do not count changes one by one".to_owned()));
+                return Ok(Some("its revision does not rise by one with each change".to_owned()));
             }
             last += step;
         }
@@ -158,7 +158,7 @@ impl DrawerLoad {
             desk.call(&self.paths.call(&DrawerOperation { drawer: 1, ..one(DrawerOperationKind::Delete) }, None))
                 .await?;
             if acked.is_none_or(|acked| acked.source != last + 2) {
-                return Ok(Some("the reply to a move does not tell both drawers' revisions".to_owned()));
+                return Ok(Some("the reply to a move does not contain both drawers' revisions".to_owned()));
             }
         }
         Ok(None)
@@ -180,7 +180,7 @@ impl Scenario for DrawerLoad {
             let body = json!({ "name": format!("drawer-{number}"), "folderPath": desk.folder,
                 "capacity": self.settings.capacity });
             let made = desk.call(&Call::json(Method::POST, "/v3/container/drawer", &body)).await;
-            let (reply, _) = made.map_err(|why| format!("a drawer can't be made in {}: {why}", desk.folder))?;
+            let (reply, _) = made.map_err(|why| format!("a drawer can't be created in {}: {why}", desk.folder))?;
             drawers.push(reply["info"]["id"].as_str().ok_or("a new drawer has no `id` in the reply")?.to_owned());
         }
         self.paths = Paths::of(&drawers, &objects);

@@ -143,7 +143,7 @@ fn an_acknowledged_change_that_was_not_made_is_found() {
 fn a_change_that_nobody_made_is_found() {
     let mut haunted = busy();
     haunted.silently(0, DrawerChange::Delete(1));
-    contradicted(haunted.end(|_| {}), "nobody who was acknowledged did it");
+    contradicted(haunted.end(|_| {}), "by no acknowledged call");
 }
 
 #[test]

@@ -51,13 +51,13 @@ pub(super) fn verdict(
     match replayed {
         Replay::Explained { revisions, doubtful, .. } => {
             details.push(format!(
-                "{} of {}, one after the other, led to what the server holds, order and all.",
+                "{} of {}, applied one after the other, lead to the server's state, including the order.",
                 format_count(told.revisions + revisions, "revision", "revisions"),
                 format_count(evidence.containers.len() as u64, "drawer", "drawers")
             ));
             if doubtful > 0 {
                 let are = format_count(doubtful, "is", "are");
-                details.push(format!("Of these, {are} explained only by calls whose outcome nobody was told."));
+                details.push(format!("Of these, {are} explained only by calls with an unknown outcome."));
             }
             LoadVerdict {
                 finding: VerificationFinding::Verified,
@@ -67,20 +67,20 @@ pub(super) fn verdict(
             }
         }
         Replay::Contradicted(why) => {
-            let mut problems = vec![format!("No order explains what was acknowledged; {why}.")];
+            let mut problems = vec![format!("No order of changes explains the acknowledged ones; {why}.")];
             problems.extend(membership(evidence, objects).problems.into_iter().take(NAMED));
             LoadVerdict { finding: VerificationFinding::Violated, method: REPLAYED.to_owned(), details, problems }
         }
         Replay::TooMany(why) => {
             let found = membership(evidence, objects);
             let items = format_count(found.certain as u64, "item", "items");
-            details.push(format!("{items} had to be there whatever the order was."));
+            details.push(format!("{items} had to be present in any order of changes."));
             let problems = limit_problems(found.problems);
             let finding =
                 if problems.is_empty() { VerificationFinding::Verified } else { VerificationFinding::Violated };
             LoadVerdict {
                 finding,
-                method: format!("{MEMBERS} The server's order was not looked at: {why}."),
+                method: format!("{MEMBERS} The server's order was not verified: {why}."),
                 details,
                 problems,
             }
@@ -88,7 +88,7 @@ pub(super) fn verdict(
     }
 }
 
-const REPLAYED: &str = "Replay: all that was acknowledged, carried out again on paper by revision, compared with what the server \
-                        holds and with what was read on the way.";
-const MEMBERS: &str = "Membership: what was put in and never taken out is there, nothing is there twice or from nowhere, no \
-                       drawer is too full, and moves lost nothing.";
+const REPLAYED: &str = "Replay: all acknowledged changes are applied to a model in the order of revisions, which is \
+                        compared with the server's state and with all reads.";
+const MEMBERS: &str = "Membership: objects that were added and never removed are present, none is duplicated or \
+                       unknown, no drawer is too full, and moves lost nothing.";

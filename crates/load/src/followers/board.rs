@@ -115,7 +115,7 @@ impl Board {
         let place = revision.checked_sub(self.base + 1).filter(|place| *place < inner.entries.len() as u64 + TOO_FAR);
         // The bound is far below the size of memory.
         let Some(place) = place.and_then(|place| usize::try_from(place).ok()) else {
-            inner.odd(|| format!("an event speaks of revision {revision}, which there can't be: {data}"));
+            inner.odd(|| format!("an event has the impossible revision {revision}: {data}"));
             return;
         };
         let entry = entry(&mut inner.entries, place);
@@ -133,8 +133,7 @@ impl Board {
             None => entry.waiting.push(now),
         }
         if !same {
-            inner
-                .odd(|| format!("followers were told different things of revision {revision}, of which one is {data}"));
+            inner.odd(|| format!("followers received different events for revision {revision}, one of them {data}"));
         }
     }
 

@@ -157,13 +157,13 @@ impl Follower {
         } else if revision <= last {
             let mut faults = self.ledger.faults.lock();
             faults.repeats += 1;
-            faults.say(|| format!("follower {} heard of revision {revision} after {last}", self.number));
+            faults.say(|| format!("follower {} received revision {revision} after {last}", self.number));
             return Ok(());
         } else {
             if revision > last + 1 {
                 let mut faults = self.ledger.faults.lock();
                 faults.gaps += revision - last - 1;
-                faults.say(|| format!("follower {} heard of revision {revision} right after {last}", self.number));
+                faults.say(|| format!("follower {} received revision {revision} right after {last}", self.number));
             }
             let mut hasher = DefaultHasher::new();
             (event.name, event.data).hash(&mut hasher);

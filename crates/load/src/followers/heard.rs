@@ -32,7 +32,7 @@ impl<'h> ReceivedEvents<'h> {
         let before = problems.len();
         compare(self, problems);
         if let (count, Some(first)) = self.odd {
-            problems.push(format!("{} can't be: {first}", format_count(*count, "event", "events")));
+            problems.push(format!("{} impossible: {first}", format_count(*count, "event is", "events are")));
         }
         self.followed(problems);
         if problems.len() == before {
@@ -41,7 +41,8 @@ impl<'h> ReceivedEvents<'h> {
         let drops = self.followed.faults.drops();
         if drops > 0 {
             details.push(format!(
-                "Streams ended {} and went on {}, {} of these with the word to read anew; {} not back in the end.",
+                "Streams ended {} and resumed {}, {} of these with the instruction to read again; {} not connected at \
+                 the end.",
                 format_count(drops, "time", "times"),
                 format_count(self.followed.faults.resumed, "time", "times"),
                 number(self.followed.faults.resets),
@@ -54,7 +55,7 @@ impl<'h> ReceivedEvents<'h> {
         let FollowerOutcome { whole, followers, .. } = *self.followed;
         let of = if whole == followers { "All".to_owned() } else { number(whole) + " of" };
         format!(
-            "{of} {} heard of all {}, each once and in order.",
+            "{of} {} received all {}, each once and in order.",
             format_count(followers, "follower", "followers"),
             format_count(self.what.len() as u64, "revision", "revisions")
         )
@@ -64,8 +65,8 @@ impl<'h> ReceivedEvents<'h> {
     fn followed(&self, problems: &mut Vec<String>) {
         let faults = &self.followed.faults;
         for (count, words) in [
-            (faults.gaps, "left out of what followers heard"),
-            (faults.repeats, "told to followers again, or out of order"),
+            (faults.gaps, "left out of the events for followers"),
+            (faults.repeats, "sent to followers again, or out of order"),
         ] {
             if count > 0 {
                 problems.push(format!("{} {words}", format_count(count, "revision was", "revisions were")));
@@ -76,7 +77,7 @@ impl<'h> ReceivedEvents<'h> {
         }
         if let Some((number_of_one, last)) = self.followed.behind.first() {
             problems.push(format!(
-                "{} there never heard of the last revision: follower {number_of_one} for one only of {last}",
+                "{} there never received the last revision: follower {number_of_one}, for one, ended with {last}",
                 format_count(self.followed.behind.len() as u64, "follower that was", "followers that were")
             ));
         }

@@ -44,10 +44,7 @@ impl Judge {
         if let Some(ratio) = conditions.iter().find(|condition| condition.compares())
             && compare.is_none()
         {
-            return Err(format!(
-                "`fail-if` is `{}`: a ratio wants the report that it is one to (`compare`)",
-                ratio.text()
-            ));
+            return Err(format!("`fail-if` is `{}`: a ratio needs a report to compare with (`compare`)", ratio.text()));
         }
         if !conditions.iter().any(Condition::is_of_all_failures) {
             conditions.push(Condition::parse(NONE_FAILS, kinds)?);

@@ -109,7 +109,7 @@ impl Scenario for LiveblogLoad {
         desk.make_folder().await?;
         let body = json!({ "name": "liveblog", "folderPath": desk.folder });
         let made = desk.call(&Call::json(Method::POST, "/v3/container/liveblog/from/template", &body)).await;
-        let (reply, _) = made.map_err(|why| format!("a liveblog can't be made in {}: {why}", desk.folder))?;
+        let (reply, _) = made.map_err(|why| format!("a liveblog can't be created in {}: {why}", desk.folder))?;
         let id = reply["info"]["id"].as_str().ok_or("a new liveblog has no `id` in the reply")?;
         self.forms = PostCalls::of(id, self.settings.text_bytes, self.settings.attachment_bytes);
         self.try_out(desk).await?;
@@ -118,7 +118,7 @@ impl Scenario for LiveblogLoad {
         if count > 0
             && let Some(why) = &self.uncounted
         {
-            return Err(format!("`followers` can't be held to anything: {why}; say --followers 0"));
+            return Err(format!("the events of `followers` can't be verified: {why}; use --followers 0"));
         }
         let (path, threads) = (self.forms.events(), self.settings.follower_threads());
         self.audience = Audience::start(desk, path, count, threads, self.before).await?;

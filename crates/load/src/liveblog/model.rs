@@ -122,7 +122,7 @@ impl std::fmt::Display for PostAppearance {
         let attached = if self.attached { "with" } else { "without" };
         match self.step {
             Some(step) => write!(f, "{} with text {step}, {attached} attachment", self.status.name()),
-            None => write!(f, "{} with a text that nobody wrote, {attached} attachment", self.status.name()),
+            None => write!(f, "{} with a text that no client wrote, {attached} attachment", self.status.name()),
         }
     }
 }

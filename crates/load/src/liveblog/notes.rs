@@ -90,7 +90,7 @@ impl LiveblogNotes {
             return nothing(is_gone);
         };
         if !is_new && own.as_deref() != Some(&*known.id) {
-            self.odd(|| format!("the reply to {} speaks of {}", change.of(post), known.id));
+            self.odd(|| format!("the reply to {} is about {}", change.of(post), known.id));
         }
         if is_new {
             load.book.learn(post, known);
@@ -140,7 +140,12 @@ impl LiveblogNotes {
         for shown in &posts.items {
             let look = shown.post().and_then(|post| load.forms.look(post, shown));
             let Some((look, changed)) = look.zip(shown.changed()) else {
-                self.odd(|| format!("a post {} is shown that is none of the load's, or not whole", shown.id()));
+                self.odd(|| {
+                    format!(
+                        "a read shows the post {}, which the load did not create, or which is incomplete",
+                        shown.id()
+                    )
+                });
                 return None;
             };
             joined ^= print(shown.id(), changed, Some(look));

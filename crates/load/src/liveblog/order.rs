@@ -53,7 +53,7 @@ fn by_revision(evidence: &LiveblogEvidence) -> ChangeOrder {
         if revision <= before || revision > after {
             // A reply about a post cannot have a revision from before the load.
             order.problems.push(format!(
-                "the reply to {} speaks of revision {revision}, which is not between {} and {after}",
+                "the reply to {} has revision {revision}, which is not between {} and {after}",
                 change.of(post),
                 before + 1
             ));
@@ -65,7 +65,7 @@ fn by_revision(evidence: &LiveblogEvidence) -> ChangeOrder {
         }
         if changed != revision {
             order.problems.push(format!(
-                "the reply to {} speaks of revision {revision} and of a last change at {changed}",
+                "the reply to {} has revision {revision} and a last change at {changed}",
                 change.of(post)
             ));
             continue;
@@ -76,7 +76,7 @@ fn by_revision(evidence: &LiveblogEvidence) -> ChangeOrder {
                 order.found.push(*acked);
             } else {
                 order.problems.push(format!(
-                    "revision {revision} was told to {} and to {}",
+                    "revision {revision} was returned to {} and to {}",
                     maker.change.of(maker.post),
                     change.of(post)
                 ));
@@ -90,7 +90,7 @@ fn by_revision(evidence: &LiveblogEvidence) -> ChangeOrder {
     order.gaps.extend(last + 1..=after);
     if order.gaps.len() > evidence.doubts.len() {
         order.problems.push(format!(
-            "{} made by nobody who was told of it, {} for one, and only {} no certain outcome",
+            "{} made by no acknowledged call, {} for one, but only {} an unknown outcome",
             format_count(order.gaps.len() as u64, "revision was", "revisions were"),
             order.gaps[0],
             format_count(evidence.doubts.len() as u64, "call has", "calls have")

@@ -44,8 +44,8 @@ impl LiveblogLoad {
                 let acked = wire::parse_removal(&answer).and_then(|reply| reply.revision.or_else(|| answer.revision()));
                 (acked, acked)
             } else {
-                let shown = wire::parse_shown_post(&answer)
-                    .ok_or("the reply to a post has another shape than the interface says")?;
+                let shown =
+                    wire::parse_shown_post(&answer).ok_or("the reply to a post does not have the documented form")?;
                 id = shown.id().to_owned();
                 if matches!(change, PostChange::Post { .. })
                     && self
@@ -61,7 +61,7 @@ impl LiveblogLoad {
             };
             let wanted = last.map(|last| last + step);
             if self.uncounted.is_none() && (revision != wanted || changed != wanted) {
-                self.uncounted = Some("its revisions do not count changes one by one".to_owned());
+                self.uncounted = Some("its revision does not rise by one with each change".to_owned());
             }
             last = wanted;
         }
@@ -81,7 +81,7 @@ async fn read_all_pages(load: &LiveblogLoad, desk: &mut Desk) -> Result<FinalLiv
     let mut end = FinalLiveblog::default();
     loop {
         let (_, answer) = desk.call(&load.forms.list(end.held.len(), PAGE)).await?;
-        let posts = wire::posts(&answer).ok_or("the listing has another shape than the interface says")?;
+        let posts = wire::posts(&answer).ok_or("the listing does not have the documented form")?;
         let revision = posts.revision.or_else(|| answer.revision()).unwrap_or(0);
         if end.held.is_empty() {
             (end.revision, end.counts, end.total) = (revision, posts.counts(), posts.total);

@@ -93,7 +93,7 @@ impl ReadComparison {
             let upto = |revision: u64| self.changes.below(revision.saturating_sub(self.before));
             if upto(read.revision) ^ upto(read.since) != read.print {
                 problems.push(format!(
-                    "what was told to have changed after revision {} up to {} is not what had",
+                    "the changes reported after revision {} up to {} are not those that were made",
                     read.since, read.revision
                 ));
             }

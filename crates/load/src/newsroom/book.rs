@@ -149,7 +149,7 @@ impl NewsroomBook {
                 // The thing does not exist.
                 None => 0,
             };
-            (!self.is_possible(key, value)).then(|| format!("{key} is {value}, and was told to be {}.", told(key)))
+            (!self.is_possible(key, value)).then(|| format!("{key} is {value}, but should be {}.", told(key)))
         };
         keys.into_iter().filter_map(difference).collect()
     }
@@ -226,6 +226,6 @@ mod tests {
         }
         let mut lost = right.clone();
         lost.remove(&there);
-        assert_eq!(differences(&lost), ["Scrap(1) of client 1 is 0, and was told to be 1."]);
+        assert_eq!(differences(&lost), ["Scrap(1) of client 1 is 0, but should be 1."]);
     }
 }

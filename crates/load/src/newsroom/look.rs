@@ -34,7 +34,7 @@ impl FoundThings {
 
     /// Notes something that belongs to no client.
     pub fn foreign(&mut self, what: &str, name: &str) {
-        self.odd.push(format!("{what} `{name}` is there, which is nobody's."));
+        self.odd.push(format!("{what} `{name}` belongs to no client."));
     }
 
     /// Adds the values of another read.

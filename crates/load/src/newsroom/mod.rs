@@ -116,7 +116,7 @@ impl NewsroomLoad {
             }
             let Some(held) = self.office.held(place, client, answer) else {
                 notes.odd(format!(
-                    "A read of {place:?} was answered with {}, and nothing that could be read.",
+                    "The reply to a read of {place:?} had status {} and no readable content.",
                     answer.status
                 ));
                 return OperationOutcome::Failed("no such reply".to_owned());
@@ -139,7 +139,7 @@ impl NewsroomLoad {
             NewsroomThing::Headline => {
                 let Some(done) = self.office.publication(client, answer) else {
                     notes.odd(format!(
-                        "A publication was answered with {}, and nothing that could be read.",
+                        "The reply to a publication had status {} and no readable content.",
                         answer.status
                     ));
                     return OperationOutcome::Failed("no such reply".to_owned());
@@ -160,7 +160,7 @@ impl NewsroomLoad {
             }
             NewsroomThing::Message(number) if value > 0 => {
                 let Some(id) = message_id(answer) else {
-                    notes.odd(format!("A message was answered with {}, and no id that could be read.", answer.status));
+                    notes.odd(format!("The reply to a message had status {} and no readable id.", answer.status));
                     notes.doubts += 1;
                     notes.may_be(key, value);
                     return OperationOutcome::Failed("no such reply".to_owned());
@@ -235,8 +235,8 @@ impl NewsroomLoad {
                 format_count(book.doubts, "call", "calls")
             ),
             format!(
-                "Of {}, {} must be what their client was told last; the others may also be what a call without an outcome has \
-                 made of them.",
+                "Of {}, {} must have the last value that their client was told; the others may also have a value of a \
+                 call with an unknown outcome.",
                 format_count(book.len() as u64, "thing that was changed", "things that were changed"),
                 number(book.certain() as u64)
             ),
@@ -256,8 +256,8 @@ impl NewsroomLoad {
         ];
         let finding = if problems.is_empty() { VerificationFinding::Verified } else { VerificationFinding::Violated };
         let method =
-            "Things: each thing of a client is what the client was told last, in the end and in each of its reads; \
-                      channel copies have the text of their story, and no publication is lost."
+            "Things: each thing of a client has the last value that the client was told, at the end and in each of \
+             its reads; channel copies have the text of their story, and no publication is lost."
                 .to_owned();
         LoadVerdict { finding, method, details, problems: limit_problems(problems) }
     }
@@ -330,7 +330,7 @@ impl Scenario for NewsroomLoad {
                     }
                     _ => {
                         notes.odd(format!(
-                            "A {} was refused with {code}, which can't be.",
+                            "A {} was refused with {code}, which is impossible.",
                             KINDS[operation.kind as usize]
                         ));
                         OperationOutcome::Failed(code.clone())

@@ -133,7 +133,7 @@ impl NewsroomLoad {
         }
         desk.call(&Call::new(Method::DELETE, format!("/v3/object/{trial}/destroy"))).await?;
         if self.office.channels.is_empty() {
-            return Err("the site has no channel that a story can be copied to: say a `mix` without copy".to_owned());
+            return Err("the site has no channel that a story can be copied to: use a `mix` without copy".to_owned());
         }
         Ok(())
     }
@@ -220,7 +220,8 @@ impl NewsroomLoad {
             let text = step_of(client, &answer.body);
             followed += 1;
             if text != own {
-                let shown = |step: Option<u32>| step.map_or("of nobody's".to_owned(), |step| format!("of step {step}"));
+                let shown =
+                    |step: Option<u32>| step.map_or("of no client".to_owned(), |step| format!("of step {step}"));
                 let (text, own) = (shown(text), shown(own));
                 stale.push(format!(
                     "The copy for {channel} of client {client}'s story has the text {text}, the story {own}."
@@ -235,5 +236,5 @@ impl NewsroomLoad {
 
 async fn create_object(desk: &mut Desk, call: &Call, what: &str) -> Result<Value, String> {
     let made = desk.call(call).await;
-    made.map(|(reply, _)| reply).map_err(|why| format!("a {what} can't be made in {}: {why}", desk.folder))
+    made.map(|(reply, _)| reply).map_err(|why| format!("a {what} can't be created in {}: {why}", desk.folder))
 }

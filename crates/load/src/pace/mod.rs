@@ -31,7 +31,7 @@ impl Ramp {
             let time = humantime::parse_duration(time.trim()).map_err(|_| wrong("has no time like 30s"))?.as_secs_f64();
             let value: u32 = value.trim().parse().map_err(|_| wrong("has no whole number behind its time"))?;
             if value == 0 {
-                return Err(wrong("is nobody: 1 is the least"));
+                return Err(wrong("is 0, and the minimum is 1"));
             }
             if points.last().is_some_and(|(before, _)| *before >= time) {
                 return Err(wrong("is not later than the one before"));

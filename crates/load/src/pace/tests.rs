@@ -90,7 +90,7 @@ fn ramps_are_written_as_they_are_read_and_faults_are_named() {
         ("5", "is not like"),
         ("x:5", "no time"),
         ("1s:x", "whole number"),
-        ("1s:0", "nobody"),
+        ("1s:0", "the minimum is 1"),
         ("2s:1,1s:2", "not later"),
         ("1s:1,1s:2", "not later"),
     ] {

@@ -157,7 +157,7 @@ fn search<P: ContainerModel>(evidence: &ReplayEvidence<P>) -> Replay<P::Change> 
     let (mut acked, mut seen) = (vec![Vec::new(); containers], vec![Vec::new(); containers]);
     for one in &evidence.acked {
         let Some(revision) = one.revision else {
-            return Replay::TooMany("an answer told no revision".to_owned());
+            return Replay::TooMany("a reply had no revision".to_owned());
         };
         acked[usize::from(one.container)].push((revision, *one));
     }
@@ -272,7 +272,7 @@ impl<P: ContainerModel> ReplaySearch<'_, P> {
         let seen = self.seen[container].iter().map(|seen| seen.revision);
         if let Some(never) = acked.chain(seen).find(|revision| !(first..=last).contains(revision)) {
             return Err(self.stuck(container, never, || {
-                format!("an answer speaks of it, but the {} went from revision {first} to {last}", P::CONTAINER)
+                format!("a reply refers to it, but the {} went from revision {first} to {last}", P::CONTAINER)
             }));
         }
         for member in span.initial.members() {
@@ -305,7 +305,10 @@ impl<P: ContainerModel> ReplaySearch<'_, P> {
                 let acked = self.acked[container][index].1;
                 if !finds_nothing_to_do(&paper, &acked) {
                     return Err(self.stuck(container, revision, || {
-                        format!("{} was acknowledged with it, and does not fit what was there", P::name(acked.change))
+                        format!(
+                            "{} was acknowledged with it, but does not fit the state before it",
+                            P::name(acked.change)
+                        )
                     }));
                 }
             }
@@ -314,7 +317,7 @@ impl<P: ContainerModel> ReplaySearch<'_, P> {
             {
                 if seen.print != paper.print() {
                     let why = format!(
-                        "a read showed other {}s, or another order, than what was acknowledged leads to",
+                        "a read showed other {}s, or another order, than the acknowledged changes lead to",
                         P::MEMBER
                     );
                     return Err(self.stuck(container, revision, || why));
@@ -446,9 +449,12 @@ impl<P: ContainerModel> ReplaySearch<'_, P> {
         }
         Err(self.stuck(container, revision, || match next.first() {
             Some(acked) => {
-                format!("{} was acknowledged with it, which does not follow from what was there", P::name(acked.change))
+                format!(
+                    "{} was acknowledged with it, which does not follow from the state before it",
+                    P::name(acked.change)
+                )
             }
-            None => format!("the {} was changed, and nobody who was acknowledged did it", P::CONTAINER),
+            None => format!("the {} was changed, but by no acknowledged call", P::CONTAINER),
         }))
     }
 

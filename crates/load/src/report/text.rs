@@ -153,7 +153,7 @@ fn comparison(report: &LoadReport) -> String {
 pub fn surroundings(report: &LoadReport) -> Vec<(String, String)> {
     let server = &report.server;
     let named = [server.name.as_deref(), server.version.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
-    let told = if named.is_empty() { "it does not tell its version".to_owned() } else { named };
+    let told = if named.is_empty() { "it does not report its version".to_owned() } else { named };
     let mut pairs = vec![("server".to_owned(), told)];
     for (name, labels) in &server.info {
         let labels: Vec<_> = labels.iter().map(|(label, value)| format!("{label} {value}")).collect();

@@ -72,7 +72,7 @@ impl TopicLoad {
         let moves = &mut weights[TopicOperationKind::Move as usize];
         if own.topics == 1 && *moves > 0 {
             if settings.mix.is_some() {
-                return Err("`mix` has moves, which want two `topics` or more".to_owned());
+                return Err("`mix` has moves, which need at least two `topics`".to_owned());
             }
             *moves = 0;
         }
@@ -121,7 +121,7 @@ impl Scenario for TopicLoad {
         if count > 0
             && let Some(why) = &self.uncounted
         {
-            return Err(format!("`followers` can't be held to anything: {why}; say --followers 0"));
+            return Err(format!("the events of `followers` can't be verified: {why}; use --followers 0"));
         }
         let (path, threads) = (self.paths.events(), self.settings.follower_threads());
         self.audience = Audience::start(desk, path, count, threads, base.unwrap_or(0)).await?;

@@ -207,7 +207,7 @@ impl TopicNotes {
             let container = paths.topic_of(&revised.id)?;
             if container == asked.container {
                 if answer.revision().is_some_and(|revision| revision != revised.revision) {
-                    self.odd(|| format!("the reply to a move tells two revisions of topic {container}"));
+                    self.odd(|| format!("the reply to a move has two revisions of topic {container}"));
                 }
                 continue;
             }
@@ -231,7 +231,7 @@ impl TopicNotes {
         let shown: TopicReplyItem<'_> = wire::result(answer)?;
         let is_new = matches!(deed, TopicAction::Item(..));
         if !is_new && asked.known.as_ref().is_some_and(|known| *known.id != *shown.info.id) {
-            self.odd(|| format!("the reply to {} speaks of {}", TopicModel::name(change), shown.info.id));
+            self.odd(|| format!("the reply to {} is about {}", TopicModel::name(change), shown.info.id));
         }
         // The field is certain now, whatever topic the item is in.
         if let Some(saying) = field_change_of(deed, asked) {

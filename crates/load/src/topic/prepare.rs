@@ -32,7 +32,7 @@ impl TopicLoad {
     pub(super) async fn make(&mut self, desk: &mut Desk) -> Result<(), String> {
         desk.make_folder().await?;
         let folder = desk.folder.clone();
-        let cannot = |what: &str, why: String| format!("a {what} can't be made in {folder}: {why}");
+        let cannot = |what: &str, why: String| format!("a {what} can't be created in {folder}: {why}");
         let body = |name: String| json!({ "name": name, "folderPath": folder });
         let call = Call::json(Method::POST, "/v3/container/topicplan", &body("plan".to_owned()));
         let (reply, _) = desk.call(&call).await.map_err(|why| cannot("topic plan", why))?;
@@ -91,8 +91,8 @@ impl TopicLoad {
         right &= answer.revision() == Some(left + 1);
         Ok(match (right, moves_told) {
             (true, true) => None,
-            (true, false) => Some("the reply to a move does not tell the revisions of both topics".to_owned()),
-            (false, _) => Some("its revisions do not count changes one by one".to_owned()),
+            (true, false) => Some("the reply to a move does not contain the revisions of both topics".to_owned()),
+            (false, _) => Some("its revision does not rise by one with each change".to_owned()),
         })
     }
 
@@ -104,7 +104,7 @@ impl TopicLoad {
                 let (reply, _) = desk
                     .call(&self.paths.item(topic, line, -1))
                     .await
-                    .map_err(|why| format!("an item can't be made: {why}"))?;
+                    .map_err(|why| format!("an item can't be created: {why}"))?;
                 self.book.learn(line, &created_id(&reply, "item")?, topic);
                 line += 1;
             }
@@ -114,7 +114,7 @@ impl TopicLoad {
 
     /// Reads the present state of all topics and of the plan, which is last.
     pub(super) async fn look(&self, desk: &mut Desk) -> Result<Vec<HeldContainer>, String> {
-        let odd = "a reply has another shape than the interface says";
+        let odd = "a reply does not have the documented form";
         let mut all = Vec::new();
         for topic in 0..self.settings.topics {
             let (_, answer) = desk.call(&self.paths.read(topic)).await?;

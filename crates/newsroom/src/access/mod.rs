@@ -324,7 +324,7 @@ impl<'a> Access<'a> {
     /// `PermissionDenied`.
     pub fn check_people(&self, privilege: Privilege) -> Result<()> {
         if self.caller.is_some_and(|caller| !caller.person) && !self.has_everywhere(privilege) {
-            return Err(self.denied(privilege, "people: a key needs it for everything"));
+            return Err(self.denied(privilege, "data of users: a key needs it for the whole server"));
         }
         Ok(())
     }

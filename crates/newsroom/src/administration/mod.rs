@@ -274,7 +274,10 @@ impl Admin {
     /// Reads a page of the audit trail, which only a running server can.
     async fn audit(&self, request: TrailRequest) -> Result<AuditPage> {
         let Some(repository) = self.repository.clone() else {
-            return Err(Error::new(Code::RepositoryError, "The trail is read by a running server alone."));
+            return Err(Error::new(
+                Code::RepositoryError,
+                "Only a running server answers requests for the audit trail.",
+            ));
         };
         offload::offload_at_once(move || request.answer(repository.events())).await?
     }
@@ -306,7 +309,7 @@ impl Admin {
     /// `InvalidPath` for a folder; `InvalidParameter` for the password; errors of the store.
     pub async fn add_user(&self, change: UserChange) -> Result<UserView> {
         let name = change.name.clone().ok_or_else(|| {
-            Error::new(Code::InvalidBody, "The body is not as it must be at `$.name`: a user needs a name.")
+            Error::new(Code::InvalidBody, "The body is invalid at `$.name`: a user needs a name.")
                 .with_detail("path", "$.name")
         })?;
         let groups = self.check(&change)?;

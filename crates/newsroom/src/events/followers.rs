@@ -174,7 +174,7 @@ impl Followers {
     pub fn follow(self: &Arc<Self>, repository: &Reader, container: Loid, known: u64) -> Result<Follower> {
         let mut list = self.list.write();
         if list.closed {
-            return Err(overloaded("The server is ending".to_owned()));
+            return Err(overloaded("The server is shutting down".to_owned()));
         }
         let here = list.followed.get(&container).map_or(0, |followed| followed.followers);
         if here >= self.options.followers_per_container {

@@ -222,7 +222,7 @@ impl FollowRequest {
     /// the container is in the recycle bin, the last revision that may be sent.
     fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), StreamEnd> {
         let over = |error: Error| {
-            tracing::debug!(container = %self.container, %error, "a stream ends");
+            tracing::debug!(container = %self.container, %error, "an event stream failed");
             StreamEnd::Over
         };
         self.newsroom.sessions.check(&self.session).map_err(over)?;

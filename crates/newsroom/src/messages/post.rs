@@ -154,24 +154,24 @@ impl Messages {
 
     fn check(&self, mail: &NewMessage) -> Result<()> {
         let wrong = |field: &str, what: &str| {
-            let message = format!("The body is not as it must be at `$.{field}`: {what}.");
+            let message = format!("The body is invalid at `$.{field}`: {what}.");
             Error::new(Code::InvalidBody, message).with_detail("path", format!("$.{field}"))
         };
         let large = |field: &str, most: usize| {
-            Error::new(Code::TooLarge, format!("`{field}` may have {}.", count_with_noun(most, "byte")))
+            Error::new(Code::TooLarge, format!("`{field}` may have at most {}.", count_with_noun(most, "byte")))
                 .with_detail("limit", most)
         };
         if mail.recipients.is_empty() {
-            return Err(wrong("recipients", "names of users or groups are wanted"));
+            return Err(wrong("recipients", "at least one user or group must be named"));
         }
         if mail.subject.is_empty() && mail.body.is_empty() && mail.attachments.is_empty() {
-            return Err(wrong("subject", "a subject, a body or an attachment is wanted"));
+            return Err(wrong("subject", "the message must have a subject, a body or an attachment"));
         }
         if mail.subject.chars().any(char::is_control) {
             return Err(wrong("subject", "it must be one line without control characters"));
         }
         if mail.body.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-            return Err(wrong("body", "it must have no control characters but line ends and tabs"));
+            return Err(wrong("body", "it must have no control characters except line ends and tabs"));
         }
         if mail.subject.len() > MAX_SUBJECT_BYTES {
             return Err(large("subject", MAX_SUBJECT_BYTES));
@@ -181,7 +181,7 @@ impl Messages {
         }
         if mail.attachments.len() > self.bounds.attachments {
             let most = self.bounds.attachments;
-            let message = format!("A message may have {}.", count_with_noun(most, "attachment"));
+            let message = format!("A message may have at most {}.", count_with_noun(most, "attachment"));
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", most));
         }
         Ok(())
@@ -191,7 +191,7 @@ impl Messages {
     async fn receivers(&self, names: &[String]) -> Result<(Vec<SharedText>, BTreeSet<Name>)> {
         let most = self.bounds.recipients;
         let too_many = || {
-            let message = format!("A message may go to {}.", count_with_noun(most, "user"));
+            let message = format!("A message may be sent to at most {}.", count_with_noun(most, "user"));
             Error::new(Code::TooLarge, message).with_detail("limit", most)
         };
         if names.len() > most {
@@ -221,7 +221,7 @@ impl Messages {
             }
         }
         if let Some(first) = unknown.first() {
-            let message = format!("There is no user and no group `{}`.", unknown.join("`, `"));
+            let message = format!("There is no user or group `{}`.", unknown.join("`, `"));
             return Err(Error::new(Code::ObjectNotFound, message).with_source(first).with_detail("unknown", unknown));
         }
         if !groups.is_empty() {
@@ -234,7 +234,7 @@ impl Messages {
             return Err(too_many());
         }
         if users.is_empty() {
-            let message = "Nobody would receive it: the groups have no members.";
+            let message = "The message would have no recipients, because the groups have no members.";
             return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.recipients"));
         }
         Ok((recipients, users))

@@ -211,7 +211,7 @@ fn mismatch(key: &str) -> Error {
 }
 
 fn still_running(key: &str) -> Error {
-    Error::new(Code::IdempotencyRunning, format!("The call with the `Idempotency-Key` `{key}` still runs."))
+    Error::new(Code::IdempotencyRunning, format!("The call with the `Idempotency-Key` `{key}` is still running."))
 }
 
 /// Returns the key of a request.
@@ -359,7 +359,7 @@ impl Receipts {
         let receipts = self.clone();
         actix_web::rt::spawn(async move {
             if let Err(error) = receipts.repository.commit(|set| set.changes = changes).await {
-                tracing::warn!(%error, "a reply could not be kept; sent again, its call will be told anew what it did");
+                tracing::warn!(%error, "cannot store a reply; a retry of its call gets a new one");
             }
             receipts.books.slots.lock().remove(&name);
         });
@@ -380,7 +380,7 @@ impl Receipts {
         let (receipts, user) = (self.clone(), user.clone());
         actix_web::rt::spawn(async move {
             if let Err(error) = receipts.forget(gone.into_iter().map(|key| (user.clone(), key))).await {
-                tracing::warn!(%error, "receipts beyond the bound of their user could not be removed");
+                tracing::warn!(%error, "cannot remove receipts beyond their user's limit");
             }
         });
     }

@@ -72,7 +72,7 @@ pub const FLAGS: &[Flag] = &[
     flag("showUsageTickets", true, "Show the usage tickets.", |d| &mut d.usage_tickets),
     flag("showVirtualAttributes", true, "Show the virtual attributes.", |d| &mut d.virtual_attributes),
     flag("showXml", false, "Show those four attribute groups in XML form.", |d| &mut d.xml),
-    flag("useUnparsedXml", false, "With showXml: the XML as it is stored.", |d| &mut d.unparsed_xml),
+    flag("useUnparsedXml", false, "With showXml: the XML as stored.", |d| &mut d.unparsed_xml),
     flag("showJson", true, "Show those four attribute groups in JSON form.", |d| &mut d.json),
     flag("showUniquenessString", false, "Show the uniqueness string.", |d| &mut d.uniqueness_string),
     flag(WEB_TYPE, false, "Show the web type.", |d| &mut d.web_type),
@@ -275,7 +275,7 @@ pub fn check_web_product(text: &str) -> Result<()> {
 /// Refuses `options` that are neither an object nor null; a caller's options would be ignored
 /// silently.
 fn no_object() -> Error {
-    Error::new(Code::InvalidBody, "The body is not as it must be at `$.options`: an object is wanted.")
+    Error::new(Code::InvalidBody, "The body is invalid at `$.options`: it must be an object.")
         .with_detail("path", "$.options")
 }
 

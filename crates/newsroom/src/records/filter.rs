@@ -128,7 +128,7 @@ impl NamePatterns {
         check_values(parameter, patterns)?;
         let bytes: usize = patterns.iter().map(String::len).sum();
         if bytes > MOST_PATTERN_BYTES {
-            let wanted = format!("patterns of {MOST_PATTERN_BYTES} bytes in all at most");
+            let wanted = format!("patterns of at most {MOST_PATTERN_BYTES} bytes in all");
             return Err(Error::parameter(parameter, format!("patterns of {bytes} bytes"), &wanted));
         }
         if patterns.is_empty() {
@@ -148,11 +148,11 @@ impl NamePatterns {
 fn check_values(parameter: &str, values: &[String]) -> Result<()> {
     if values.len() > MOST_VALUES {
         let given = format!("a list of {} values", values.len());
-        return Err(Error::parameter(parameter, given, &format!("a list of {MOST_VALUES} values at most")));
+        return Err(Error::parameter(parameter, given, &format!("a list of at most {MOST_VALUES} values")));
     }
     match values.iter().find(|value| value.len() > MOST_VALUE_BYTES) {
         Some(long) => {
-            let wanted = format!("a list of values of {MOST_VALUE_BYTES} bytes at most");
+            let wanted = format!("a list of values of at most {MOST_VALUE_BYTES} bytes");
             Err(Error::parameter(parameter, long, &wanted))
         }
         None => Ok(()),

@@ -217,13 +217,13 @@ pub fn in_order<F: Copy>(sort: &[(F, bool)], compare: impl Fn(F) -> Ordering) ->
 pub fn parse_sort<F: Copy + PartialEq>(text: Option<&str>, fields: &[(&str, F)]) -> Result<Vec<(F, bool)>> {
     let text = text.unwrap_or_default();
     if text.len() > MAX_SORT_BYTES {
-        return Err(Error::parameter("sortBy", text, &format!("a text of {MAX_SORT_BYTES} bytes at most")));
+        return Err(Error::parameter("sortBy", text, &format!("a text of at most {MAX_SORT_BYTES} bytes")));
     }
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let parse = |part: &str| {
         let refuse = || {
             let known: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
-            let wanted = format!("`field`, `-field` or `field:asc|desc` with a field of {}", known.join(", "));
+            let wanted = format!("`field`, `-field` or `field:asc|desc`, where `field` is one of {}", known.join(", "));
             let field = part.trim_start_matches('-').split(':').next().unwrap_or_default();
             with_nearest(Error::parameter("sortBy", part, &wanted), field, known)
         };
@@ -242,7 +242,7 @@ pub fn parse_sort<F: Copy + PartialEq>(text: Option<&str>, fields: &[(&str, F)])
         let (field, down) = parse(part)?;
         // A repeated field has no effect on the order.
         if sort.iter().any(|(known, _)| *known == field) {
-            return Err(Error::parameter("sortBy", part, "a list that has each field once"));
+            return Err(Error::parameter("sortBy", part, "a list without duplicate fields"));
         }
         sort.push((field, down));
     }
@@ -377,10 +377,10 @@ mod tests {
         let all: Vec<String> = SortField::ALL.iter().map(|(name, _)| format!("{name}:desc")).collect();
         assert_eq!(Sort::parse(Some(&all.join(" , "))).unwrap().0.len(), all.len());
         for text in ["name,name", "type,name,-name", "id:asc,name,id:desc"] {
-            assert!(Sort::parse(Some(text)).unwrap_err().message.contains("each field once"), "{text}");
+            assert!(Sort::parse(Some(text)).unwrap_err().message.contains("duplicate fields"), "{text}");
         }
         for text in [",".repeat(4 << 20), "name,".repeat(1 << 20)] {
-            assert!(Sort::parse(Some(&text)).unwrap_err().message.contains("1024 bytes at most"));
+            assert!(Sort::parse(Some(&text)).unwrap_err().message.contains("at most 1024 bytes"));
         }
         for text in ["colour", "-name:asc", "name:up", "-"] {
             assert!(Sort::parse(Some(text)).unwrap_err().message.contains(text), "{text}");

@@ -25,7 +25,7 @@ pub fn pick(json: &str, steps: &[SharedText]) -> Value {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     // The server rendered the text, so it is JSON.
     if let Err(error) = (Pick { steps, found: &mut found }).deserialize(&mut deserializer) {
-        tracing::error!(%error, "a record is no JSON");
+        tracing::error!(%error, "a record is not valid JSON");
     }
     match found.len() {
         0 => Value::Null,

@@ -217,7 +217,10 @@ pub fn render(newsroom: &Newsroom, record: &Record, groups: Groups, display: &Di
             let rooted = Map::from_iter([("virtualAttributes".to_owned(), value)]);
             let written = stet_xml::from_json(&rooted.into(), &Limits::default());
             Some(written.map_err(|error| {
-                tracing::error!(object = %record.loid, %error, "what is computed of an object is no XML");
+                tracing::error!(
+                    object = %record.loid, %error,
+                    "cannot write the computed attributes of an object as XML"
+                );
                 Error::internal()
             })?)
         }
@@ -297,7 +300,7 @@ fn virtual_attributes(newsroom: &Newsroom, record: &Record) -> Result<VirtualAtt
         FamilyKind::Folder => {
             let children =
                 names_in(newsroom.repository.look(), ReadLevel::Committed, record.loid).map_err(|error| {
-                    tracing::error!(%error, "a folder can't be counted");
+                    tracing::error!(%error, "cannot count the names in a folder");
                     Error::internal()
                 })?;
             Some(children)

@@ -104,9 +104,9 @@ pub(super) const METRICS: &[Metric] = &[
         "stet_build_info",
         &[
             ("version", LabelValues::Met("as `stet --version` prints it")),
-            ("commit", LabelValues::Met("what it was built of, or `unknown`")),
+            ("commit", LabelValues::Met("commit of the source, or `unknown`")),
         ],
-        "1, for the labels.",
+        "Always 1; the labels describe the build.",
     )
     .later(),
     counter(
@@ -118,27 +118,36 @@ pub(super) const METRICS: &[Metric] = &[
     counter(
         "stet_http_server_errors_total",
         &[("status", LabelValues::These(|| vec!["500", "503", "507"]))],
-        "Requests answered with an error that is not the caller's, by any endpoint. 503: too much is under way, or the server ends. 507: \
-         the disk is full.",
+        "Requests answered with a server error, by any endpoint. 503: the server is overloaded or stopping. 507: the \
+         disk is full.",
     ),
-    histogram("stet_http_request_seconds", ENDPOINT, "From a request's head to its reply's.").of(Unit::Seconds).later(),
+    histogram("stet_http_request_seconds", ENDPOINT, "Time from a request's head to its reply's head.")
+        .of(Unit::Seconds)
+        .later(),
     counter(
         "stet_http_slow_turns_total",
         ENDPOINT,
-        "Turns of more than 5 ms in which a call kept its thread to itself; also when the machine is busy.",
+        "Periods of more than 5 ms for which a call blocked its thread. A busy machine causes them, too.",
     )
     .later(),
-    histogram("stet_http_slow_turn_seconds", ENDPOINT, "How long each of these took.").of(Unit::Seconds).later(),
+    histogram(
+        "stet_http_slow_turn_seconds",
+        ENDPOINT,
+        "Duration of each period that `stet_http_slow_turns_total` counts.",
+    )
+    .of(Unit::Seconds)
+    .later(),
     gauge(
         "stet_http_slowest_turn_seconds",
         NONE,
-        "The longest of these in this minute and the one before, by any endpoint; 0 without any.",
+        "The longest such period in the current and the previous minute, by any endpoint; 0 without one.",
     )
     .of(Unit::Seconds),
     counter(
         "stet_http_time_slices_total",
         NONE,
-        "Slices of 2 ms for which calls waited in their user's turn, because calls of that user had used 20 ms of the shared threads.",
+        "Slices of 2 ms for which calls waited in their user's queue, because calls of that user had used 20 ms of \
+         the shared threads.",
     ),
     gauge(
         "stet_budget_bytes",
@@ -149,9 +158,9 @@ pub(super) const METRICS: &[Metric] = &[
     counter(
         "stet_memory_shed_total",
         NONE,
-        "Times that caches and unused containers gave way because the process was near its limit of memory.",
+        "Evictions of caches and unused containers because the process was near its memory limit.",
     ),
-    gauge("stet_uploads", NONE, "Uploads that are on their way to the disk."),
+    gauge("stet_uploads", NONE, "Uploads that are being written to the disk."),
     counter(
         "stet_overloaded_total",
         &[(
@@ -175,7 +184,7 @@ pub(super) const METRICS: &[Metric] = &[
                 ]
             }),
         )],
-        "Calls refused because too much was under way, by what ran out.",
+        "Calls refused because of overload, by the exhausted resource.",
     ),
     counter(
         "stet_logins_total",
@@ -183,23 +192,23 @@ pub(super) const METRICS: &[Metric] = &[
             ("by", LabelValues::These(|| vec!["password", "ticket"])),
             ("outcome", LabelValues::These(|| vec!["succeeded", "failed", "refused", "withdrawn"])),
         ],
-        "Logins, and other calls that prove by a password who somebody is. Refused: too many have failed. Withdrawn: it could not be \
-         found out whether the password or ticket is right.",
+        "Logins, and other calls that check a password. Refused: too many have failed. Withdrawn: the password or \
+         ticket could not be checked.",
     ),
-    gauge("stet_event_followers", NONE, "Followers of containers that are connected and wait for events."),
+    gauge("stet_event_followers", NONE, "Connected followers of containers."),
     counter("stet_events_sent_total", NONE, "Events sent to followers."),
-    counter("stet_event_followers_dropped_total", NONE, "Followers let go because they fell behind."),
+    counter("stet_event_followers_dropped_total", NONE, "Followers disconnected because they fell behind."),
     gauge("stet_containers", FAMILY, "Containers in memory."),
-    gauge("stet_container_bytes", NONE, "Bytes of memory that containers take.").of(Unit::Bytes),
+    gauge("stet_container_bytes", NONE, "Bytes of memory that containers use.").of(Unit::Bytes),
     counter("stet_container_restarts_total", FAMILY, "Containers read from disk again after a failure."),
-    counter("stet_container_quarantines_total", FAMILY, "Containers taken out of use for failing too often."),
-    gauge("stet_containers_quarantined", FAMILY, "Containers out of use at present."),
-    gauge("stet_subtrees_under_way", NONE, "Whether changes of folders are under way that take more than one step."),
-    counter("stet_subtree_objects_total", NONE, "Objects changed by the further steps of changes of folders."),
-    gauge("stet_cache_bytes", KEPT, "Bytes of memory that is kept.").of(Unit::Bytes),
-    gauge("stet_cache_entries", KEPT, "Entries that are kept."),
-    counter("stet_cache_hits_total", KEPT, "Looks that found what they wanted."),
-    counter("stet_cache_misses_total", KEPT, "Looks that did not."),
+    counter("stet_container_quarantines_total", FAMILY, "Containers quarantined because they failed too often."),
+    gauge("stet_containers_quarantined", FAMILY, "Containers in quarantine."),
+    gauge("stet_subtrees_under_way", NONE, "1 while a folder change of several steps is in progress, else 0."),
+    counter("stet_subtree_objects_total", NONE, "Objects changed by folder changes after their first step."),
+    gauge("stet_cache_bytes", KEPT, "Bytes of memory that the cache uses.").of(Unit::Bytes),
+    gauge("stet_cache_entries", KEPT, "Entries in the cache."),
+    counter("stet_cache_hits_total", KEPT, "Lookups that found an entry."),
+    counter("stet_cache_misses_total", KEPT, "Lookups that found no entry."),
     counter(
         "stet_cache_refreshes_total",
         &[
@@ -207,72 +216,79 @@ pub(super) const METRICS: &[Metric] = &[
             ("database", DATABASES),
             ("outcome", LabelValues::These(|| vec!["refreshed", "failed", "panicked"])),
         ],
-        "Refreshes of a cache of the configuration. After one that failed what was in force before still is.",
+        "Refreshes of a configuration cache. After a failure the old configuration stays in force.",
     )
     .later(),
-    gauge("stet_cache_broken", REFRESHED, "1 since the last refresh failed, else 0.").later(),
-    counter("stet_cache_restarts_total", &[("cache", CACHES)], "Caches begun anew after a failure of the program.")
-        .later(),
-    gauge("stet_mails_waiting", NONE, "Mails that the relay has yet to take."),
+    gauge("stet_cache_broken", REFRESHED, "1 if the last refresh failed, else 0.").later(),
+    counter(
+        "stet_cache_restarts_total",
+        &[("cache", CACHES)],
+        "Configuration caches restarted after a failure of the program.",
+    )
+    .later(),
+    gauge("stet_mails_waiting", NONE, "Mails that wait for the relay."),
     counter(
         "stet_mails_total",
         &[("outcome", LabelValues::These(|| vec!["sent", "refused", "uncertain", "givenUp", "dropped"]))],
-        "Addresses that a mail was for, by what became of it.",
+        "Recipient addresses of mails, by outcome.",
     ),
     gauge(
         "stet_tls_certificate_ends_seconds",
         NONE,
-        "When the certificate in force, or another of its chain, ends, seconds since 1970; not there without TLS.",
+        "Time at which the certificate in force, or another of its chain, expires, in seconds since 1970; missing \
+         without TLS.",
     )
     .of(Unit::Seconds)
     .later(),
     gauge(
         "stet_tls_reload_failed",
         NONE,
-        "1 since the files of certificate and key were last looked at and could not be used, else 0; not there without TLS.",
+        "1 if the last check of the certificate and key files found them unusable, else 0; missing without TLS.",
     )
     .later(),
     gauge(
         "stet_store_state",
         &[("state", LabelValues::These(|| vec!["ok", "full", "lagging", "failing", "stalled", "closed"]))],
-        "1 for the state that the store is in, 0 for the others.",
+        "1 for the store's present state, 0 for the others.",
     )
     .later(),
-    gauge("stet_store_healthy", NONE, "1 while neither the journal nor the tables are in trouble, else 0.").later(),
+    gauge("stet_store_healthy", NONE, "1 while both the journal and the tables work, else 0.").later(),
     counter("stet_store_commits_total", NONE, "Commits of the journal."),
-    histogram("stet_store_commit_seconds", NONE, "One commit of the journal, its fsync included.").of(Unit::Seconds),
+    histogram("stet_store_commit_seconds", NONE, "Duration of one commit of the journal, including its fsync.")
+        .of(Unit::Seconds),
     histogram("stet_store_batch_size", NONE, "Change sets in one commit."),
     counter("stet_store_failed_commits_total", NONE, "Commits of the journal that failed."),
-    gauge("stet_store_commit_waits_seconds", NONE, "How long the commit under way has been with the disk.")
+    gauge("stet_store_commit_waits_seconds", NONE, "Time for which the current commit has waited for the disk.")
         .of(Unit::Seconds),
-    gauge("stet_store_pending", NONE, "Change sets that wait for the writer or are with it."),
-    gauge("stet_store_overlay_rows", NONE, "Changed rows in memory, not yet folded into the tables."),
+    gauge("stet_store_pending", NONE, "Change sets that wait for the writer or are being written."),
+    gauge("stet_store_overlay_rows", NONE, "Changed rows in memory that the tables do not contain yet."),
     gauge("stet_store_overlay_bytes", NONE, "Bytes of the changed rows in memory.").of(Unit::Bytes),
     gauge(
         "stet_store_unfolded_bytes",
         NONE,
-        "Bytes of the journal that are not in the tables yet: what the next start has to read.",
+        "Bytes of the journal that are not in the tables yet. The next start has to read them.",
     )
     .of(Unit::Bytes),
-    histogram("stet_store_checkpoint_seconds", NONE, "One fold of changed rows into the tables.").of(Unit::Seconds),
-    counter(
-        "stet_store_failed_checkpoints_total",
+    histogram(
+        "stet_store_checkpoint_seconds",
         NONE,
-        "Folds into the tables that failed, and attempts to open them again.",
-    ),
+        "Duration of one checkpoint, which moves changed rows into the tables.",
+    )
+    .of(Unit::Seconds),
+    counter("stet_store_failed_checkpoints_total", NONE, "Failed checkpoints, and attempts to reopen the tables."),
     gauge(
         "stet_data_bytes",
         &[("of", LabelValues::These(|| vec!["journal", "tables", "contents"]))],
-        "Bytes of the files in the data directory. Those of contents are known when all folders have been looked at once, seconds \
-         after the start, and are looked at again every three quarters of an hour.",
+        "Bytes of the files in the data directory. Contents are counted within seconds of the start, and again every \
+         45 minutes.",
     )
     .of(Unit::Bytes)
     .later(),
-    gauge("stet_content_files", NONE, "Files of contents, known as their bytes are.").later(),
-    gauge("stet_data_disk_bytes", DISKS, "Size of the file system that store or contents are on; often the same.")
+    gauge("stet_content_files", NONE, "Content files, counted when their bytes are.").later(),
+    gauge("stet_data_disk_bytes", DISKS, "Size of the file system of store or contents; often the same one.")
         .of(Unit::Bytes)
         .later(),
-    gauge("stet_data_disk_free_bytes", DISKS, "Room on that file system that the server may still take.")
+    gauge("stet_data_disk_free_bytes", DISKS, "Free space on that file system that the server may use.")
         .of(Unit::Bytes)
         .later(),
     counter(
@@ -281,15 +297,12 @@ pub(super) const METRICS: &[Metric] = &[
             ("what", LabelValues::These(|| vec!["written", "opened", "read", "listed", "collected"])),
             ("why", LabelValues::These(|| vec!["full", "files", "failed"])),
         ],
-        "Content files that something could not be done to. Full: the disk is. Files: the process has as many open as it may.",
+        "Failed operations on content files. Full: the disk is full. Files: the process has reached its limit of open \
+         files.",
     ),
-    counter("stet_content_collected_total", NONE, "Content files removed because nothing referred to them."),
-    counter(
-        "stet_content_collected_bytes_total",
-        NONE,
-        "Bytes of content files removed because nothing referred to them.",
-    )
-    .of(Unit::Bytes),
+    counter("stet_content_collected_total", NONE, "Unreferenced content files that were removed."),
+    counter("stet_content_collected_bytes_total", NONE, "Bytes of unreferenced content files that were removed.")
+        .of(Unit::Bytes),
     counter(
         "stet_pictures_scaled_total",
         &[("outcome", LabelValues::These(|| vec!["scaled", "unfit"]))],
@@ -298,22 +311,23 @@ pub(super) const METRICS: &[Metric] = &[
     counter(
         "stet_trace_batches_total",
         &[("outcome", LabelValues::These(|| vec!["sent", "failed"]))],
-        "Batches of spans for the collector of traces, where one is configured.",
+        "Batches of spans for the trace collector, if one is configured.",
     ),
     counter(
         "stet_log_lines_dropped_total",
         &[("why", LabelValues::These(|| vec!["unread", "repeated"]))],
-        "Lines that are not in the log: nobody read it in time, or one place in the code had too many.",
+        "Lines missing from the log. Unread: the log was not read in time. Repeated: one place in the code wrote too \
+         many.",
     ),
-    counter("process_cpu_seconds_total", NONE, "Time that the process has had a processor, all threads together.")
+    counter("process_cpu_seconds_total", NONE, "Processor time of the process, all threads together.")
         .of(Unit::Seconds)
         .later(),
-    gauge("process_resident_memory_bytes", NONE, "Memory that the process has in RAM.").of(Unit::Bytes).later(),
-    gauge("process_virtual_memory_bytes", NONE, "Addresses that the process has reserved.").of(Unit::Bytes).later(),
+    gauge("process_resident_memory_bytes", NONE, "Resident memory of the process.").of(Unit::Bytes).later(),
+    gauge("process_virtual_memory_bytes", NONE, "Virtual memory of the process.").of(Unit::Bytes).later(),
     gauge("process_threads", NONE, "Threads of the process.").later(),
-    gauge("process_open_fds", NONE, "Files and connections that the process has open.").later(),
-    gauge("process_max_fds", NONE, "How many it may have open; not there without a limit.").later(),
-    gauge("process_start_time_seconds", NONE, "When the process began, seconds since 1970.").of(Unit::Seconds).later(),
+    gauge("process_open_fds", NONE, "Open files and connections of the process.").later(),
+    gauge("process_max_fds", NONE, "Limit of open files and connections; missing without a limit.").later(),
+    gauge("process_start_time_seconds", NONE, "Start of the process, in seconds since 1970.").of(Unit::Seconds).later(),
 ];
 
 /// Describes all metrics, and creates the series that begin at the start.

@@ -47,7 +47,7 @@ impl Traces {
         }
         // The endpoint was checked with the configuration.
         let traces = Traces::to(config);
-        traces.inspect_err(|error| tracing::error!(%error, "there are no traces: `traces.endpoint` is of no use")).ok()
+        traces.inspect_err(|error| tracing::error!(%error, "cannot send traces to `traces.endpoint`")).ok()
     }
 
     fn to(config: &TracesConfig) -> Result<Traces, ExporterBuildError> {

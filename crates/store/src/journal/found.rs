@@ -87,14 +87,14 @@ impl JournalContents {
             return Ok(found);
         };
         let Some(head) = head else {
-            found.loss = Some(lost("journal.wal is damaged: it does not begin as a journal does"));
+            found.loss = Some(lost("journal.wal is damaged: it has no valid header"));
             return Ok(found);
         };
         if head.format > FORMAT {
             return Err(OpenError::Newer { file: "journal.wal", found: head.format, known: FORMAT });
         }
         if salt.is_some_and(|salt| salt != head.salt) {
-            found.loss = Some(lost("journal.wal is that of another data directory"));
+            found.loss = Some(lost("journal.wal belongs to another data directory"));
             return Ok(found);
         }
         let lease = kept.lease();
@@ -103,8 +103,8 @@ impl JournalContents {
             && is_foreign(&lease, head.salt, &claims, &marked).map_err(unreadable)?
         {
             found.loss = Some(lost(&format!(
-                "journal.wal is not the one that this data directory has written: change {number} in it is another than the one \
-                 journal.mark has noted. Is it that of a copy?"
+                "journal.wal was not written by this data directory: its change {number} differs from the one in \
+                 journal.mark. It may belong to a copy of the directory"
             )));
             return Ok(found);
         }
@@ -112,7 +112,7 @@ impl JournalContents {
             .run(&claims)?;
         found.file = Some((kept, head.salt));
         if found.loss.is_none() && salt.is_some() && found.mark.is_none() {
-            let why = "journal.mark is missing, damaged or that of another data directory".to_owned();
+            let why = "journal.mark is missing, damaged or belongs to another data directory".to_owned();
             found.loss = Some(JournalLoss { why, kept: found.reach, last: None });
         }
         Ok(found)
@@ -195,8 +195,8 @@ impl JournalReader<'_> {
         if first && previous > self.folded {
             let folded = self.folded;
             self.miss(format!(
-                "state.redb is filled up to change {folded}, and what there is of journal.wal begins after change {previous}: \
-                 was one of them restored without the other?"
+                "state.redb ends at change {folded}, but journal.wal begins after change {previous}. One of them may \
+                 have been restored without the other"
             ));
         } else if !first && previous != reach {
             self.miss(format!("journal.wal is damaged: the record after change {reach} is missing"));

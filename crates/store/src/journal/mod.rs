@@ -89,14 +89,13 @@ impl Journal {
         let found = JournalContents::read(backends, known)?;
         let JournalContents { file, mark, needed, sets, reach, records, bytes, torn, loss } = found;
         let folded = known.folded;
-        let read = if file.is_some() { "journal.wal is read" } else { "journal.wal is not there" };
+        let read = if file.is_some() { "read journal.wal" } else { "journal.wal does not exist" };
         let (first, last) = (sets.first().map(|set| set.seq), sets.last().map(|set| set.seq));
         tracing::info!(folded, records, bytes, first, last, torn, loss = loss.is_some(), "{read}");
         if let Some(torn) = torn {
             tracing::warn!(
                 change = torn,
-                "the newest record of journal.wal, up to this change, is not whole: a crash has cut it short before it \
-                 was acknowledged"
+                "the newest record of journal.wal is incomplete: a crash interrupted it before it was acknowledged"
             );
         }
         if let Some(loss) = loss {
@@ -194,7 +193,7 @@ impl Journal {
             return Err(OpenError::Io(format!("journal.wal: {}", fault.text)));
         }
         // Some file systems need room even to overwrite. The store is still useful for reads.
-        tracing::warn!("the disk is full: journal.wal could not be made sure of yet");
+        tracing::warn!("the disk is full: journal.wal could not be synced yet");
         self.unsure = true;
         Ok(())
     }
@@ -214,7 +213,7 @@ impl Journal {
                 let page = at..at + PAGE as u64;
                 let is_needed = |place: &StoredRecord| place.at < page.end && page.start < place.end();
                 if at == 0 || self.needed.iter().any(is_needed) {
-                    return Err(io::Error::other(format!("the page at {at} was there, and can't be read any more")));
+                    return Err(io::Error::other(format!("the page at {at} can no longer be read")));
                 }
             }
             self.lease.write(start, &bytes)?;

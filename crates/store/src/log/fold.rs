@@ -135,7 +135,7 @@ pub(crate) fn pack(
 fn decode_event(key: &[u8], value: &[u8]) -> Option<StoredEvent> {
     let event = EventId::from_key(key).and_then(|id| StoredEvent::read(id, Bytes::copy_from_slice(value)).ok());
     if event.is_none() {
-        tracing::warn!(key = %key.escape_ascii(), "an event can't be understood, and is left out");
+        tracing::warn!(key = %key.escape_ascii(), "cannot decode an event; skipped it");
     }
     event
 }
@@ -158,7 +158,7 @@ impl Packer<'_> {
         // An error here would be permanent: the checkpoint would fail each time for the same events
         // in memory.
         if self.last.is_some_and(|last| event.id <= last) {
-            tracing::error!(id = ?event.id, "an event is out of order, and is left out");
+            tracing::error!(id = ?event.id, "an event is out of order; skipped it");
             return Ok(());
         }
         self.last = Some(event.id);

@@ -209,10 +209,7 @@ fn the_journal_of_a_copy_is_told_from_the_one_that_was_written_here() {
             let loss = lost(&mixed);
             assert_eq!(loss.last, Some(FOLDED_CHANGES + own), "{own}, {theirs}: {loss}");
             if theirs >= own {
-                assert!(
-                    loss.why.contains("not the one that this data directory has written"),
-                    "{own}, {theirs}: {loss}"
-                );
+                assert!(loss.why.contains("was not written by this data directory"), "{own}, {theirs}: {loss}");
             }
             let theirs = run(theirs, "theirs", false);
             mixed.insert(StoreFile::Mark, theirs[&StoreFile::Mark].clone());
@@ -442,7 +439,7 @@ fn a_mark_of_a_number_alone_is_understood_and_the_next_one_knows_the_record() {
     let mut elsewhere = files(&disk);
     written_elsewhere(&mut elsewhere, 1);
     elsewhere.insert(StoreFile::State, sound[&StoreFile::State].clone());
-    assert!(lost(&elsewhere).why.contains("not the one that this data directory has written"));
+    assert!(lost(&elsewhere).why.contains("was not written by this data directory"));
     // It still tells what is missing.
     cut(&mut killed_so, 2);
     assert_eq!(lost(&killed_so).last, Some(CHANGES));

@@ -135,7 +135,7 @@ fn a_row_whose_text_is_missing_is_reported_as_damaged() {
     }
     let store = open_in(&folder);
     let read = |object| store.get(ReadLevel::Committed, Table::Attributes, &change(object, None).key);
-    assert!(matches!(read(1), Err(StoreError::Corrupt(why)) if why.contains("a text of a row is not there")));
+    assert!(matches!(read(1), Err(StoreError::Corrupt(why)) if why.contains("a text of a row is missing")));
     assert!(read(2).expect("it has its texts itself").is_some());
     store.close();
 }

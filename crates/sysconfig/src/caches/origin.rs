@@ -259,7 +259,7 @@ impl Inner {
                 tracing::warn!(
                     cache = T::NAME,
                     database = self.database.0,
-                    "what was in force can't be read any more: the files are read anew"
+                    "cannot read the configuration in force: reading its files again"
                 );
                 Ok(None)
             }
@@ -298,7 +298,7 @@ impl Inner {
                 let first = held.unknown.first().map(ToString::to_string);
                 if let Some(first) = first {
                     let more = held.unknown.len() - 1;
-                    tracing::warn!(cache, database, first, more, "configuration files have parts that are not known");
+                    tracing::warn!(cache, database, first, more, "configuration files have unknown parts");
                 }
             }
             Err(RefreshFailure::Faulty(faults)) => {
@@ -309,11 +309,11 @@ impl Inner {
                     database,
                     first,
                     more,
-                    "configuration files are at fault; what was in force still is"
+                    "configuration files have faults; the old configuration stays in force"
                 );
             }
             Err(RefreshFailure::Failed(error)) => {
-                tracing::error!(cache, database, %error, "configuration can't be read; what was in force still is");
+                tracing::error!(cache, database, %error, "cannot read configuration; the old one stays in force");
             }
         }
     }

@@ -83,11 +83,14 @@ impl Enforced for StatusRules {
 }
 
 fn without_workflow(type_name: &str) -> Error {
-    Error::new(Code::InvalidType, format!("Objects of the type `{type_name}` have no workflow, and so no status."))
+    Error::new(
+        Code::InvalidType,
+        format!("Objects of the type `{type_name}` have no workflow, and therefore no status."),
+    )
 }
 
 fn without_status(object: Loid, workflow: &Workflow, from: Option<&str>) -> Error {
-    let message = format!("`{object}` can't be without a status: its type has the workflow `{}`.", workflow.name);
+    let message = format!("`{object}` must have a status, because its type has the workflow `{}`.", workflow.name);
     let allowed = workflow.reachable(from);
     Error::new(Code::InvalidStatus, message).with_source(object).with_detail("allowed", allowed)
 }

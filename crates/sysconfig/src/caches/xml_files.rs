@@ -104,7 +104,7 @@ impl XmlFiles {
             let mut left = needed.len();
             for needed in needed {
                 if let Some(why) = too_much(&files, left) {
-                    let message = format!("`{path}` takes in too much: {why}.");
+                    let message = format!("`{path}` includes too much: {why}.");
                     return Err(Error::new(Code::InvalidBody, message).with_source(path));
                 }
                 left -= 1;

@@ -126,7 +126,7 @@ pub(super) fn read(root: ConfigElement<'_>, products: &[Product]) -> Channels {
         let found = channel(element);
         for name in HashSet::from([found.id.to_lowercase(), found.name.to_lowercase()]) {
             if channels.places.insert(name, channels.list.len()).is_some() {
-                element.fault(format!("the channel `{}` is there a second time", found.name));
+                element.fault(format!("the channel `{}` is defined twice", found.name));
             }
         }
         check_product(element, &products);
@@ -143,7 +143,7 @@ fn channel(element: ConfigElement<'_>) -> Channel {
     let (id, name) = (element.required("id"), element.required("name"));
     // A copy has its channel's name.
     if file_name(name).map_or(true, |as_file| as_file != name) {
-        element.fault(format!("`{name}` can't be the name of an object, and so not that of a channel"));
+        element.fault(format!("`{name}` can't be the name of a channel, because it can't be the name of an object"));
     }
     let actions = element.all_in("contentItems", "contentItem").map(|item| {
         let listed = item.required("actions").split_whitespace().map(SharedText::from).collect();
@@ -183,7 +183,7 @@ fn styles_group(element: ConfigElement<'_>) -> StylesGroup {
 fn check_product(element: ConfigElement<'_>, products: &HashMap<&str, &Product>) {
     let Some(name) = element.attribute("product") else {
         if element.attribute("calendar").is_some() {
-            element.fault("a channel that names a `calendar` must name the `product` whose it is");
+            element.fault("a channel that names a `calendar` must also name its `product`");
         }
         return;
     };

@@ -251,7 +251,7 @@ pub(super) fn base_folders(element: ConfigElement<'_>, channels: &Channels) -> V
             let name = opened.split_once('}').map_or(opened, |(name, _)| name);
             if !opened.contains('}') || !PLACEHOLDERS.contains(&name) {
                 let known = PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
-                element.fault(format!("`workPath` has `{{{name}`, which is none of {known}"));
+                element.fault(format!("`workPath` has `{{{name}`, which is not one of {known}"));
             }
         }
         if !work_path.starts_with(['/', '{']) {

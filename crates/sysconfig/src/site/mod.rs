@@ -52,14 +52,14 @@ impl ConfigFile for Site {
             root.all_in("metadata", "definition").map(|element| element.required("path").into()).collect();
         let default_channel = root.attribute("defaultChannel").map(SharedText::from);
         if let Some(name) = default_channel.as_deref().filter(|name| channels.named(name).is_none()) {
-            root.fault(format!("there is no channel `{name}`, which is the default one"));
+            root.fault(format!("the default channel `{name}` does not exist"));
         }
         let named = root.attribute("defaultProduct");
         // A site without a list of products may still name one.
         if let Some(name) =
             named.filter(|name| !products.is_empty() && !products.iter().any(|known| &*known.name == *name))
         {
-            root.fault(format!("there is no product `{name}`, which is the default one"));
+            root.fault(format!("the default product `{name}` does not exist"));
         }
         let marked = || products.iter().find(|product| product.is_default).map(|product| product.name.clone());
         let default_product = named.map(SharedText::from).or_else(marked);
@@ -101,7 +101,8 @@ fn check_bounds(root: ConfigElement<'_>) {
     root.all("workFolders").for_each(|list| count(list, &mut folders, &mut named));
     if folders > MOST_WORK_FOLDERS || named > 2 * MOST_WORK_FOLDERS {
         root.fault(format!(
-            "there are more than {MOST_WORK_FOLDERS} work folders, or more than {} teams, channels and base folders of theirs",
+            "there are more than {MOST_WORK_FOLDERS} work folders, or they have more than {} teams, channels and \
+             base folders",
             2 * MOST_WORK_FOLDERS
         ));
     }

@@ -170,7 +170,7 @@ pub(super) fn inserts(element: ConfigElement<'_>) -> Vec<Insert> {
         known.check(element, "insert", name);
         for day in element.attribute("days").unwrap_or_default().split_whitespace() {
             if !DAYS.contains(&day) {
-                element.fault(format!("`days` names `{day}`, which is none of {}", DAYS.join(", ")));
+                element.fault(format!("`days` names `{day}`, which is not one of {}", DAYS.join(", ")));
             }
         }
         Insert { name: name.into(), is_default: element.flag("isDefault") }
@@ -214,7 +214,7 @@ fn calendars(element: ConfigElement<'_>) -> Vec<Calendar> {
             let date = exception.required("date");
             let Some(day) = day_of(date) else { continue };
             if calendar.exceptions.insert(day, exception.flag("publishes")).is_some() {
-                exception.fault(format!("the day {date} is there a second time"));
+                exception.fault(format!("the day {date} is defined twice"));
             }
         }
         calendar

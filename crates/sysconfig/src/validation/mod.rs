@@ -219,7 +219,7 @@ impl ElementModel {
         let known: Vec<String> =
             self.children.iter().take(NAMED).map(|(known, _)| format!("`{}`", shown(known))).collect();
         let known = if known.is_empty() { "no elements".to_owned() } else { known.join(", ") };
-        format!("`{}` does not belong into `{}`, which takes {known}.", shown(child), shown(own_name))
+        format!("`{}` is not allowed in `{}`, which may have {known}.", shown(child), shown(own_name))
     }
 
     /// Returns a message if a value is not allowed.
@@ -236,7 +236,7 @@ impl ElementModel {
             AllowedValues::Date(format, template) => format
                 .read(value, &TimeZone::UTC, 2000)
                 .err()
-                .map(|why| format!("`{}` is no date written as `{}`: {why}.", shown(value), shown(template))),
+                .map(|why| format!("`{}` is not a date of the form `{}`: {why}.", shown(value), shown(template))),
             AllowedValues::Tree(branch) => {
                 let known = trees.get(&branch.file);
                 let is_known = known.is_some_and(|tree| match branch.leaf_only {
@@ -246,7 +246,7 @@ impl ElementModel {
                 let matches = branch.filter.as_ref().is_none_or(|filter| filter.matches(leaf(value)));
                 (!is_known || !matches).then(|| {
                     let what = if branch.leaf_only { "name" } else { "path" };
-                    format!("`{}` is no {what} of the tree `{}`.", shown(value), branch.file)
+                    format!("`{}` is not a {what} of the tree `{}`.", shown(value), branch.file)
                 })
             }
         }
@@ -331,7 +331,7 @@ impl<'m, 'x> Check<'m, 'x> {
             let count = self.open.last().and_then(|open| open.children.get(&**child)).copied().unwrap_or_default();
             let wanted = match (*occurs, count) {
                 ("" | "+", 0) => "is missing",
-                ("" | "?", 2..) => "may be there once only",
+                ("" | "?", 2..) => "may occur only once",
                 _ => continue,
             };
             let by = self.model.elements.get(child).map_or(model.validity, |own| own.validity.max(model.validity));
@@ -354,7 +354,7 @@ impl<'m, 'x> Check<'m, 'x> {
         }
         let [.., above, own] = self.open.as_mut_slice() else { return };
         if !above.values.insert((own.name, value.to_owned())) {
-            self.note(model.validity, None, || format!("`{}` is there a second time.", shown(value)));
+            self.note(model.validity, None, || format!("`{}` occurs twice.", shown(value)));
         }
     }
 

@@ -95,7 +95,7 @@ fn findings_name_the_element_and_how_strict_it_is() {
     }
     let sentence = |xml: &str| model.check(xml, &BTreeMap::new(), &Limits::default())[0].message.clone();
     assert_eq!(sentence("<m><h/><s>c</s><p/></m>"), "`c` is not one of `a`, `b`.");
-    assert_eq!(sentence("<m><h/><x/><p/></m>"), "`x` does not belong into `m`, which takes `h`, `s`, `k`, `p`, `d`.");
+    assert_eq!(sentence("<m><h/><x/><p/></m>"), "`x` is not allowed in `m`, which may have `h`, `s`, `k`, `p`, `d`.");
     assert_eq!(sentence("<m><p/></m>"), "`h` is missing.");
 }
 

@@ -38,7 +38,7 @@ const fn list(name: &'static str, children: &'static [Child], about: &'static st
 }
 
 const IS_DEFAULT: Attribute =
-    optional("isDefault", ValueKind::Flag, "Whether it is the one that is meant where none is named.");
+    optional("isDefault", ValueKind::Flag, "Whether it is the default, used where none is named.");
 
 /// The families of object types.
 pub const FAMILIES: &[&str] =
@@ -52,14 +52,10 @@ static OBJECT_TYPE: VocabularyElement = VocabularyElement {
     name: "objectType",
     about: "A kind of object.",
     attributes: &[
-        mandatory("name", ValueKind::Name, "As it stands in object records."),
-        mandatory("family", ValueKind::OneOf(FAMILIES), "How the service treats its objects."),
-        optional(
-            "workflow",
-            ValueKind::Text,
-            "The workflow whose statuses it takes; without it its objects have none.",
-        ),
-        optional("label", ValueKind::Text, "What people read; its name without it."),
+        mandatory("name", ValueKind::Name, "Its name, as in object records."),
+        mandatory("family", ValueKind::OneOf(FAMILIES), "The family, which decides how the server treats its objects."),
+        optional("workflow", ValueKind::Text, "The workflow of its objects. If omitted, they have no status."),
+        optional("label", ValueKind::Text, "Its label for users; by default its name."),
     ],
     children: &[any(&CONTENT_TYPE), any(&EXTENSION)],
     text: None,
@@ -68,16 +64,20 @@ static OBJECT_TYPE: VocabularyElement = VocabularyElement {
 pub static OBJECT_TYPES: VocabularyElement = list(
     "objectTypes",
     &[at_least_once(&OBJECT_TYPE)],
-    "The object types. The first that lists a media type or extension has it.",
+    "The object types. If several list a media type or extension, the first one counts.",
 );
 
 static STATUS: VocabularyElement = leaf(
     "status",
     &[
-        mandatory("name", ValueKind::Name, "As it stands in object records, `Story/Ready`; no other workflow has it."),
-        mandatory("identifier", ValueKind::Colour, "The colour that lists show for it."),
-        optional("initial", ValueKind::Flag, "Whether a new object gets it; the first one is it where none is marked."),
-        optional("closed", ValueKind::Flag, "Whether containers that have it take no changes of what they contain."),
+        mandatory(
+            "name",
+            ValueKind::Name,
+            "Its name, as in object records, such as `Story/Ready`. Unique among all workflows.",
+        ),
+        mandatory("identifier", ValueKind::Colour, "Its colour in lists."),
+        optional("initial", ValueKind::Flag, "Whether new objects get it. By default, they get the first status."),
+        optional("closed", ValueKind::Flag, "Whether the contents of containers with this status can't be changed."),
     ],
     "A status that objects have.",
 );
@@ -85,16 +85,17 @@ static TRANSITION: VocabularyElement = leaf(
     "transition",
     &[
         mandatory("from", ValueKind::Name, "A status of the workflow."),
-        mandatory("to", ValueKind::Name, "Another, which may follow it."),
+        mandatory("to", ValueKind::Name, "A status that may follow it."),
     ],
-    "A step from one status to another. The service takes no others, unless the workflow has `enforce=\"false\"`.",
+    "An allowed change from one status to another. The server refuses all others, unless the workflow has \
+     `enforce=\"false\"`.",
 );
 static WORKFLOW: VocabularyElement = VocabularyElement {
     name: "workflow",
     about: "The statuses that objects of some types pass through.",
     attributes: &[
-        mandatory("name", ValueKind::Name, "What object types name it by."),
-        optional("enforce", ValueKind::Flag, "Whether only its transitions are allowed; true without it."),
+        mandatory("name", ValueKind::Name, "Its name, to which object types refer."),
+        optional("enforce", ValueKind::Flag, "Whether only its transitions are allowed; by default true."),
     ],
     children: &[at_least_once(&STATUS), any(&TRANSITION)],
     text: None,
@@ -107,10 +108,10 @@ pub const PRIVILEGES: &[&str] =
     &["read", "create", "write", "delete", "destroy", "moderate", "forceUnlock", "manageGroups", "configure"];
 
 static APPLIES_TO: VocabularyElement =
-    text("appliesTo", ValueKind::Name, "An object type that the command is for; without one, any.");
+    text("appliesTo", ValueKind::Name, "An object type that the command is for. If omitted, it is for all types.");
 static PARAMETER: VocabularyElement = VocabularyElement {
     name: "parameter",
-    about: "Something that the command is given.",
+    about: "A parameter of the command.",
     attributes: &[mandatory("name", ValueKind::Name, "Its name.")],
     children: &[],
     text: Some(ValueKind::Text),
@@ -122,14 +123,14 @@ static SET: VocabularyElement = leaf(
 );
 static COMMAND: VocabularyElement = VocabularyElement {
     name: "command",
-    about: "What clients offer to do to an object in one step.",
+    about: "An action that clients offer for an object.",
     attributes: &[
-        mandatory("name", ValueKind::Name, "What jobs name it by."),
-        optional("label", ValueKind::Text, "What people read; its name without it."),
-        optional("group", ValueKind::Text, "The menu that it stands in."),
-        optional("shortcut", ValueKind::Text, "The keys that call it."),
-        optional("privilege", ValueKind::OneOf(PRIVILEGES), "What a user needs on the object."),
-        optional("confirm", ValueKind::Flag, "Whether the user is asked once more."),
+        mandatory("name", ValueKind::Name, "Its name, to which jobs refer."),
+        optional("label", ValueKind::Text, "Its label for users; by default its name."),
+        optional("group", ValueKind::Text, "The menu that contains it."),
+        optional("shortcut", ValueKind::Text, "Its keyboard shortcut."),
+        optional("privilege", ValueKind::OneOf(PRIVILEGES), "The privilege that a user needs on the object."),
+        optional("confirm", ValueKind::Flag, "Whether the user must confirm it."),
     ],
     children: &[any(&APPLIES_TO), any(&PARAMETER), at_most_once(&SET)],
     text: None,
@@ -137,30 +138,30 @@ static COMMAND: VocabularyElement = VocabularyElement {
 /// The root of `/SysConfig/Commands/commands.xml`.
 pub static COMMANDS: VocabularyElement = list("commands", &[any(&COMMAND)], "The commands.");
 
-static DESCRIPTION: VocabularyElement = text("description", ValueKind::Text, "What it is for.");
+static DESCRIPTION: VocabularyElement = text("description", ValueKind::Text, "Its purpose.");
 static SELECT: VocabularyElement = leaf(
     "select",
     &[
         optional("type", ValueKind::Name, "Their type."),
         optional("status", ValueKind::Name, "Their status."),
-        optional("folder", ValueKind::Path, "The folder that they lie in or below."),
-        optional("unchangedDays", ValueKind::Whole(0, 100_000), "Days since their last change."),
+        optional("folder", ValueKind::Path, "A folder that contains them, directly or further below."),
+        optional("unchangedDays", ValueKind::Whole(0, 100_000), "The number of days since their last change."),
     ],
-    "Which objects the command is given.",
+    "The objects to which the command is applied.",
 );
 static JOB: VocabularyElement = VocabularyElement {
     name: "job",
-    about: "A command that clients run by the clock.",
+    about: "A command that clients run on a schedule.",
     attributes: &[
         mandatory("name", ValueKind::Name, "Its name."),
-        optional("label", ValueKind::Text, "What people read; its name without it."),
+        optional("label", ValueKind::Text, "Its label for users; by default its name."),
         mandatory("command", ValueKind::Name, "The command's name."),
         mandatory(
             "schedule",
             ValueKind::Name,
             "Minute, hour, day of the month, month and day of the week (0 is Sunday), as in cron.",
         ),
-        optional("enabled", ValueKind::Flag, "Whether it runs; true without it."),
+        optional("enabled", ValueKind::Flag, "Whether it runs; by default true."),
     ],
     children: &[at_most_once(&DESCRIPTION), any(&PARAMETER), any(&SELECT)],
     text: None,
@@ -176,10 +177,10 @@ pub const UNITS: &[&str] = &["PIXEL", "POINT", "MILLIMETER", "INCH", "pixel", "p
 static COLUMN: VocabularyElement = leaf(
     "column",
     &[
-        mandatory("id", ValueKind::Name, "Names it in replies; no other of the view has it."),
-        optional("title", ValueKind::Text, "What people read above it; its id without it."),
-        mandatory("width", ValueKind::Number(0.0, 100_000.0), "How wide it is."),
-        optional("widthUnit", ValueKind::OneOf(UNITS), "In what; PIXEL without it."),
+        mandatory("id", ValueKind::Name, "Its id in replies, unique in the view."),
+        optional("title", ValueKind::Text, "Its heading; by default its id."),
+        mandatory("width", ValueKind::Number(0.0, 100_000.0), "Its width."),
+        optional("widthUnit", ValueKind::OneOf(UNITS), "The unit of the width; by default PIXEL."),
         mandatory(
             "path",
             ValueKind::Name,
@@ -190,10 +191,10 @@ static COLUMN: VocabularyElement = leaf(
 );
 static VIEW: VocabularyElement = VocabularyElement {
     name: "view",
-    about: "A named set of columns, 100 at most.",
+    about: "A named set of at most 100 columns.",
     attributes: &[
-        mandatory("name", ValueKind::Name, "What calls name it by."),
-        optional("title", ValueKind::Text, "What people read; its name without it."),
+        mandatory("name", ValueKind::Name, "Its name in calls."),
+        optional("title", ValueKind::Text, "Its label for users; by default its name."),
         IS_DEFAULT,
     ],
     children: &[at_least_once(&COLUMN)],
@@ -201,16 +202,21 @@ static VIEW: VocabularyElement = VocabularyElement {
 };
 static CATALOG: VocabularyElement = VocabularyElement {
     name: "catalog",
-    about: "Views for some lists.",
+    about: "Views for certain lists.",
     attributes: &[
-        optional("name", ValueKind::Text, "What people read."),
+        optional("name", ValueKind::Text, "Its label for users."),
         optional(
             "type",
             ValueKind::OneOf(LISTS),
-            "Which lists; ALL without it. Views of folders and bundles are made by the service, those of drawers and messages by clients.",
+            "The kind of lists; by default ALL. The server applies the views of folders and bundles, clients those \
+             of drawers and messages.",
         ),
-        optional("path", ValueKind::Path, "The branch of the repository that they are for; all of it without it."),
-        optional("groups", ValueKind::Text, "Names of groups with spaces or commas between them; without it for all."),
+        optional("path", ValueKind::Path, "The folder below which they apply; by default the whole repository."),
+        optional(
+            "groups",
+            ValueKind::Text,
+            "The groups that they are for, separated by spaces or commas; by default all.",
+        ),
         IS_DEFAULT,
     ],
     children: &[any(&VIEW)],
@@ -229,11 +235,11 @@ static INSERT: VocabularyElement = leaf(
         optional(
             "days",
             ValueKind::Text,
-            "Days of the week on which it appears, such as `SA SU`; checked, and for people who read the file.",
+            "The days of the week on which it appears, such as `SA SU`. They are checked, but have no effect.",
         ),
         IS_DEFAULT,
     ],
-    "A part of a product that is printed by itself.",
+    "A part of a product that is printed separately.",
 );
 static INSERTS: VocabularyElement = list("inserts", &[any(&INSERT)], "Inserts.");
 /// Days of the week.
@@ -246,27 +252,27 @@ static PUBLISHES: VocabularyElement = leaf(
 static HOLIDAY: VocabularyElement = leaf(
     "holiday",
     &[
-        mandatory("day", ValueKind::MonthAndDay, "The day, in each year that has it."),
-        optional("reason", ValueKind::Text, "For people who read the file."),
+        mandatory("day", ValueKind::MonthAndDay, "The day, without a year."),
+        optional("reason", ValueKind::Text, "A note for readers of the file."),
     ],
-    "A day of every year without an issue.",
+    "A day without an issue in every year.",
 );
 static EXCEPTION: VocabularyElement = leaf(
     "exception",
     &[
         mandatory("date", ValueKind::Day, "The day."),
-        mandatory("publishes", ValueKind::Flag, "Whether there is an issue on it."),
-        optional("reason", ValueKind::Text, "For people who read the file."),
+        mandatory("publishes", ValueKind::Flag, "Whether an issue appears on it."),
+        optional("reason", ValueKind::Text, "A note for readers of the file."),
     ],
-    "A day that is unlike its day of the week, or unlike other holidays.",
+    "A single day that differs from the rules for its day of the week and for holidays.",
 );
 static CALENDAR: VocabularyElement = VocabularyElement {
     name: "calendar",
-    about: "On which days there are issues.",
+    about: "The days on which issues appear.",
     attributes: &[
-        mandatory("name", ValueKind::Name, "What channels name it by."),
-        optional("timeZone", ValueKind::TimeZone, "Where its days begin and end; UTC without it."),
-        optional("dateFormat", ValueKind::Name, "How clients write its days."),
+        mandatory("name", ValueKind::Name, "Its name, to which channels refer."),
+        optional("timeZone", ValueKind::TimeZone, "The time zone of its days; by default UTC."),
+        optional("dateFormat", ValueKind::Name, "The format in which clients write its days."),
     ],
     children: &[any(&PUBLISHES), any(&HOLIDAY), any(&EXCEPTION)],
     text: None,
@@ -275,8 +281,8 @@ static PRODUCT: VocabularyElement = VocabularyElement {
     name: "product",
     about: "A newspaper, magazine or site.",
     attributes: &[
-        mandatory("name", ValueKind::Name, "What calls name it by."),
-        optional("title", ValueKind::Text, "What people read; its name without it."),
+        mandatory("name", ValueKind::Name, "Its name in calls."),
+        optional("title", ValueKind::Text, "Its label for users; by default its name."),
         IS_DEFAULT,
     ],
     children: &[at_most_once(&EDITIONS), at_most_once(&INSERTS), any(&CALENDAR)],
@@ -289,40 +295,40 @@ static STYLESHEET: VocabularyElement = leaf(
     "stylesheet",
     &[
         mandatory("href", ValueKind::Path, "Path of the stylesheet."),
-        optional("label", ValueKind::Text, "What people read."),
+        optional("label", ValueKind::Text, "Its label for users."),
         IS_DEFAULT,
     ],
     "A stylesheet.",
 );
 static STYLES_GROUP: VocabularyElement =
-    list("stylesGroup", &[any(&TEMPLATE), any(&STYLESHEET)], "Templates, and the stylesheets that go with them.");
+    list("stylesGroup", &[any(&TEMPLATE), any(&STYLESHEET)], "Templates and their stylesheets.");
 static CHANNEL_ITEM: VocabularyElement = leaf(
     "contentItem",
     &[
-        mandatory("type", ValueKind::Name, "A content item's type."),
-        mandatory("actions", ValueKind::Name, "What may be done with it, names with spaces between them."),
+        mandatory("type", ValueKind::Name, "The type of a content item."),
+        mandatory("actions", ValueKind::Name, "The names of the allowed actions, separated by spaces."),
     ],
-    "What editors may do with a part of a story in its copy for the channel.",
+    "The actions that editors may take on a content item in a copy for the channel.",
 );
 static CHANNEL_ITEMS: VocabularyElement = list("contentItems", &[any(&CHANNEL_ITEM)], "Content items of a channel.");
 static CHANNEL: VocabularyElement = VocabularyElement {
     name: "channel",
-    about: "A way on which stories reach readers.",
+    about: "A way by which stories reach readers.",
     attributes: &[
-        mandatory("id", ValueKind::Name, "Tells it apart; calls may name it by this."),
-        mandatory("name", ValueKind::Name, "Its name, and that of copies for it."),
-        optional("type", ValueKind::Name, "What it is: print, web, tablet, wap."),
-        optional("product", ValueKind::Name, "The product that it belongs to."),
-        optional("calendar", ValueKind::Name, "The calendar of that product that it follows."),
+        mandatory("id", ValueKind::Name, "Its unique id, which calls may use as well."),
+        mandatory("name", ValueKind::Name, "Its name, which is also the name of copies for it."),
+        optional("type", ValueKind::Name, "Its kind: print, web, tablet or wap."),
+        optional("product", ValueKind::Name, "Its product."),
+        optional("calendar", ValueKind::Name, "Its calendar, one of the product's."),
         optional("compound", ValueKind::Flag, "Whether bundles hold copies for it."),
-        optional("isTemplateChannel", ValueKind::Flag, "Whether the bundle's own text is this channel's."),
+        optional("isTemplateChannel", ValueKind::Flag, "Whether a bundle's own text is the text for this channel."),
         optional(
             "templateChannel",
             ValueKind::Name,
-            "The channel that clients inherit copies for it from: they name it in their calls.",
+            "The channel from which clients let copies for this one inherit; they name it in their calls.",
         ),
-        optional("pageAccessories", ValueKind::Path, "The file of its page accessories."),
-        optional("shapeTemplates", ValueKind::Path, "The file of its shape templates."),
+        optional("pageAccessories", ValueKind::Path, "Path of its file of page accessories."),
+        optional("shapeTemplates", ValueKind::Path, "Path of its file of shape templates."),
     ],
     children: &[at_most_once(&EDITIONS), at_most_once(&INSERTS), any(&STYLES_GROUP), at_most_once(&CHANNEL_ITEMS)],
     text: None,
@@ -347,32 +353,33 @@ static BASE_FOLDER: VocabularyElement = leaf(
     "baseFolder",
     &[
         mandatory("content", ValueKind::Name, "Name of the object type."),
-        optional("channel", ValueKind::Name, "Counts only where this channel is named."),
-        optional("name", ValueKind::Text, "What people read."),
-        mandatory("workPath", ValueKind::Name, "Where its objects go, with placeholders."),
+        optional("channel", ValueKind::Name, "The channel for which it applies; by default all."),
+        optional("name", ValueKind::Text, "Its label for users."),
+        mandatory("workPath", ValueKind::Name, "Path of the folder for its objects, with placeholders."),
         optional(
             "workStatus",
             ValueKind::Name,
-            "The status that clients give them there; a creation that names none has the first of its workflow.",
+            "The status that clients give them. If a call that creates an object names none, the object gets the \
+             first of its workflow.",
         ),
     ],
-    "Where new objects of a type go.",
+    "The folder for new objects of a type.",
 );
 static BASE_FOLDERS: VocabularyElement =
-    list("baseFolders", &[any(&BASE_FOLDER)], "Where new objects go in all work folders.");
+    list("baseFolders", &[any(&BASE_FOLDER)], "The folders for new objects in all work folders.");
 static OF_TEAM: VocabularyElement =
     leaf("team", &[mandatory("name", ValueKind::Name, "Its name.")], "A team that it is for.");
 static OF_CHANNEL: VocabularyElement =
     leaf("channel", &[mandatory("name", ValueKind::Name, "Its name.")], "A channel that it is for.");
 static WORK_FOLDER: VocabularyElement = VocabularyElement {
     name: "workFolder",
-    about: "A desk, and where it works. Without teams or channels it is for all.",
+    about: "A desk and its folder. If it names no teams or channels, it is for all.",
     attributes: &[
-        optional("id", ValueKind::Name, "Tells it apart; its path without it."),
-        mandatory("label", ValueKind::Name, "What people read."),
-        mandatory("path", ValueKind::Path, "What calls name it by."),
-        optional("dir", ValueKind::Path, "The folder that it works in; its path without it."),
-        optional("type", ValueKind::Name, "What it is: section, subsection."),
+        optional("id", ValueKind::Name, "Its unique id; by default its path."),
+        mandatory("label", ValueKind::Name, "Its label for users."),
+        mandatory("path", ValueKind::Path, "Its name in calls."),
+        optional("dir", ValueKind::Path, "Its folder in the repository; by default its path."),
+        optional("type", ValueKind::Name, "Its kind: section or subsection."),
         IS_DEFAULT,
     ],
     children: &[any(&OF_TEAM), any(&OF_CHANNEL), any(&BASE_FOLDER), any(&WORK_FOLDER)],
@@ -390,8 +397,8 @@ pub static SITE_CONFIG: VocabularyElement = VocabularyElement {
     about: "The site configuration.",
     attributes: &[
         optional("name", ValueKind::Name, "Name of the site."),
-        optional("defaultProduct", ValueKind::Text, "The product that is meant where none is named."),
-        optional("defaultChannel", ValueKind::Text, "The channel that is meant where none is named."),
+        optional("defaultProduct", ValueKind::Text, "The default product, used where none is named."),
+        optional("defaultChannel", ValueKind::Text, "The default channel, used where none is named."),
     ],
     children: &[
         at_most_once(&PRODUCTS),
@@ -404,33 +411,33 @@ pub static SITE_CONFIG: VocabularyElement = VocabularyElement {
     text: None,
 };
 
-static CONTENT: VocabularyElement = text("content", ValueKind::Text, "What a new one starts with.");
+static CONTENT: VocabularyElement = text("content", ValueKind::Text, "The initial content of a new one.");
 static RES_LIMITS: VocabularyElement =
     text("resLimits", ValueKind::Text, "Smallest and largest size of a picture, in pixels.");
 static SOURCE: VocabularyElement = leaf(
     "source",
     &[
-        mandatory("element", ValueKind::Name, "The element that it becomes."),
-        mandatory("type", ValueKind::Name, "The object type that may be dropped on it."),
-        mandatory("xp", ValueKind::Name, "Which part of that is taken."),
+        mandatory("element", ValueKind::Name, "The element into which a dropped object is converted."),
+        mandatory("type", ValueKind::Name, "The type of the objects."),
+        mandatory("xp", ValueKind::Name, "The part of the object that is used."),
     ],
-    "What may be dropped on it.",
+    "Objects that may be dropped on it.",
 );
-static SOURCES: VocabularyElement = list("sources", &[any(&SOURCE)], "What may be dropped on it.");
+static SOURCES: VocabularyElement = list("sources", &[any(&SOURCE)], "Objects that may be dropped on it.");
 static ITEM: VocabularyElement = leaf(
     "item",
-    &[mandatory("xp", ValueKind::Name, "Where it stands in the item.")],
-    "A part of an item that repeats.",
+    &[mandatory("xp", ValueKind::Name, "Its location in the item, as a path.")],
+    "A part of a repeating item.",
 );
-static ITEMS: VocabularyElement = list("items", &[any(&ITEM)], "The parts of an item that repeats.");
+static ITEMS: VocabularyElement = list("items", &[any(&ITEM)], "The parts of a repeating item.");
 static CONTENT_ITEM: VocabularyElement = VocabularyElement {
     name: "contentItem",
-    about: "A part of a story that can be picked out and placed by itself.",
+    about: "A part of a story that can be selected and placed on its own.",
     attributes: &[
-        optional("name", ValueKind::Text, "What people call it; its type without it."),
-        mandatory("type", ValueKind::Name, "What it is; no other in the file has it."),
-        optional("xp", ValueKind::Text, "Where it stands in the content."),
-        optional("cssSelector", ValueKind::Text, "Where it goes on a web page."),
+        optional("name", ValueKind::Text, "Its label for users; by default its type."),
+        mandatory("type", ValueKind::Name, "Its type, unique in the file."),
+        optional("xp", ValueKind::Text, "Its location in the content, as a path."),
+        optional("cssSelector", ValueKind::Text, "Its location on a web page."),
     ],
     children: &[at_most_once(&CONTENT), at_most_once(&RES_LIMITS), at_most_once(&SOURCES), at_most_once(&ITEMS)],
     text: None,
@@ -443,8 +450,8 @@ const MEASURE: ValueKind = ValueKind::Number(0.0, 100_000.0);
 static CELL: VocabularyElement = leaf(
     "cell",
     &[
-        mandatory("x", HUNDREDTHS, "From the left, in hundredths of the whole."),
-        mandatory("y", HUNDREDTHS, "From the top."),
+        mandatory("x", HUNDREDTHS, "Distance from the left, in percent of the whole width."),
+        mandatory("y", HUNDREDTHS, "Distance from the top, in percent of the whole height."),
         mandatory("width", HUNDREDTHS, "Its width."),
         mandatory("height", HUNDREDTHS, "Its height."),
     ],
@@ -452,10 +459,10 @@ static CELL: VocabularyElement = leaf(
 );
 static LAYOUT: VocabularyElement = VocabularyElement {
     name: "layout",
-    about: "How pictures stand together.",
+    about: "An arrangement of pictures.",
     attributes: &[
         mandatory("name", ValueKind::Name, "Its name."),
-        optional("label", ValueKind::Text, "What people read; its name without it."),
+        optional("label", ValueKind::Text, "Its label for users; by default its name."),
         IS_DEFAULT,
     ],
     children: &[at_least_once(&CELL)],
@@ -463,15 +470,15 @@ static LAYOUT: VocabularyElement = VocabularyElement {
 };
 static COLLAGE: VocabularyElement = VocabularyElement {
     name: "collage",
-    about: "The layouts of a channel in which several pictures are put together as one.",
+    about: "The layouts for combining several pictures into one for a channel.",
     attributes: &[
         mandatory("channel", ValueKind::Name, "The channel."),
         mandatory("width", MEASURE, "Width of the whole: pixels for web channels, points for print."),
         mandatory("height", MEASURE, "Its height."),
-        optional("gap", MEASURE, "What stays free between pictures."),
-        optional("border", MEASURE, "What stays free around them."),
-        optional("background", ValueKind::Text, "Colour behind them."),
-        optional("format", ValueKind::Text, "Media type of the picture that is made."),
+        optional("gap", MEASURE, "The space between pictures."),
+        optional("border", MEASURE, "The space around all pictures."),
+        optional("background", ValueKind::Text, "The background colour."),
+        optional("format", ValueKind::Text, "Media type of the combined picture."),
         optional("quality", ValueKind::Whole(1, 100), "Its quality."),
     ],
     children: &[any(&LAYOUT)],
@@ -487,21 +494,21 @@ static FIELD: VocabularyElement = leaf(
         optional(
             "type",
             ValueKind::OneOf(&["string", "text", "keyword", "integer", "date", "time"]),
-            "What it holds; string without it.",
+            "The type of its values; by default string.",
         ),
-        mandatory("source", ValueKind::OneOf(&["record", "metadata", "content"]), "Where it comes from."),
-        mandatory("path", ValueKind::Name, "Where it stands there."),
+        mandatory("source", ValueKind::OneOf(&["record", "metadata", "content"]), "The source of its values."),
+        mandatory("path", ValueKind::Name, "Path of its values in the source."),
         optional("sortable", ValueKind::Flag, "Whether lists can be sorted by it."),
     ],
-    "What can be searched by. Clients are shown it; the service searches by no index yet.",
+    "A searchable field. The server returns it to clients, but does not search by indexes yet.",
 );
 static INDEX: VocabularyElement = VocabularyElement {
     name: "index",
-    about: "Fields that are looked up together. Clients are shown it; the service searches by no index yet.",
+    about: "Fields that are searched together. The server returns it to clients, but does not search by indexes yet.",
     attributes: &[
         mandatory("name", ValueKind::Name, "Its name."),
-        optional("database", ValueKind::Name, "The database that it is for; all without it."),
-        optional("label", ValueKind::Text, "What people read; its name without it."),
+        optional("database", ValueKind::Name, "The database that it is for; by default all."),
+        optional("label", ValueKind::Text, "Its label for users; by default its name."),
         IS_DEFAULT,
     ],
     children: &[any(&FIELD)],
@@ -510,26 +517,26 @@ static INDEX: VocabularyElement = VocabularyElement {
 /// The root of `/SysConfig/Indexes/indexes.xml`.
 pub static INDEXES: VocabularyElement = list("indexes", &[any(&INDEX)], "The indexes.");
 
-static ACCESSORY_CONTENT: VocabularyElement = text("content", ValueKind::Text, "What it says.");
+static ACCESSORY_CONTENT: VocabularyElement = text("content", ValueKind::Text, "Its text.");
 static ACCESSORY_SECTION: VocabularyElement = leaf(
     "appliesTo",
     &[mandatory("section", ValueKind::Name, "The section.")],
-    "A section that it is offered for; without one, all.",
+    "A section for which it is offered. If omitted, it is offered for all.",
 );
 static ACCESSORY: VocabularyElement = VocabularyElement {
     name: "accessory",
     about: "A box, bar or line that can stand beside a story.",
     attributes: &[
-        mandatory("id", ValueKind::Name, "Tells it apart on its page."),
-        optional("label", ValueKind::Text, "What people read; its id without it."),
-        mandatory("kind", ValueKind::Name, "What it is: bar, box, field, list, strip, table, text."),
-        optional("position", ValueKind::Name, "Where it stands."),
+        mandatory("id", ValueKind::Name, "Its id, unique on its page."),
+        optional("label", ValueKind::Text, "Its label for users; by default its id."),
+        mandatory("kind", ValueKind::Name, "Its kind: bar, box, field, list, strip, table or text."),
+        optional("position", ValueKind::Name, "Its position."),
         optional("columns", ValueKind::Whole(0, 1000), "Its width in columns."),
         optional("lines", ValueKind::Whole(0, 10_000), "Its height in lines."),
-        optional("max", ValueKind::Whole(0, 10_000), "Entries at most."),
-        optional("xp", ValueKind::Text, "What it shows of the story."),
+        optional("max", ValueKind::Whole(0, 10_000), "The maximum number of entries."),
+        optional("xp", ValueKind::Text, "The part of the story that it shows."),
         optional("drawer", ValueKind::Path, "The drawer whose items it shows."),
-        optional("refresh", ValueKind::Text, "How often it is made anew."),
+        optional("refresh", ValueKind::Text, "The interval at which its content is renewed."),
         IS_DEFAULT,
     ],
     children: &[at_most_once(&ACCESSORY_CONTENT), any(&ACCESSORY_SECTION)],
@@ -538,7 +545,7 @@ static ACCESSORY: VocabularyElement = VocabularyElement {
 static ACCESSORY_GROUP: VocabularyElement = VocabularyElement {
     name: "accessoryGroup",
     about: "Accessories of every page.",
-    attributes: &[optional("name", ValueKind::Text, "What people read.")],
+    attributes: &[optional("name", ValueKind::Text, "Its label for users.")],
     children: &[any(&ACCESSORY)],
     text: None,
 };
@@ -546,8 +553,8 @@ static PAGE: VocabularyElement = VocabularyElement {
     name: "page",
     about: "A kind of page.",
     attributes: &[
-        mandatory("id", ValueKind::Name, "What calls name it by."),
-        optional("label", ValueKind::Text, "What people read; its id without it."),
+        mandatory("id", ValueKind::Name, "Its name in calls."),
+        optional("label", ValueKind::Text, "Its label for users; by default its id."),
     ],
     children: &[any(&ACCESSORY)],
     text: None,
@@ -564,25 +571,28 @@ pub static PAGE_ACCESSORIES: VocabularyElement = VocabularyElement {
 static FRAME: VocabularyElement = leaf(
     "frame",
     &[
-        mandatory("element", ValueKind::Name, "The content item that goes there."),
+        mandatory("element", ValueKind::Name, "The content item in the frame."),
         optional("columns", ValueKind::Whole(0, 1000), "Its width in columns."),
         optional("lines", ValueKind::Whole(0, 10_000), "Its height in lines."),
         optional("style", ValueKind::Text, "Its style."),
     ],
     "A place for a part of a story.",
 );
-static OF_WORK_FOLDER: VocabularyElement =
-    text("workFolder", ValueKind::Path, "A work folder that it is for, with all below it; without one, all.");
+static OF_WORK_FOLDER: VocabularyElement = text(
+    "workFolder",
+    ValueKind::Path,
+    "A work folder that it is for, including all below. If omitted, it is for all.",
+);
 static SHAPE_TEMPLATE: VocabularyElement = VocabularyElement {
     name: "shapeTemplate",
     about: "A shape that a story can take.",
     attributes: &[
-        mandatory("id", ValueKind::Name, "Tells it apart."),
-        optional("name", ValueKind::Text, "What people read; its id without it."),
+        mandatory("id", ValueKind::Name, "Its unique id."),
+        optional("name", ValueKind::Text, "Its label for users; by default its id."),
         optional("width", ValueKind::Text, "Its width in columns, or `auto`."),
         optional("height", ValueKind::Text, "Its height in lines, or `auto`."),
-        optional("minWords", ValueKind::Whole(0, 1_000_000), "Words of a text that fits, at least."),
-        optional("maxWords", ValueKind::Whole(0, 1_000_000), "And at most."),
+        optional("minWords", ValueKind::Whole(0, 1_000_000), "The minimum number of words of a fitting text."),
+        optional("maxWords", ValueKind::Whole(0, 1_000_000), "The maximum number of words of a fitting text."),
         IS_DEFAULT,
     ],
     children: &[any(&OF_WORK_FOLDER), any(&FRAME)],
@@ -600,8 +610,8 @@ pub static SHAPE_TEMPLATES: VocabularyElement = VocabularyElement {
 static DEFINED_FOR: VocabularyElement = leaf(
     "appliesTo",
     &[
-        optional("type", ValueKind::Name, "An object type; without it, all."),
-        optional("workFolder", ValueKind::Path, "A work folder, with all below it; without it, all."),
+        optional("type", ValueKind::Name, "An object type; by default all."),
+        optional("workFolder", ValueKind::Path, "A work folder, including all below; by default all."),
     ],
     "Objects that it is for.",
 );
@@ -609,11 +619,16 @@ static CHILD: VocabularyElement = leaf(
     "child",
     &[
         mandatory("name", ValueKind::Name, "The child."),
-        mandatory("occurs", ValueKind::OneOf(&["", "?", "*", "+"]), "How often: empty for once, or `?`, `*`, `+`."),
+        mandatory(
+            "occurs",
+            ValueKind::OneOf(&["", "?", "*", "+"]),
+            "How often the child may occur: empty for exactly once, or `?`, `*`, `+`.",
+        ),
     ],
     "A child of the element.",
 );
-static DEFAULT_CONTENT: VocabularyElement = text("defaultContent", ValueKind::Text, "What a new one starts with.");
+static DEFAULT_CONTENT: VocabularyElement =
+    text("defaultContent", ValueKind::Text, "The initial content of a new one.");
 static VALUE: VocabularyElement = text("value", ValueKind::Text, "A value.");
 static LIST_VALUES: VocabularyElement = list("listValues", &[any(&VALUE)], "The values of a list.");
 /// The levels of validation: not checked, shown but not checked, reported, refused.
@@ -626,23 +641,23 @@ pub static DEFINED_ELEMENT: VocabularyElement = VocabularyElement {
     about: "An element of the metadata, and how a form shows it.",
     attributes: &[
         mandatory("name", ValueKind::Name, "Its name."),
-        optional("title", ValueKind::Text, "What people read; its name without it."),
-        optional("shortTitle", ValueKind::Text, "The same where there is little room."),
+        optional("title", ValueKind::Text, "Its label for users; by default its name."),
+        optional("shortTitle", ValueKind::Text, "Its short label."),
         optional(
             "distinct",
             ValueKind::Flag,
-            "Whether each value may stand once beside the others; checked as `validity` says.",
+            "Whether values must be unique among siblings; checked according to `validity`.",
         ),
         optional(
             "validity",
             ValueKind::OneOf(VALIDITIES),
-            "How strictly it is checked; as the definition says without it.",
+            "How strictly it is checked; by default as stated for the whole definition.",
         ),
-        optional("expandMode", ValueKind::OneOf(&["Expanded", "Collapsed"]), "How it is shown first."),
+        optional("expandMode", ValueKind::OneOf(&["Expanded", "Collapsed"]), "Its initial state in a form."),
         optional(
             "visibility",
             ValueKind::OneOf(&["ReadOnly", "Invisible"]),
-            "What users may do with it; all without it.",
+            "A restriction for users; by default none.",
         ),
         optional(
             "type",
@@ -655,21 +670,26 @@ pub static DEFINED_ELEMENT: VocabularyElement = VocabularyElement {
                 "tree-db/filesystem",
                 "dataSourceMaster",
             ]),
-            "What its values are; as the DTD says without it, else string.",
+            "The type of its values; by default as in the DTD, or else string.",
         ),
         optional("listName", ValueKind::Name, "The tree list of its values, by name: a file of /SysConfig/TreeLists."),
         optional("fileName", ValueKind::Path, "The tree list of its values, by path."),
-        optional("prefix", ValueKind::Text, "The branch of the tree that its values lie in."),
-        optional("filter", ValueKind::Text, "What names of values must match."),
-        optional("result", ValueKind::OneOf(&["LeafOnly", "Fullpath"]), "How much of the path a value is."),
-        optional("showPartPage", ValueKind::Flag, "Whether it is shown with a part of a page."),
-        optional("template", ValueKind::Text, "How a day or time is written."),
-        optional("dataSourceUrl", ValueKind::Text, "Where values are looked up."),
-        optional("dataSourceResultTemplate", ValueKind::Text, "What of an entry found there is the value."),
+        optional("prefix", ValueKind::Text, "The branch of the tree that contains its values."),
+        optional("filter", ValueKind::Text, "A pattern that names of values must match."),
+        optional(
+            "result",
+            ValueKind::OneOf(&["LeafOnly", "Fullpath"]),
+            "The part of the tree path that is stored as the value.",
+        ),
+        optional("showPartPage", ValueKind::Flag, "Whether it is shown for a part of a page."),
+        optional("template", ValueKind::Text, "The format of a day or time."),
+        optional("dataSourceUrl", ValueKind::Text, "The address at which values are looked up."),
+        optional("dataSourceResultTemplate", ValueKind::Text, "The part of a found entry that is the value."),
         optional(
             "isHeadline",
             ValueKind::Flag,
-            "Whether its text is the title of liveblogs, topics and plans that have none; one element at most.",
+            "Whether its text is the title of liveblogs, topics and plans without one. At most one element may have \
+             it.",
         ),
     ],
     children: &[any(&CHILD), at_most_once(&DEFAULT_CONTENT), at_most_once(&LIST_VALUES)],
@@ -681,15 +701,11 @@ pub static METADATA_DEFINITION: VocabularyElement = VocabularyElement {
     about: "The metadata of some object types.",
     attributes: &[
         mandatory("docType", ValueKind::Name, "The root of the metadata."),
-        optional(
-            "dtd",
-            ValueKind::Path,
-            "Path of its DTD, which says what elements there are and what stands in them.",
-        ),
+        optional("dtd", ValueKind::Path, "Path of its DTD, which defines the elements and their content."),
         optional(
             "validity",
             ValueKind::OneOf(VALIDITIES),
-            "How strictly elements are checked that do not say it themselves; `None` without it.",
+            "How strictly elements without their own `validity` are checked; by default `None`.",
         ),
         IS_DEFAULT,
     ],
@@ -697,12 +713,12 @@ pub static METADATA_DEFINITION: VocabularyElement = VocabularyElement {
     text: None,
 };
 
-static WEB_TYPE: VocabularyElement = text("WebType", ValueKind::Name, "What a story appears as.");
-static WEB_TYPES: VocabularyElement = list("WebTypes", &[any(&WEB_TYPE)], "What stories appear as online.");
+static WEB_TYPE: VocabularyElement = text("WebType", ValueKind::Name, "A form in which a story appears online.");
+static WEB_TYPES: VocabularyElement = list("WebTypes", &[any(&WEB_TYPE)], "The forms in which stories appear online.");
 /// The root of a file of `/SysConfig/TreeLists` for a list without branches.
 pub static WEB_CONFIGURATION: VocabularyElement = VocabularyElement {
     name: "WebConfiguration",
-    about: "What stories appear as online; a tree list without branches.",
+    about: "The forms in which stories appear online: a tree list without branches.",
     attributes: &[optional("product", ValueKind::Name, "The product that it is for.")],
     children: &[at_most_once(&WEB_TYPES)],
     text: None,

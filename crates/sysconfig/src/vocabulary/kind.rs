@@ -58,7 +58,7 @@ impl ValueKind {
             ValueKind::Name => "a text that is not empty".to_owned(),
             ValueKind::Path => "an absolute path, which begins with `/`".to_owned(),
             ValueKind::Flag => "`true` or `false`".to_owned(),
-            ValueKind::Whole(least, i64::MAX) => format!("a whole number from {least} on"),
+            ValueKind::Whole(least, i64::MAX) => format!("a whole number of {least} or more"),
             ValueKind::Whole(least, most) => format!("a whole number from {least} to {most}"),
             ValueKind::Number(least, most) => format!("a number from {least} to {most}"),
             ValueKind::OneOf(names) => format!("one of {}", names.join(", ")),

@@ -71,7 +71,8 @@ fn multipart(options: Value, files: &[&str], needs_first: bool) -> Value {
         properties.insert((*name).to_owned(), part);
         encoding.insert((*name).to_owned(), json!({"contentType": "*/*"}));
     }
-    let mut schema = json!({"type": "object", "description": "It takes no other parts.", "properties": properties});
+    let mut schema =
+        json!({"type": "object", "description": "Other parts are not accepted.", "properties": properties});
     if let Some(first) = files.first().filter(|_| needs_first) {
         schema["required"] = json!([first]);
     }

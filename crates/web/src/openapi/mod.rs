@@ -49,8 +49,10 @@ pub fn document(groups: &'static [EndpointGroup], base_path: &str) -> Value {
             "title": "stet",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "Content repository of a newsroom. Parameter names match without regard to case. Unknown \
-                parameters and body keys are reported in `warnings`; with `Prefer: handling=strict` they refuse the call. `limit` and `offset` are checked wherever they are given, and act where they are \
-                listed; `databaseId` counts wherever something is looked up or made in a database. HEAD is answered wherever GET is.",
+                            parameters and body keys are reported in `warnings`; with `Prefer: handling=strict` the \
+                            call is refused instead. `limit` and `offset` are validated in every call, but have an \
+                            effect only where they are listed. `databaseId` applies to every call that looks up or \
+                            creates something in a database. Every path that supports GET also supports HEAD.",
             "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
         },
         "servers": [{"url": if base_path.is_empty() { "/" } else { base_path }}],

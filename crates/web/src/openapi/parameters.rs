@@ -79,34 +79,36 @@ const PREFER_STRICT: &str = "Prefer.handling";
 /// The request headers of operations, by their keys among the shared parameters. The part of a key
 /// behind a dot does not belong to the header's name.
 const HEADERS: [(&str, &str); 10] = [
-    ("Range", "A part of the content, bytes counted from 0 (RFC 9110)."),
-    ("If-Range", "ETag or time of the content that the client has a part of; of another one it is sent all."),
-    ("Last-Event-ID", "The last event that the client has."),
-    ("If-None-Match", "ETags that the client has; if one is still good, the answer is 304."),
+    ("Range", "The requested part of the content, in bytes counted from 0 (RFC 9110)."),
+    (
+        "If-Range",
+        "ETag or modification time of the content of which the client has a part. If the content has changed, all of \
+         it is sent.",
+    ),
+    ("Last-Event-ID", "Id of the last event that the client received."),
+    ("If-None-Match", "ETags of the client's copies. If one is current, the reply is 304."),
     (
         "If-Match",
-        "ETags of what the call changes, of any representation: the object or container that the path names first, or that a \
-         creation meets. If it has changed since, or is not there, nothing is done, and the answer is 412. Of a list of objects to \
-         be discarded or destroyed each is held to it, and what does not match is among `errors`.",
+        "ETags, of any representation, of the object or container that the call changes: the first one that the path \
+         names, or an existing one that a creation finds. If none is current, or the object does not exist, nothing \
+         is changed and the reply is 412. In a list of objects to discard or destroy, each is checked, and mismatches \
+         are listed in `errors`.",
     ),
     (
         "If-Modified-Since",
-        "A time; if the content is not younger, the answer is 304. It does not count beside `If-None-Match`.",
+        "A time. If the content was not modified later, the reply is 304. Ignored if `If-None-Match` is sent.",
     ),
     (
         "If-Unmodified-Since",
-        "A time; if the content is younger, the answer is 412. It does not count beside `If-Match`.",
+        "A time. If the content was modified later, the reply is 412. Ignored if `If-Match` is sent.",
     ),
     (
         PREFER_SHORT,
-        "`return=minimal`: the reply is to say no more than id and revision (RFC 7240). `handling=strict`: a query parameter or a \
-         key of the body that the call does not know refuses it.",
+        "`return=minimal`: the reply has only id and revision (RFC 7240). `handling=strict`: unknown query \
+         parameters and body keys are refused.",
     ),
-    (
-        PREFER_STRICT,
-        "`handling=strict`: a query parameter or a key of the body that the call does not know refuses it (RFC 7240).",
-    ),
-    ("Idempotency-Key", "Names the call, so that it is carried out once however often it is sent."),
+    (PREFER_STRICT, "`handling=strict`: unknown query parameters and body keys are refused (RFC 7240)."),
+    ("Idempotency-Key", "A name for the call. If the call is sent again with it, it is not carried out again."),
 ];
 
 fn reference(name: &str) -> Value {

@@ -22,17 +22,18 @@ pub fn description(route: &Route) -> String {
     sentences.extend(privilege(route));
     match route.token {
         TokenRule::Required => {}
-        TokenRule::NotListed => sentences.push("Works without a token, too.".to_owned()),
+        TokenRule::NotListed => sentences.push("Also works without a token.".to_owned()),
         TokenRule::InBody | TokenRule::Login => sentences.push("Needs no token.".to_owned()),
     }
     if route.takes_if_match() {
         sentences.push("`If-Match` makes the change conditional (412).".to_owned());
     }
     if route.takes_key() {
-        sentences.push("With an `Idempotency-Key` the call may be sent again and is carried out once.".to_owned());
+        sentences
+            .push("With an `Idempotency-Key` the call can be sent again, and is carried out only once.".to_owned());
     }
     let document = route.source.trim_start_matches("docs/");
-    sentences.push(format!("Rules: `{}`, which a server has at `/docs/{document}`.", route.source));
+    sentences.push(format!("Rules: `{}`, which a server provides at `/docs/{document}`.", route.source));
     sentences.join(" ")
 }
 
@@ -40,9 +41,9 @@ fn privilege(route: &Route) -> Option<String> {
     let name = route.privilege?.name();
     let place = match route.scope() {
         PrivilegeScope::Server => "for the whole server",
-        PrivilegeScope::People => "on what the call names; a key needs it for everything",
+        PrivilegeScope::People => "on the data that the call names; a key needs it for the whole server",
         PrivilegeScope::Path => "on the object in the path",
-        PrivilegeScope::Named => "on what the call names",
+        PrivilegeScope::Named => "on the objects that the call names",
     };
     Some(format!("Needs the privilege `{name}` {place}."))
 }

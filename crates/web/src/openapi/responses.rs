@@ -166,16 +166,16 @@ pub fn failures(schemas: &mut Schemas) -> Map<String, Value> {
 
 /// The documented response headers.
 const HEADERS: [(&str, &str, &str); 10] = [
-    ("Accept-Ranges", "string", "`bytes`: `Range` is taken."),
+    ("Accept-Ranges", "string", "`bytes`: `Range` is supported."),
     ("Content-Disposition", "string", "The name under which to save the content."),
-    ("Content-Range", "string", "Which bytes come, and how many there are (RFC 9110)."),
-    ("ETag", "string", "Revision, object and representation: for `If-None-Match`, and for `If-Match` of a change."),
-    ("Idempotency-Replayed", "string", "`true`: the call was carried out before, and this is what was answered then."),
-    ("Last-Modified", "string", "When the content was written, if it is sent as it is stored."),
+    ("Content-Range", "string", "The range of the bytes in the reply, and the total size (RFC 9110)."),
+    ("ETag", "string", "Revision, object and representation, for `If-None-Match`, and for `If-Match` of a change."),
+    ("Idempotency-Replayed", "string", "`true`: the call was carried out before, and this is its stored reply."),
+    ("Last-Modified", "string", "The time at which the content was written, if it is sent as stored."),
     ("Preference-Applied", "string", "The preferences in `Prefer` that were followed."),
-    ("Retry-After", "integer", "Seconds after which to try again."),
-    ("WWW-Authenticate", "string", "That a token is wanted."),
-    ("X-Request-Id", "string", "The request, as the log names it."),
+    ("Retry-After", "integer", "Seconds to wait before a retry."),
+    ("WWW-Authenticate", "string", "The required authentication: a bearer token."),
+    ("X-Request-Id", "string", "The id of the request, as in the log."),
 ];
 
 /// Returns the response headers, which operations refer to.
@@ -194,23 +194,23 @@ fn header(name: &str) -> Value {
 fn description(code: u16) -> &'static str {
     match code {
         200 => "The call succeeded.",
-        206 => "The part of the content that `Range` asks for.",
-        304 => "The caller's copy is still good.",
+        206 => "The requested part of the content.",
+        304 => "The client's copy is current.",
         400 => "A parameter or the body is not valid.",
         401 => "Not authorized: the token is missing, unknown or expired, or the login failed.",
-        403 => "Forbidden: a privilege is missing, a lock is in the way, or a cookie came from a foreign page.",
+        403 => "Forbidden: a privilege is missing, the object is locked, or a cookie was sent from another site.",
         404 => "Something that the call names does not exist.",
         409 => "A name is taken, a drawer is full, an object does not fit, or the same call is still running.",
         412 => {
-            "`If-Match` names no present ETag of the object: it has changed since, is another one, or is not there. Or the content is \
-             younger than `If-Unmodified-Since`."
+            "`If-Match` has no current ETag of the object, or the object does not exist, or the content was modified \
+             after `If-Unmodified-Since`."
         }
         413 => "The body or the URL is larger than allowed.",
-        416 => "No byte of the content lies in the range.",
-        422 => "The `Idempotency-Key` stands for another call.",
-        429 => "The caller calls too often.",
+        416 => "The range contains no byte of the content.",
+        422 => "The `Idempotency-Key` was used for another call.",
+        429 => "The caller sends too many calls.",
         500 => "The repository failed.",
-        503 => "There is too much work at once.",
+        503 => "The server is overloaded. Try again later.",
         507 => "The disk of the repository is full: nothing was changed.",
         _ => "See the status code.",
     }

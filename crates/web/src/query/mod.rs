@@ -30,17 +30,21 @@ pub struct ParameterSpec {
 /// The parameters that every endpoint accepts, listed or not. If an endpoint lists one, the listed
 /// default applies.
 pub const EVERYWHERE: [ParameterSpec; 4] = [
-    optional("limit", ParameterKind::Integer, "How many entries at most."),
-    optional("offset", ParameterKind::Integer, "How many entries to skip."),
+    optional("limit", ParameterKind::Integer, "Maximum number of entries."),
+    optional("offset", ParameterKind::Integer, "Number of entries to skip."),
     optional("sortBy", ParameterKind::Text, "Order of the listing."),
     optional("databaseId", ParameterKind::Text, "Number or name of the database."),
 ];
 
 /// The filters of object listings ([`Route::filters`]).
 pub const FILTERS: [ParameterSpec; 7] = [
-    optional("type", ParameterKind::TextList, "Names of object types: only their objects."),
+    optional("type", ParameterKind::TextList, "Names of object types: only objects of these types."),
     optional("status", ParameterKind::TextList, "Names of workflow statuses: only objects with one of them."),
-    optional("family", ParameterKind::TextList, "Families of object types, such as `document`: only their objects."),
+    optional(
+        "family",
+        ParameterKind::TextList,
+        "Families of object types, such as `document`: only objects of these families.",
+    ),
     optional(
         "name",
         ParameterKind::TextList,
@@ -356,7 +360,7 @@ fn find(route: &'static Route, name: &str) -> Option<ParameterSpec> {
 
 fn parse_integer(name: &str, value: &str) -> Result<i64> {
     let counts = COUNTS.contains(&name);
-    let wanted = if counts { "a whole number from 0 on" } else { "a whole number" };
+    let wanted = if counts { "a whole number of 0 or more" } else { "a whole number" };
     let read = value.parse::<i64>().ok().filter(|number| !counts || *number >= 0);
     read.ok_or_else(|| Error::parameter(name, value, wanted))
 }

@@ -133,10 +133,10 @@ pub const DISPLAY_OF_CHANGE: QueryParam = QueryParam::Display { additional_info:
 pub const SORT_BY: QueryParam =
     text("sortBy", None, "Order of the listing: `field`, `-field` or `field:asc|desc`, comma-separated.");
 /// The number of entries in one reply, where the interface gives it a default.
-pub const LIMIT: QueryParam = number("limit", Some("20"), "How many entries at most.");
+pub const LIMIT: QueryParam = number("limit", Some("20"), "Maximum number of entries.");
 /// The database that a call is about.
 pub const DATABASE: QueryParam =
-    text("databaseId", None, "Number or name of the database; the main database without it.");
+    text("databaseId", None, "Number or name of the database. If omitted, the main database.");
 /// The place in the column catalogs where a view is looked up.
 pub const VIEW_PATH: QueryParam = text("viewPath", Some("/"), "Path of the view in the column catalog configuration.");
 /// The unit of the widths of a view's columns.
@@ -150,12 +150,12 @@ pub const VIEW: PathParam = word("view", "name of the view");
 pub const VERSION: QueryParam = number(
     "version",
     Some("-1"),
-    "Number of the version; -1 is the latest. Without it the holder of the lock reads the draft.",
+    "Number of the version; -1 is the latest. If omitted, the holder of the lock reads the draft.",
 );
 /// Whether content is returned as it is stored.
-pub const RAW: QueryParam = flag("raw", false, "The content as it is stored in place of the resolved one.");
+pub const RAW: QueryParam = flag("raw", false, "Return the stored content instead of the resolved one.");
 /// Whether an XML document comes with its DTD.
-pub const SHOW_DTD: QueryParam = flag("showDtd", false, "Put the DTD into an XML document.");
+pub const SHOW_DTD: QueryParam = flag("showDtd", false, "Include the DTD in an XML document.");
 /// The size at which content is cut off.
 pub const MAX_SIZE: QueryParam =
     number("maxSize", None, "Megabytes (1,000,000 bytes) after which the content is cut off.");

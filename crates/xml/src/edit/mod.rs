@@ -113,7 +113,7 @@ impl Edit {
         let content = content_of(&path, content, limits)?;
         if let EditContent::Elements { list, .. } = &content {
             if path.attribute().is_some() {
-                return Err(EditError::Content(format!("What the attribute `{path}` is set to must be a text.")));
+                return Err(EditError::Content(format!("The new value of the attribute `{path}` must be a text.")));
             }
             if *list {
                 path.list_name()?;
@@ -137,7 +137,7 @@ impl Edit {
             Some(by) => {
                 let text = text_of(by).unwrap_or_default();
                 number(&text).ok_or_else(|| {
-                    EditError::Content(format!("`{path}` is to be increased by {by}, which is no number."))
+                    EditError::Content(format!("`{path}` can't be increased by {by}, which is not a number."))
                 })?
             }
         };
@@ -163,10 +163,10 @@ impl Edit {
     /// `Path` for attributes; `EditContent` if `equal` is not a text.
     pub fn pull(path: Path, first: bool, count: usize, equal: Option<&Value>) -> Result<Edit, EditError> {
         if path.attribute().is_some() {
-            return Err(EditError::Path(format!("`{path}` names an attribute, where elements are to be pulled.")));
+            return Err(EditError::Path(format!("`{path}` names an attribute, but only elements can be pulled.")));
         }
         let equal = equal.map(|value| {
-            text_of(value).ok_or_else(|| EditError::Content(format!("What is pulled from `{path}` must be a text.")))
+            text_of(value).ok_or_else(|| EditError::Content(format!("The value to pull from `{path}` must be a text.")))
         });
         Ok(Edit { path, change: EditOperation::Pull { first, count, equal: equal.transpose()? } })
     }
@@ -244,18 +244,18 @@ fn number(text: &str) -> Option<Decimal> {
 fn content_of(path: &Path, value: &Value, limits: &Limits) -> Result<EditContent, EditError> {
     if let Some(text) = text_of(value) {
         if super::without_illegal_chars(&text).len() < text.len() {
-            return Err(EditError::Content(format!("What is put at `{path}` has a character that XML can't carry.")));
+            return Err(EditError::Content(format!("The value for `{path}` has a character that XML can't contain.")));
         }
         return Ok(EditContent::Text(text));
     }
     let name = path.last_name();
     let one = |value: &Value| {
         if value.is_array() {
-            return Err(EditError::Content(format!("What is put at `{path}` has a list within a list.")));
+            return Err(EditError::Content(format!("The value for `{path}` has a list within a list.")));
         }
         let wrapped = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
         super::from_json(&wrapped, limits)
-            .map_err(|error| EditError::Content(format!("What is put at `{path}` can't be taken: {error}")))
+            .map_err(|error| EditError::Content(format!("The value for `{path}` is invalid: {error}")))
     };
     let (written, list) = match value {
         Value::Array(items) => (items.iter().map(one).collect::<Result<_, _>>()?, true),

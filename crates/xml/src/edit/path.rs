@@ -51,10 +51,10 @@ impl Path {
     pub fn parse(text: &str) -> Result<Path, EditError> {
         let fail = |why: String| {
             let shown: String = text.chars().take(100).collect();
-            EditError::Path(format!("`{shown}` is no path of plain steps: {why}."))
+            EditError::Path(format!("`{shown}` is not a valid path: {why}."))
         };
         if text.len() > MAX_BYTES {
-            return Err(fail(format!("it has {} bytes, and {MAX_BYTES} are allowed", text.len())));
+            return Err(fail(format!("it has {} bytes; at most {MAX_BYTES} are allowed", text.len())));
         }
         let mut cursor = MarkupCursor::new(text, 0);
         let mut path = Path { text: text.to_owned(), steps: Vec::new(), attribute: None };
@@ -72,7 +72,7 @@ impl Path {
             path.steps.push(step(&mut cursor).map_err(fail)?);
         }
         if !cursor.rest().is_empty() {
-            return Err(fail(format!("`{}` stands behind its end", cursor.rest())));
+            return Err(fail(format!("`{}` follows its end", cursor.rest())));
         }
         if path.steps.is_empty() {
             return Err(fail("it names no element".to_owned()));
@@ -130,9 +130,9 @@ impl fmt::Display for Path {
 }
 
 fn name(cursor: &mut MarkupCursor<'_>) -> Result<String, String> {
-    let name = cursor.name("a step").map_err(|_| format!("`{}` begins no name", cursor.rest()))?;
+    let name = cursor.name("a step").map_err(|_| format!("`{}` does not begin with a name", cursor.rest()))?;
     // It is an axis of XPath.
-    if name.contains("::") { Err(format!("`{name}` is no name")) } else { Ok(name.to_owned()) }
+    if name.contains("::") { Err(format!("`{name}` is not a name")) } else { Ok(name.to_owned()) }
 }
 
 fn step(cursor: &mut MarkupCursor<'_>) -> Result<XmlPathStep, String> {
@@ -147,7 +147,7 @@ fn parse_selector(cursor: &mut MarkupCursor<'_>) -> Result<ChildSelector, String
     let found = if digits > 0 {
         let (number, rest) = cursor.rest().split_at(digits);
         let nth = number.parse().ok().filter(|nth| *nth > 0);
-        let nth = nth.ok_or_else(|| format!("`{number}` is no position, which count from 1"))?;
+        let nth = nth.ok_or_else(|| format!("`{number}` is not a position; positions count from 1"))?;
         *cursor = MarkupCursor::new(rest, cursor.at() + digits);
         ChildSelector::Nth(nth)
     } else if cursor.eat("last()") {
@@ -171,6 +171,6 @@ fn value(cursor: &mut MarkupCursor<'_>) -> Result<String, String> {
         return Err(format!("`{}` stands where `=` is expected", cursor.rest()));
     }
     cursor.skip_space();
-    let (_, value) = cursor.literal("a value").map_err(|_| "a value in quotes is missing behind `=`".to_owned())?;
+    let (_, value) = cursor.literal("a value").map_err(|_| "a value in quotes is missing after `=`".to_owned())?;
     Ok(value.to_owned())
 }

@@ -167,7 +167,7 @@ impl<'a> XmlTree<'a> {
         if self.added <= self.limits.max_bytes {
             return Ok(());
         }
-        let fault = format!("more than the {} bytes allowed would be put into the text", self.limits.max_bytes);
+        let fault = format!("more than {} bytes would be inserted into the text", self.limits.max_bytes);
         Err(XmlError::at_byte(XmlErrorKind::TooLarge, 0, fault).into())
     }
 
@@ -331,8 +331,8 @@ impl<'a> XmlTree<'a> {
                 None => None,
             };
             let Some(value) = value else {
-                let shown = old.map_or("an element with others in it".to_owned(), |text| quoted(&text));
-                return Err(EditError::Value(format!("`{path}` can't be increased: {shown} is no number.")));
+                let shown = old.map_or("an element with child elements".to_owned(), |text| quoted(&text));
+                return Err(EditError::Value(format!("`{path}` can't be increased: {shown} is not a number.")));
             };
             let sum = value.checked_add(by).ok_or_else(|| {
                 EditError::Value(format!("`{path}` can't be increased by {by}: {value} is too large a number."))
@@ -467,18 +467,22 @@ impl<'a> XmlTree<'a> {
     ) -> Result<ElementIndex, EditError> {
         let place = place + 1;
         let Some(name) = step.name.clone() else {
-            let message =
-                format!("Step {place} of the path, `*`, finds nothing, and it says no name for what to make.");
+            let message = format!("Step {place} of the path, `*`, matches nothing, and names no element to create.");
             return Err(EditError::Path(message));
         };
         if let (None, Some(root)) = (parent, self.root) {
             let known = &self.elements[root].name;
-            return Err(EditError::Path(format!("The root of the text is `{known}`, which `/{name}` does not find.")));
+            return Err(EditError::Path(format!(
+                "The root element of the text is `{known}`, not `{name}` as in the path."
+            )));
         }
         if let ChildSelector::Nth(nth) = step.which {
             let known = parent.map_or(0, |parent| self.children(parent, Some(&name)).len());
             if nth != known + 1 {
-                let message = format!("Step {place} of the path, `{name}[{nth}]`, finds nothing among {known}.");
+                let message = format!(
+                    "Step {place} of the path, `{name}[{nth}]`, matches nothing: the number of such elements is \
+                     {known}."
+                );
                 return Err(EditError::Path(message));
             }
         }

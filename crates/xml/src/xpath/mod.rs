@@ -56,7 +56,7 @@ impl fmt::Display for XPathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             XPathError::Expression(text) | XPathError::Node(text) => f.write_str(text),
-            XPathError::TooMuch => f.write_str("The XPath takes more work than is allowed."),
+            XPathError::TooMuch => f.write_str("The XPath needs more work than is allowed."),
             XPathError::Document(error) => error.fmt(f),
         }
     }
@@ -137,9 +137,9 @@ impl XPath {
     /// `Expression`, with the part that can't be read.
     pub fn parse(text: &str) -> Result<XPath, XPathError> {
         let shown: String = text.chars().take(100).collect();
-        let fail = |why: String| XPathError::Expression(format!("`{shown}` is no XPath that can be read: {why}."));
+        let fail = |why: String| XPathError::Expression(format!("`{shown}` is not a valid XPath: {why}."));
         if text.len() > MAX_BYTES {
-            return Err(fail(format!("it has {} bytes, and {MAX_BYTES} are allowed", text.len())));
+            return Err(fail(format!("it has {} bytes; at most {MAX_BYTES} are allowed", text.len())));
         }
         let (mut nested, mut signs) = (0usize, 0usize);
         for byte in text.bytes() {
@@ -156,12 +156,12 @@ impl XPath {
                 0
             };
             if nested.max(signs) > MAX_NESTED {
-                return Err(fail(format!("it is nested deeper than {MAX_NESTED} times")));
+                return Err(fail(format!("it is nested more than {MAX_NESTED} levels deep")));
             }
         }
         let expression = parse(text).map_err(|error| fail(error.to_string()))?;
         if let Some(why) = refusal_reason(&expression) {
-            return Err(XPathError::Expression(format!("`{shown}` is refused: {why}.")));
+            return Err(XPathError::Expression(format!("`{shown}` is not supported: {why}.")));
         }
         let weight = Weight::of(&expression);
         Ok(XPath { text: text.to_owned(), expression, weight })
@@ -196,7 +196,7 @@ impl XPath {
         budget: &mut EvaluationLimit,
     ) -> Result<(String, Vec<FoundNode>, Vec<FoundNode>), XPathError> {
         if super::without_illegal_chars(text).len() < text.len() {
-            return Err(XPathError::Node("The text has a character that XML can't carry.".to_owned()));
+            return Err(XPathError::Node("The text has a character that XML can't contain.".to_owned()));
         }
         budget.read(xml)?;
         let mut tree = XmlTree::read(Some(xml), limits)?;
@@ -207,7 +207,7 @@ impl XPath {
         let before = render_nodes(&nodes, &found, budget)?;
         let Some(which) = found.get(index) else {
             let nodes = if found.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", found.len()) };
-            let message = format!("`{}` finds {nodes}, and none at {index}.", self.text);
+            let message = format!("`{}` selects {nodes}, and none at {index}.", self.text);
             return Err(XPathError::Node(message));
         };
         let Some(place) = nodes.place_of(*which) else {
@@ -240,7 +240,7 @@ impl XPath {
         let evaluated = evaluated.map_err(spent_or_worse)?;
         let found = evaluated
             .map_err(|error| XPathError::Expression(format!("`{}` can't be evaluated: {error}.", self.text)))?;
-        found.map_err(|what| XPathError::Expression(format!("`{}` finds no nodes, but {what}.", self.text)))
+        found.map_err(|what| XPathError::Expression(format!("`{}` selects no nodes, but returns {what}.", self.text)))
     }
 }
 

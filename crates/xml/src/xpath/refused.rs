@@ -42,10 +42,10 @@ fn call_refused(call: &FunctionCall) -> Option<String> {
         ("translate", [_, replaced, ..]) => {
             let is_short = literal(replaced).is_some_and(|text| text.chars().count() <= MAX_REPLACED);
             let why =
-                || format!("what `translate` replaces must be written in it, in {MAX_REPLACED} characters at most");
+                || format!("the second argument of `translate` must be a literal of at most {MAX_REPLACED} characters");
             (!is_short).then(why)
         }
-        ("id", [ids]) => literal(ids).is_none().then(|| "what `id` looks for must be written in it".to_owned()),
+        ("id", [ids]) => literal(ids).is_none().then(|| "the argument of `id` must be a literal".to_owned()),
         _ => None,
     }
 }

@@ -29,11 +29,8 @@ const FILE: Route = Route {
 };
 
 /// The parameter for the version of a post's content. Only the present one can be read.
-const PRESENT_VERSION: QueryParam = number(
-    "version",
-    Some("-1"),
-    "Number of the present version; -1 and 0 are the present one. Earlier ones are not read.",
-);
+const PRESENT_VERSION: QueryParam =
+    number("version", Some("-1"), "Number of the current version, or -1 or 0 for it. Earlier versions can't be read.");
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

@@ -120,7 +120,7 @@ fn check_denied(
         let may_have_gone = papers.get(post).is_some_and(|paper| paper.removed)
             || doubted.get(post).is_some_and(|doubts| doubts.contains(&PostChange::Remove));
         if !may_have_gone {
-            problems.push(format!("{} was refused because it was not there, and nobody took it out", change.of(*post)));
+            problems.push(format!("{} was refused because it did not exist, but no call removed it", change.of(*post)));
         }
     }
 }
@@ -135,14 +135,14 @@ fn compare(evidence: &LiveblogEvidence, papers: &PostModels, doubted: &DoubtfulC
             problems.push(format!("in the end the post {} is there twice", there.id));
         }
         let Some(post) = there.post else {
-            problems.push(format!("in the end there is a post {} that is none of the load's", there.id));
+            problems.push(format!("in the end there is a post {} that the load did not create", there.id));
             continue;
         };
         if held.insert(post, there).is_some() {
             problems.push(format!("in the end {post} is there twice"));
         }
         if evidence.known.get(&post).is_some_and(|known| *known.id != *there.id) {
-            problems.push(format!("in the end {post} has another loid than it was told to have"));
+            problems.push(format!("in the end {post} has another loid than its creation returned"));
         }
         if !papers.contains_key(&post) {
             let creation = doubted
@@ -150,7 +150,7 @@ fn compare(evidence: &LiveblogEvidence, papers: &PostModels, doubted: &DoubtfulC
                 .and_then(|doubts| doubts.iter().find(|change| matches!(change, PostChange::Post { .. })));
             let mut paper = PostModel::blank();
             match creation {
-                None => problems.push(format!("in the end {post} is there, and nobody was told that it was made")),
+                None => problems.push(format!("in the end {post} exists, but no reply acknowledged its creation")),
                 Some(creation) => {
                     paper.apply(*creation, 0);
                     if there.look != Some(paper.look) {
@@ -167,7 +167,7 @@ fn compare(evidence: &LiveblogEvidence, papers: &PostModels, doubted: &DoubtfulC
         match (held.get(post), paper.removed) {
             (None, true) => {}
             (Some(_), true) => {
-                problems.push(format!("in the end {post} is there, though its removal was acknowledged"))
+                problems.push(format!("in the end {post} exists, although its removal was acknowledged"))
             }
             (None, false) if doubts.contains(&PostChange::Remove) => {}
             (None, false) => problems.push(format!("in the end {post} is missing, which should be {}", paper.look)),

@@ -46,12 +46,18 @@ fn whatever_is_not_as_acknowledged_is_found() {
         assert!(found.iter().any(|problem| problem.contains(says)), "{says}: {found:?}");
     };
     lie(&|all| drop(all.end.held.remove(7)), "post 0/8 is missing");
-    lie(&|all| all.end.held.push(HeldPost { id: id(post(4)), post: Some(post(4)), look: None }), "though its removal");
+    lie(
+        &|all| all.end.held.push(HeldPost { id: id(post(4)), post: Some(post(4)), look: None }),
+        "although its removal",
+    );
     lie(
         &|all| all.end.held.push(HeldPost { id: "1$9".into(), post: Some(post(77)), look: None }),
-        "nobody was told that it",
+        "no reply acknowledged its creation",
     );
-    lie(&|all| all.end.held.push(HeldPost { id: "1$9".into(), post: None, look: None }), "none of the load's");
+    lie(
+        &|all| all.end.held.push(HeldPost { id: "1$9".into(), post: None, look: None }),
+        "that the load did not create",
+    );
     lie(&|all| all.end.held.push(all.end.held[0].clone()), "twice");
     lie(&|all| all.end.held[0].id = "1$9".into(), "another loid");
     lie(&|all| all.end.counts[1] += 1, "said to be approved");
@@ -60,21 +66,21 @@ fn whatever_is_not_as_acknowledged_is_found() {
         move |all: &mut LiveblogEvidence| change(all.end.held[at].look.as_mut().unwrap())
     };
     lie(&change(0, |look| look.status = PostState::Pending), "post 0/0 is pending");
-    lie(&change(0, |look| look.step = None), "a text that nobody wrote");
+    lie(&change(0, |look| look.step = None), "a text that no client wrote");
     lie(&change(3, |look| look.step = Some(3)), "and should be approved with text 100");
     lie(&change(3, |look| look.attached = false), "without attachment");
     // Replies.
-    lie(&|all| all.acked[9].revision += 1, "speaks of revision");
-    lie(&|all| all.acked.retain(|acked| acked.revision != 50), "made by nobody who was told of it");
+    lie(&|all| all.acked[9].revision += 1, "has revision");
+    lie(&|all| all.acked.retain(|acked| acked.revision != 50), "made by no acknowledged call");
     lie(&|all| all.acked[30].look.as_mut().unwrap().step = None, "shows it");
-    lie(&|all| all.acked.push(PostAck { post: post(9), ..all.acked[30] }), "was told to");
-    lie(&|all| all.acked[30].changed -= 1, "of a last change at");
-    lie(&|all| all.end.revision += 1, "made by nobody");
+    lie(&|all| all.acked.push(PostAck { post: post(9), ..all.acked[30] }), "was returned to");
+    lie(&|all| all.acked[30].changed -= 1, "and a last change at");
+    lie(&|all| all.end.revision += 1, "made by no acknowledged call");
     lie(&|all| all.end.revision -= 1, "which is not between");
-    lie(&|all| all.denied.push((post(3), PostChange::Remove)), "nobody took it out");
+    lie(&|all| all.denied.push((post(3), PostChange::Remove)), "no call removed it");
     // Reads.
-    lie(&|all| all.polled[1].print ^= 1, "what was told to have changed after revision 40");
-    lie(&|all| all.polled[3].since -= 1, "what was told to have changed");
+    lie(&|all| all.polled[1].print ^= 1, "the changes reported after revision 40");
+    lie(&|all| all.polled[3].since -= 1, "the changes reported after");
     lie(&|all| all.listed[2].print ^= 1, "the newest posts");
     lie(&|all| all.listed[2].counts[1] -= 1, "counts");
     lie(&|all| all.listed[2].whole = false, "counts");
@@ -122,7 +128,7 @@ fn either_outcome_of_a_call_in_doubt_is_right_and_no_third() {
         assert_eq!(found(&story.ends()), Vec::<String>::new(), "{done}");
         let mut evidence = story.ends();
         evidence.end.revision += 1 + u64::from(!done);
-        assert!(found(&evidence).iter().any(|problem| problem.contains("made by nobody")), "{done}");
+        assert!(found(&evidence).iter().any(|problem| problem.contains("made by no acknowledged call")), "{done}");
         if done {
             let mut evidence = story.ends();
             evidence.end.held.last_mut().unwrap().look.as_mut().unwrap().status = PostState::Deleted;

@@ -28,15 +28,15 @@ pub(super) fn verdict(
     problems.extend(replayed.problems);
     if problems.is_empty() {
         let held = format_count(evidence.end.held.len() as u64, "post", "posts");
-        details.push(format!("The liveblog holds the {held} that it has to hold, each as it was left."));
+        details.push(format!("The liveblog has the {held} that it must have, each in its last state."));
         details.push(format!(
-            "What was there at their revisions is shown by {} and {}.",
+            "The state at their revisions is shown by {} and {}.",
             format_count(replayed.replies, "reply to a change", "replies to changes"),
             format_count(replayed.reads, "poll or listing", "polls and listings")
         ));
         if !order.gaps.is_empty() {
             details.push(format!(
-                "{} explained only by calls whose outcome nobody was told.",
+                "{} explained only by calls with an unknown outcome.",
                 format_count(order.gaps.len() as u64, "revision is", "revisions are")
             ));
         }
@@ -47,7 +47,7 @@ pub(super) fn verdict(
     let finding = if problems.is_empty() { VerificationFinding::Verified } else { VerificationFinding::Violated };
     let method = match uncounted {
         None => REPLAYED.to_owned(),
-        Some(why) => format!("{BY_CLIENT} The server's order was not looked at: {why}."),
+        Some(why) => format!("{BY_CLIENT} The server's order was not verified: {why}."),
     };
     LoadVerdict { finding, method, details, problems: limit_problems(problems) }
 }
@@ -77,15 +77,16 @@ fn compare_events(
             None => evidence.doubts.iter().any(|doubt| may_be(doubt, event)),
         };
         if !right {
-            let maker = makers.get(&revision).map_or("nobody knows what".to_owned(), |(post, change)| change.of(*post));
-            problems.push(format!("followers were told `{event}` of revision {revision}, which was {maker}"));
+            let maker =
+                makers.get(&revision).map_or("caused by an unknown call".to_owned(), |(post, change)| change.of(*post));
+            problems.push(format!("followers received `{event}` for revision {revision}, which was {maker}"));
         }
     }
 }
 
-const REPLAYED: &str = "Replay: all that was acknowledged, carried out again on paper by revision, compared with what the liveblog \
-                        holds, and with replies, polls, listings and events on the way.";
-const BY_CLIENT: &str = "By client: each post is as the client that works on it left it.";
+const REPLAYED: &str = "Replay: all acknowledged changes are applied to a model in the order of revisions, which is \
+                        compared with the liveblog, and with all replies, polls, listings and events.";
+const BY_CLIENT: &str = "By client: each post is in the state in which its client left it.";
 
 #[cfg(test)]
 mod tests;

@@ -34,7 +34,7 @@ fn followers_that_heard_what_was_acknowledged_are_believed() {
     assert_eq!((verdict.finding, verdict.problems.len()), (VerificationFinding::Verified, 0));
     let details = verdict.details.join(" ");
     assert!(
-        details.contains("All 3 followers heard of all 4 revisions") && details.contains("1 revision is explained"),
+        details.contains("All 3 followers received all 4 revisions") && details.contains("1 revision is explained"),
         "{details}"
     );
 }
@@ -57,15 +57,18 @@ fn whatever_followers_were_told_wrongly_or_not_at_all_is_found() {
     let (evidence, heard) = story();
     is_violated(&judged(&evidence, &heard, |followed| followed.faults.gaps = 1), "left out");
     is_violated(&judged(&evidence, &heard, |followed| followed.faults.repeats = 1), "again");
-    is_violated(&judged(&evidence, &heard, |followed| followed.behind.push((2, 13))), "follower 2 for one only of 13");
+    is_violated(
+        &judged(&evidence, &heard, |followed| followed.behind.push((2, 13))),
+        "follower 2, for one, ended with 13",
+    );
     for (place, event, says) in [
-        (1, event_text(NEW.event(), &id(post(0))), "of revision 12, which was the creation of post 0/1"),
-        (3, event_text(PostChange::Remove.event(), &id(post(1))), "of revision 14"),
+        (1, event_text(NEW.event(), &id(post(0))), "for revision 12, which was the creation of post 0/1"),
+        (3, event_text(PostChange::Remove.event(), &id(post(1))), "for revision 14"),
         // The call in doubt was another.
         (
             2,
             event_text(PostChange::Edit { step: 9 }.event(), &id(post(1))),
-            "of revision 13, which was nobody knows what",
+            "for revision 13, which was caused by an unknown call",
         ),
     ] {
         let mut heard = heard.clone();
@@ -76,7 +79,7 @@ fn whatever_followers_were_told_wrongly_or_not_at_all_is_found() {
     let followed = FollowerOutcome::default();
     is_violated(
         &verdict(&evidence, Some(&ReceivedEvents { what: &heard, odd: &odd, followed: &followed }), None),
-        "2 events can't be",
+        "2 events are impossible",
     );
     let mut evidence = evidence;
     evidence.odd.push("a reply is odd".to_owned());

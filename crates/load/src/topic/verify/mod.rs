@@ -58,31 +58,30 @@ pub fn verdict(
     let method = match replayed {
         Replay::Explained { revisions, doubtful, made: changes, doubts } => {
             details.push(format!(
-                "{} of {} and their plan, one after the other, led to what the server holds, order and all.",
+                "{} of {} and their plan, applied one after the other, lead to the server's state, including the \
+                 order.",
                 format_count(revisions, "revision", "revisions"),
                 format_count(order.containers.len().saturating_sub(1) as u64, "topic", "topics")
             ));
             if doubtful > 0 {
                 let are = format_count(doubtful, "is", "are");
-                details.push(format!(
-                    "Of these, {are} explained only by calls of which nobody was told whether or when they were made."
-                ));
+                details.push(format!("Of these, {are} explained only by calls with an unknown outcome or time."));
             }
             made = (changes, doubts);
             REPLAYED.to_owned()
         }
         Replay::Contradicted(why) => {
-            problems.push(format!("No order explains what was acknowledged; {why}."));
+            problems.push(format!("No order of changes explains the acknowledged ones; {why}."));
             REPLAYED.to_owned()
         }
-        Replay::TooMany(why) => format!("{MEMBERS} The server's order was not looked at: {why}."),
+        Replay::TooMany(why) => format!("{MEMBERS} The server's order was not verified: {why}."),
     };
     let found = members(evidence);
     problems.extend(found);
     problems.extend(fields::compare(&evidence.told, &evidence.said));
     if problems.is_empty() {
         details.push(format!(
-            "{} to be there, each once, and each item says what it was told to say.",
+            "{} to be present, each once, and each item has its last values.",
             format_count(
                 evidence.held.len() as u64,
                 "item or divider is there that has",
@@ -105,17 +104,17 @@ fn members(evidence: &TopicEvidence) -> Vec<String> {
     let mut there = HashSet::new();
     for (line, id) in &evidence.held {
         if *line == FOREIGN {
-            problems.push(format!("in the end there is a line {id} that is none of the load's"));
+            problems.push(format!("in the end there is a line {id} that the load did not create"));
         } else if !there.insert(*line) {
             problems.push(format!("in the end line {line} is there twice"));
         } else if evidence.removed.contains(line) {
-            problems.push(format!("in the end line {line} is there, though its removal was acknowledged"));
+            problems.push(format!("in the end line {line} exists, although its removal was acknowledged"));
         } else {
             match evidence.known.get(line) {
                 Some(known) if known == id => {}
-                Some(_) => problems.push(format!("in the end line {line} has another id than it was told to have")),
+                Some(_) => problems.push(format!("in the end line {line} has another id than its creation returned")),
                 None if evidence.unsure.contains(line) => {}
-                None => problems.push(format!("in the end line {line} is there, and nobody was told that it was made")),
+                None => problems.push(format!("in the end line {line} exists, but no reply acknowledged its creation")),
             }
         }
     }
@@ -123,12 +122,14 @@ fn members(evidence: &TopicEvidence) -> Vec<String> {
     let mut missing: Vec<_> =
         evidence.known.keys().filter(|line| !there.contains(line) && !may_be_away(line)).collect();
     missing.sort_unstable();
-    problems.extend(missing.into_iter().map(|line| format!("in the end line {line} is missing, which nobody removed")));
+    problems
+        .extend(missing.into_iter().map(|line| format!("in the end line {line} is missing, which no call removed")));
     let mut denied: Vec<_> = evidence.denied.iter().filter(|line| !may_be_away(line)).collect();
     denied.sort_unstable();
     let denied = denied.into_iter();
     problems.extend(
-        denied.map(|line| format!("a move of item {line} was refused because it was not there, and nobody removed it")),
+        denied
+            .map(|line| format!("a move of item {line} was refused because it did not exist, but no call removed it")),
     );
     problems
 }
@@ -170,18 +171,18 @@ fn compare_events(
             // If an acknowledged call and one in doubt have the same result, the replay uses the
             // first.
             Some(change) => (tells(event, *change) || doubts.iter().any(may_be), TopicModel::name(*change)),
-            None => (doubts.iter().any(may_be), "made by nobody who was told so".to_owned()),
+            None => (doubts.iter().any(may_be), "made by no acknowledged call".to_owned()),
         };
         if !right {
-            problems.push(format!("followers were told `{event}` of revision {revision}, which was {was}"));
+            problems.push(format!("followers received `{event}` for revision {revision}, which was {was}"));
         }
     }
 }
 
-const REPLAYED: &str = "Replay: all that was acknowledged, carried out again on paper by revision, compared with what the server \
-                        holds, with what was read on the way, and with what followers were told.";
-const MEMBERS: &str = "Membership: what was made and not removed is there once, nothing is there from nowhere, and items say what \
-                       they were told to say.";
+const REPLAYED: &str = "Replay: all acknowledged changes are applied to a model in the order of revisions, which is \
+                        compared with the server's state, with all reads, and with all events.";
+const MEMBERS: &str = "Membership: lines that were created and not removed are present once, none is unknown, and \
+                       items have their last values.";
 
 #[cfg(test)]
 mod tests;

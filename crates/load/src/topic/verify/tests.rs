@@ -162,7 +162,7 @@ const SAID: [(LineNumber, ShownItemFields); 1] = [(2, (7, Some(1)))];
 #[test]
 fn what_is_told_truly_is_verified() {
     let details = busy().ends(&SAID).is_verified().join(" ");
-    for part in ["16 revisions of 2 topics", "4 items and dividers are there", "All 2 followers heard of all 11"] {
+    for part in ["16 revisions of 2 topics", "4 items and dividers are there", "All 2 followers received all 11"] {
         assert!(details.contains(part), "`{part}` is missing in {details}");
     }
 }
@@ -177,11 +177,11 @@ fn what_is_missing_twice_out_of_order_or_from_nowhere_is_found() {
     spoiled(&|all| all.order.containers[0].held.swap(0, 1)).is_violated("not in the order");
     spoiled(&|all| all.held.retain(|(line, _)| *line != 4)).is_violated("line 4 is missing");
     spoiled(&|all| all.held.push((4, id(4)))).is_violated("line 4 is there twice");
-    spoiled(&|all| all.held.push((0, id(0)))).is_violated("though its removal was acknowledged");
-    spoiled(&|all| all.held.push((77, id(77)))).is_violated("nobody was told that it was made");
-    spoiled(&|all| all.held.push((FOREIGN, id(9)))).is_violated("none of the load's");
+    spoiled(&|all| all.held.push((0, id(0)))).is_violated("although its removal was acknowledged");
+    spoiled(&|all| all.held.push((77, id(77)))).is_violated("no reply acknowledged its creation");
+    spoiled(&|all| all.held.push((FOREIGN, id(9)))).is_violated("that the load did not create");
     spoiled(&|all| all.held[0].1 = "other".into()).is_violated("another id");
-    spoiled(&|all| _ = all.denied.insert(4)).is_violated("was refused because it was not there");
+    spoiled(&|all| _ = all.denied.insert(4)).is_violated("was refused because it did not exist");
     spoiled(&|all| all.order.seen[0].print += 1).is_violated("a read showed");
     spoiled(&|all| all.order.acked[0].place = 3).is_violated("does not follow");
     spoiled(&|all| _ = all.said.insert(2, (6, Some(1)))).is_violated("comment 6");
@@ -235,12 +235,12 @@ fn a_change_that_was_told_late_is_found_between_the_revisions_that_bound_it() {
     let mut other = timed(0, 9);
     let event = other.events.len() - 2;
     other.events[event] = "topic.item.attach id-4".into();
-    other.is_violated("made by nobody who was told so");
-    timed(1, 9).is_violated("nobody who was acknowledged did it");
+    other.is_violated("made by no acknowledged call");
+    timed(1, 9).is_violated("by no acknowledged call");
     // There was no such revision before it was asked for.
     let mut early = timed(0, 1);
     early.evidence.order.doubts[0].until -= 1;
-    early.is_violated("nobody who was acknowledged did it");
+    early.is_violated("by no acknowledged call");
 }
 
 #[test]

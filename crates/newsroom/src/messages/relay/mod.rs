@@ -102,7 +102,7 @@ impl MailRelay {
             relay.queue.put(outgoing.number, sender, outgoing.next_ms, outgoing.waiting.len() + outgoing.sending.len());
         };
         if let Err(error) = relay.each(note) {
-            tracing::error!(%error, "mails that wait for the relay can't be read");
+            tracing::error!(%error, "cannot read the mail queue");
         }
         Some(Arc::new(relay))
     }
@@ -124,7 +124,7 @@ impl MailRelay {
         let room = self.queue.room(sender, addresses, self.smtp.queue);
         if room.is_none() {
             MailOutcome::Dropped.count(addresses);
-            tracing::warn!(%sender, addresses, "too many mails wait for the relay: this message is received here alone");
+            tracing::warn!(%sender, addresses, "the mail queue is full: a message is delivered to inboxes only");
         }
         room
     }
@@ -138,7 +138,7 @@ impl MailRelay {
     /// before it returns.
     pub async fn run(self: Arc<Self>, mut end: watch::Receiver<()>) {
         if let Err(error) = self.recover().await {
-            tracing::error!(%error, "mails that were being sent when the server ended can't be read");
+            tracing::error!(%error, "cannot read the mails that were being sent when the server stopped");
         }
         let mut failures = 0;
         loop {
@@ -151,7 +151,7 @@ impl MailRelay {
                 Err(why) => {
                     failures += 1;
                     let wait_ms = self.later_ms(failures);
-                    tracing::warn!(%why, again_in_s = wait_ms / 1000, "the mail relay can't be used");
+                    tracing::warn!(%why, again_in_s = wait_ms / 1000, "cannot use the mail relay");
                     wait_ms
                 }
             };
@@ -175,7 +175,7 @@ impl MailRelay {
         let mut uncertain = Vec::new();
         self.each(|outgoing| uncertain.extend(Some(outgoing).filter(|it| !it.sending.is_empty())))?;
         for outgoing in uncertain {
-            self.give_up_sending(outgoing, "the server ended while it was sent").await?;
+            self.give_up_sending(outgoing, "the server stopped while it was being sent").await?;
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl MailRelay {
             // The mail was sent, but the result could not be written: only this function sends
             // mails.
             if !outgoing.sending.is_empty() {
-                self.give_up_sending(outgoing, "what became of it could not be kept").await?;
+                self.give_up_sending(outgoing, "its outcome could not be stored").await?;
                 continue;
             }
             let given_up_ms = outgoing.sent_ms.saturating_add(self.smtp.give_up_hours * 60 * 60 * 1000);
@@ -238,7 +238,7 @@ impl MailRelay {
                     outgoing.number,
                     MailOutcome::GivenUp,
                     &addresses,
-                    "the relay has not taken it for too long",
+                    "the relay did not accept it in time",
                 );
                 self.save(&outgoing).await?;
                 continue;
@@ -336,7 +336,7 @@ impl MailRelay {
                 Ok(Some(talking))
             }
             Err(RelayFault::Later(why)) => {
-                tracing::info!(message = %message.id(), why, "the relay takes a mail later");
+                tracing::info!(message = %message.id(), why, "the relay deferred a mail");
                 outgoing.waiting.extend(taken);
                 Ok(Some(talking))
             }
@@ -381,9 +381,9 @@ fn report_outcome(number: u64, outcome: MailOutcome, addresses: &[String], why: 
     let (message, addresses) = (super::id_of(number), addresses.len());
     match outcome {
         MailOutcome::Sent => tracing::info!(%message, addresses, "mail sent"),
-        MailOutcome::Refused => tracing::warn!(%message, addresses, why, "the relay refuses a mail"),
-        MailOutcome::Uncertain => tracing::warn!(%message, addresses, why, "nobody knows whether the relay has a mail"),
-        MailOutcome::GivenUp => tracing::warn!(%message, addresses, why, "a mail is given up"),
+        MailOutcome::Refused => tracing::warn!(%message, addresses, why, "the relay refused a mail"),
+        MailOutcome::Uncertain => tracing::warn!(%message, addresses, why, "unknown whether a mail was accepted"),
+        MailOutcome::GivenUp => tracing::warn!(%message, addresses, why, "gave up on a mail"),
         MailOutcome::Dropped => {}
     }
 }

@@ -145,5 +145,5 @@ impl Conversation {
 async fn within<T>(patience: Duration, step: impl Future<Output = Result<T, RelayFault>>) -> Result<T, RelayFault> {
     tokio::time::timeout(patience, step)
         .await
-        .unwrap_or_else(|_| Err(RelayFault::Broken("it takes too long".to_owned())))
+        .unwrap_or_else(|_| Err(RelayFault::Broken("the relay did not answer in time".to_owned())))
 }
