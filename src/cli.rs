@@ -6,13 +6,13 @@ use std::time::SystemTime;
 use clap::{Args, Parser, Subcommand};
 use stet_actors::id::Loid;
 use stet_actors::store::EventPeriod;
+use stet_auth::Name;
+use stet_config::{Config, ConfigError, ConfigOverrides};
 use stet_load::LoadArgs;
+use stet_newsroom::audit::AuditFilter;
 use stet_transfer::Transfer;
 
 use crate::admin::command::{AdminOptions, GroupArgs, KeyArgs, SessionArgs, UserArgs};
-use stet_auth::Name;
-use stet_config::{Config, ConfigError, ConfigOverrides};
-use stet_newsroom::audit::AuditFilter;
 
 const AFTER_HELP: &str = "\
 Examples:

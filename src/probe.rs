@@ -4,10 +4,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use stet_config::{Config, ServerConfig};
 use ureq::tls::TlsConfig;
 
 use crate::exit::{self, Exit, Failure};
-use stet_config::{Config, ServerConfig};
 
 /// The timeout of the whole request.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -8,11 +8,11 @@ use std::future::Future;
 use std::sync::Arc;
 
 use serde_json::Value;
+use stet_config::{Config, ConfigError};
+use stet_observe::telemetry;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::service_manager;
-use stet_config::{Config, ConfigError};
-use stet_observe::telemetry;
 
 /// Applies the configuration that `read` returns at each SIGHUP from this call on, while the future
 /// is polled. Must be called inside the runtime.

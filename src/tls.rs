@@ -14,7 +14,6 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-
 use stet_config::TlsConfig;
 
 /// The largest file size in bytes. Chains have some KB, and both files are kept in memory for

@@ -24,9 +24,9 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{ChangeSet, ReadLevel, Row, RowChange, Store, Table, decode_value, encode_value};
+use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, OTHERS, Put, Shelf, ShelfState, Slot, Stands, Take};
 
 use crate::common::assert_sound;
-use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, OTHERS, Put, Shelf, ShelfState, Slot, Stands, Take};
 
 const MAIN: Loid = root(DatabaseId::FIRST);
 

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use stet_auth::Grant;
+use stet_auth::Privilege;
+use stet_config::Config;
+use stet_newsroom::administration::AdminRequest;
+use stet_newsroom::administration::{GroupUpdate, KeyRequest, Secret, UserChange};
 
 use super::local;
 use super::print::{self, AdminAction};
 use super::socket::{self, SocketReply};
 use crate::exit::{self, Exit, Failure};
 use crate::server::existing_directory;
-use stet_auth::Grant;
-use stet_auth::Privilege;
-use stet_config::Config;
-use stet_newsroom::administration::AdminRequest;
-use stet_newsroom::administration::{GroupUpdate, KeyRequest, Secret, UserChange};
 
 /// The options that all commands have. They may precede or follow the subcommand.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use stet_actors::clock::SystemClock;
 use stet_actors::repository::Repository;
+use stet_config::Config;
+use stet_newsroom::administration::{Admin, AdminRequest};
 
 use super::socket::{AdminRefusal, SocketReply};
 use crate::exit::{Exit, Failure};
 use crate::server::{existing_directory, open_store, users_and_sessions};
-use stet_config::Config;
-use stet_newsroom::administration::{Admin, AdminRequest};
 
 /// Carries out a request on a data directory that no server has open. Must be called in an actix
 /// system.

@@ -3,7 +3,6 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use stet_actors::count::count_with_noun;
-
 use stet_auth::{Grant, GroupView};
 use stet_newsroom::administration::{AdminOutcome, AdminReply, AdminRequest};
 use stet_newsroom::administration::{KeyView, SessionView, UserView};

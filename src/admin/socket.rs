@@ -19,12 +19,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error};
+use stet_auth::leaves_no_administrator;
+use stet_newsroom::administration::{Admin, AdminOutcome, AdminRequest};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
-
-use stet_auth::leaves_no_administrator;
-use stet_newsroom::administration::{Admin, AdminOutcome, AdminRequest};
 
 /// The socket's name in the data directory.
 pub const NAME: &str = "admin.sock";

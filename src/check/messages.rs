@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use stet_actors::count::count_with_noun;
 use stet_actors::store::{KeyRange, ReadLevel, Row, StoreError, Table, decode_value};
+use stet_newsroom::messages::{Message, MessageCopies, MessageEntry, id_of};
 use stet_store::RedbStore;
 
 use super::CheckReport;
-use stet_newsroom::messages::{Message, MessageCopies, MessageEntry, id_of};
 
 /// Number of messages of a batch: 24 MB.
 pub(super) const LOT: usize = 1 << 20;

@@ -25,9 +25,8 @@ use stet_actors::id::Loid;
 use stet_actors::object::{NameCounts, referrers};
 use stet_actors::proof::place_of;
 use stet_actors::store::{ReadLevel, RowReader, StoreError, Table};
-use stet_store::RedbStore;
-
 use stet_content::{ContentStore, identity};
+use stet_store::RedbStore;
 
 /// Maximum number of rows that are named for one damaged file.
 const NAMED: usize = 10;

@@ -13,10 +13,10 @@ use stet_actors::object::{
 use stet_actors::proof::{Proof, format_key};
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{ReadLevel, Row, RowPlace, RowReader, StoreError, Table, decode_value};
+use stet_content::ContentStore;
 use stet_store::RedbStore;
 
 use super::CheckReport;
-use stet_content::ContentStore;
 
 /// The state of a check of rows.
 pub(super) struct RowCheck<'a> {

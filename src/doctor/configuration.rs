@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::DoctorFinding;
 use stet_config::{Config, ConfigError, Durability};
+
+use super::DoctorFinding;
 
 const CHECK: &str = "configuration";
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD};
 use stet_actors::count::count_with_noun;
 use stet_actors::store::{KeyRange, Table};
+use stet_config::Config;
 use stet_store::{ClosedStore, OpenError, RedbStore, StoreFile};
 
 use super::disk::{self, DiskContents};
@@ -18,7 +19,6 @@ use crate::admin::socket;
 use crate::server::left_out::{self, has_objects, left_out};
 use crate::server::main_database;
 use crate::server::{catch_damage, is_unfilled, options_at_rest};
-use stet_config::Config;
 
 /// A server that has a data directory open.
 pub(super) struct RunningServer {

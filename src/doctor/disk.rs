@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{StatVfs, StatVfsMountFlags};
 use stet_actors::count::count_with_noun;
+use stet_config::Config;
 
 use super::{DoctorFinding, bytes};
-use stet_config::Config;
 
 /// Duration of a sync from which on there is a warning; on an SSD it takes some milliseconds.
 const SLOW_SYNC: Duration = Duration::from_millis(100);

@@ -4,10 +4,11 @@
 use std::net::ToSocketAddrs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use stet_config::{Config, network};
+
 use super::DoctorFinding;
 use crate::listen::BoundAddresses;
 use crate::tls::{Certificates, Validity};
-use stet_config::{Config, network};
 
 /// Days before the end of a certificate from which on there is a warning.
 const DAYS_TO_RENEW: u64 = 14;

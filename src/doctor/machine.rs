@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rlimit::Resource;
+use stet_config::{Config, machine_memory};
 use stet_store::StoreFile;
 
 use super::directory::RunningServer;
 use super::{DoctorFinding, bytes};
 use crate::server;
-use stet_config::{Config, machine_memory};
 
 /// The earliest plausible time, 2026-01-01: stet is not older. Epoch seconds.
 const SANE_FROM_S: u64 = 1_767_225_600;

@@ -12,9 +12,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use stet_actors::count::count_with_noun;
+use stet_config::{Config, ConfigError, ConfigOverrides};
 
 use crate::exit::{self, Exit, Failure};
-use stet_config::{Config, ConfigError, ConfigOverrides};
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -2,7 +2,6 @@
 
 use jiff::civil::date;
 use jiff::tz::TimeZone;
-
 use stet_base::simple_date_format::SimpleDateFormat;
 
 /// Takes a pattern, and a text on the next line. A day that was read can be written and read again.

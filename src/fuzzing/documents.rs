@@ -4,13 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
-use stet_xml::xpath::{EvaluationLimit, XPath};
-use stet_xml::{Limits, XmlErrorKind};
-
 use stet_auth::is_answer;
 use stet_sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
 use stet_sysconfig::{CachedConfiguration, Commands, Jobs, ObjectTypes, SiteContent, Workflows};
+use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
+use stet_xml::xpath::{EvaluationLimit, XPath};
+use stet_xml::{Limits, XmlErrorKind};
 
 /// Limits that inputs can reach.
 const LIMITS: Limits = Limits { max_depth: 24, max_bytes: 64 << 10, ..Limits::UNBOUNDED };

@@ -3,7 +3,6 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use stet_actors::error::Code;
-
 use stet_api::auth::{CopyRequest, LoginRequest};
 use stet_api::drawer::{CreateDrawer, UpdateRequest};
 use stet_api::folder::CreateFolder;

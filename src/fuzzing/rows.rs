@@ -9,9 +9,8 @@ use stet_actors::part::{PartKind, RowDerivation};
 use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
 use stet_actors::store::{Event, Row, Segment, Table, decode_value, encode_value};
-use stet_store::blob;
-
 use stet_auth::{Session, User, UserGroup};
+use stet_store::blob;
 use stet_sysconfig::caches::snapshot::Snapshot;
 
 /// The format of events, which are no rows of the domain.

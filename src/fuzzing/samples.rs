@@ -16,11 +16,11 @@ use stet_actors::sequence::MovableItem;
 use stet_actors::store::{Event, EventId, Row, RowChange, Segment, StatusStep, StoredEvent, Table, encode_value};
 use stet_actors::topic::{self, TextOrNumber, TopicAttachment, TopicHead, TopicItem};
 use stet_actors::topic_plan::{self, PlanHead, PlannedTopic};
+use stet_auth::Privilege;
+use stet_auth::{Grant, User, UserGroup};
 use stet_store::blob::{self, NumberedChangeSet};
 
 use super::rows::number_of;
-use stet_auth::Privilege;
-use stet_auth::{Grant, User, UserGroup};
 
 const LOID: Loid = Loid::new(DatabaseId::FIRST, 4711);
 const FOLDER: Loid = Loid::new(DatabaseId::FIRST, 12);

@@ -5,12 +5,11 @@ use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use stet_actors::error::{Code, Result};
-use tempfile::TempDir;
-use tokio::runtime::Runtime;
-
 use stet_api::object::{ObjectForm, read_parts};
 use stet_config::LimitsConfig;
 use stet_content::{ContentStore, UploadBounds};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
 /// Limits that are small enough for the inputs to reach.
 const PARTS: usize = 6;

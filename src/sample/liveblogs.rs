@@ -7,11 +7,11 @@ use stet_actors::error::Result;
 use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::liveblog::{AddPost, Liveblog, NewLiveblog, PostBody, PostFields, PostSight};
 use stet_actors::object::{CreateMode, NewContent, Reach, SharedText, parent_path};
+use stet_content::ContentStore;
+use stet_content::words::text_of;
 
 use super::manifest::{SampleLiveblog, SamplePost};
 use super::{FILES, SampleFolders, faulty, media_type, request_by};
-use stet_content::ContentStore;
-use stet_content::words::text_of;
 
 const POST_TYPE: &str = "text/xml";
 

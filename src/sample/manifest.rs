@@ -1,7 +1,6 @@
 //! The format of `newsroom.json`.
 
 use serde::Deserialize;
-
 use stet_auth::Privilege;
 
 #[derive(Debug, Deserialize)]

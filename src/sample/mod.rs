@@ -24,13 +24,13 @@ use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, SharedT
 use stet_actors::repository::Repository;
 use stet_actors::runtime::ChangeRequest;
 use stet_actors::web_container::WebContainer;
-
-use self::liveblogs::store_content;
-use self::manifest::{Manifest, SampleObject};
 use stet_content::ContentStore;
 use stet_newsroom::records::usage;
 use stet_sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
 use stet_sysconfig::{CachedConfiguration, ObjectTypes, Site, SiteContent, Workflows};
+
+use self::liveblogs::store_content;
+use self::manifest::{Manifest, SampleObject};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use stet_actors::count::count_with_noun;
+use stet_config::Config;
+use stet_sysconfig::{ConfigurationCheck, check_folder, check_with, schema};
 use stet_transfer::{ConfigFindings, ReadFile, configuration_files};
 
 use super::{PreparedServer, ServerEnvironment, existing_directory};
 use crate::exit::{self, Exit, Failure};
-use stet_config::Config;
-use stet_sysconfig::{ConfigurationCheck, check_folder, check_with, schema};
 
 /// Prints the schema of configuration files.
 ///

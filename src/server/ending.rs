@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use actix_server::ServerHandle;
 use futures_util::{Stream, StreamExt};
-
 use stet_web::app::{App, ServerStage};
 
 /// The time for which new connections are still served: their clients are about to send a request.

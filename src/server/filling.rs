@@ -7,13 +7,13 @@ use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Code, Error};
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
+use stet_auth::{Grant, PasswordRules, User, UserGroup};
+use stet_config::Config;
+use stet_web::app::App;
 
 use super::{Failure, unusable};
 use crate::exit::Exit;
 use crate::sample::Sample;
-use stet_auth::{Grant, PasswordRules, User, UserGroup};
-use stet_config::Config;
-use stet_web::app::App;
 
 /// The number of attempts to create the root folders while the store's queue is full, and the pause
 /// between two: ten seconds in all.

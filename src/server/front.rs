@@ -20,14 +20,14 @@ use actix_web::rt::net::TcpStream;
 use actix_web::web::{self, Data};
 use actix_web::{App as WebApp, Error as WebError, HttpMessage};
 use stet_actors::thread;
-use tokio::io::{AsyncRead, AsyncWrite};
-
-use crate::tls::Certificates;
 use stet_web::app::App;
 use stet_web::client::OverTls;
 use stet_web::connection::Connection;
 use stet_web::dispatch::dispatch;
 use stet_web::intake::{self, PortionedStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::tls::Certificates;
 
 /// Threads of each worker for work that waits for the disk or takes long. Each thread keeps some MB
 /// of memory for its next work. More threads than disks and processors bring no gain.
@@ -173,8 +173,9 @@ fn note_unreadable(client: Option<SocketAddr>, error: &DispatchError) {
 mod tests {
     use std::panic::catch_unwind;
 
-    use super::*;
     use stet_config::ServerConfig;
+
+    use super::*;
 
     #[test]
     fn the_most_workers_that_may_be_configured_are_the_most_that_the_library_takes() {

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use stet_actors::folder::root;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
-
 use stet_config::Config;
 
 /// Returns the databases that are missing in the configuration and have objects beside their root
@@ -97,8 +96,9 @@ mod tests {
     use std::cell::Cell;
     use std::collections::BTreeMap;
 
-    use super::*;
     use stet_config::DatabaseConfig;
+
+    use super::*;
 
     #[test]
     fn databases_with_objects_are_found_by_two_looks_each_however_many_there_are() {

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::store::{KeyRange, ReadLevel, RowChange, RowReader, StoreError, Table};
+use stet_config::Config;
 
 use super::left_out::has_objects;
 use crate::exit::{Exit, Failure};
-use stet_config::Config;
 
 /// The mark's key in [`Table::Marks`]; the value is the number as digits.
 pub(crate) const MARK: &[u8] = b"main database";

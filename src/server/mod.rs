@@ -26,7 +26,20 @@ use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::store::observe::ObservedStore;
 use stet_actors::store::{Health, Store};
+use stet_auth::{Directory, Sessions};
+use stet_base::limits::MemoryBudget;
+use stet_config::{Config, Durability as ConfiguredDurability};
+use stet_content::{ContentStore, UploadBounds};
+use stet_newsroom::administration::Admin;
+use stet_newsroom::events::Followers;
+use stet_newsroom::records::RecordCache;
+use stet_newsroom::{Newsroom, NewsroomParts};
+use stet_observe::metering::DataFigures;
+use stet_observe::telemetry;
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
+use stet_sysconfig::SysConfig;
+use stet_web::app::{App, ServerStage};
+use stet_web::change::ChangeHandle;
 
 pub use self::configuration::{check_configuration, print_schema};
 use self::filling::{FirstPasswords, check_filled, fill, make_roots};
@@ -40,19 +53,6 @@ use crate::admin::socket::{self, AdminSocket};
 use crate::exit::{Exit, Failure};
 use crate::listen::BoundAddresses;
 use crate::tls::Certificates;
-use stet_auth::{Directory, Sessions};
-use stet_base::limits::MemoryBudget;
-use stet_config::{Config, Durability as ConfiguredDurability};
-use stet_content::{ContentStore, UploadBounds};
-use stet_newsroom::administration::Admin;
-use stet_newsroom::events::Followers;
-use stet_newsroom::records::RecordCache;
-use stet_newsroom::{Newsroom, NewsroomParts};
-use stet_observe::metering::DataFigures;
-use stet_observe::telemetry;
-use stet_sysconfig::SysConfig;
-use stet_web::app::{App, ServerStage};
-use stet_web::change::ChangeHandle;
 
 /// Open files beside connections and uploads: those of the store, contents being sent, and the
 /// system's.

@@ -4,18 +4,19 @@ use std::fs::Metadata;
 use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+
 use stet_actors::count::count_with_noun;
 use stet_actors::store::StoreError;
+use stet_config::Config;
+use stet_content::{ContentStore, UploadBounds};
+use stet_newsroom::administration::{AdminReply, AdminRequest};
+use stet_newsroom::audit::{self, TrailRequest};
 use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 
 use super::{catch_damage, marker, open_store, open_store_with, options_at_rest, unopened};
 use crate::admin::command::ask_server;
 use crate::admin::socket::SocketReply;
 use crate::exit::{self, Exit, Failure};
-use stet_config::Config;
-use stet_content::{ContentStore, UploadBounds};
-use stet_newsroom::administration::{AdminReply, AdminRequest};
-use stet_newsroom::audit::{self, TrailRequest};
 
 /// Returns the data directory, which must exist.
 ///

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::repository::Repository;
-use tokio::time::{Instant, MissedTickBehavior, interval};
-
 use stet_base::limits::bounded_cache;
 use stet_observe::metering::resident_bytes;
 use stet_web::app::App;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 /// The time between two readings.
 const LOOK: Duration = Duration::from_millis(100);

@@ -4,6 +4,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::stream;
+use stet_auth::{Grant, Privilege};
+use stet_config::{Config, TlsConfig};
+use stet_newsroom::administration::{AdminOutcome, AdminReply, AdminRequest, KeyRequest};
 use stet_transfer::{Transfer, TransferError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -12,9 +15,6 @@ use super::configuration::check_files;
 use super::{existing_directory, serve_at_rest};
 use crate::admin::carry_out;
 use crate::exit::{self, Exit, Failure};
-use stet_auth::{Grant, Privilege};
-use stet_config::{Config, TlsConfig};
-use stet_newsroom::administration::{AdminOutcome, AdminReply, AdminRequest, KeyRequest};
 
 /// Lifetime of a transfer's key in seconds, in case the process is killed before it revokes the
 /// key.

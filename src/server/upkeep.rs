@@ -14,17 +14,17 @@ use stet_actors::lifecycle::{PurgeBinEntry, entries_of_bin};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::ChangeRequest;
 use stet_actors::store::ReadLevel;
+use stet_auth::Name;
+use stet_content::collect::Collector;
+use stet_observe::metering::DataFigures;
 use stet_store::RedbStore;
+use stet_web::app::App;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::pressure;
 use crate::tls::Certificates;
-use stet_auth::Name;
-use stet_content::collect::Collector;
-use stet_observe::metering::DataFigures;
-use stet_web::app::App;
 
 /// The recurring tasks, and those that must be ended in order.
 pub(super) struct Upkeep {

@@ -8,11 +8,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::SharedText;
-use stet_xml::Limits;
-
 use stet_base::limits::offload;
 use stet_web::app::App;
 use stet_web::wording;
+use stet_xml::Limits;
 
 /// An attribute text in a request, as unparsed XML or JSON. Its parsed form may be many times as
 /// large. So it is parsed under a work permit, and only the text to be stored is kept.

@@ -6,8 +6,6 @@ use serde::Serialize;
 use stet_actors::error::{Code, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::file_name;
-
-use super::records::path_if_shown;
 use stet_auth::Privilege;
 use stet_auth::User;
 use stet_config::for_user;
@@ -15,6 +13,8 @@ use stet_newsroom::access::Access;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{ObjectRecord, render};
 use stet_web::app::App;
+
+use super::records::path_if_shown;
 
 /// The configuration of a user.
 #[derive(Serialize, JsonSchema)]

@@ -13,14 +13,14 @@ use stet_actors::lifecycle::{
 use stet_actors::object::{CreateMode, FamilyKind, Reach, SharedText, check_path};
 use stet_actors::runtime::{JointResult, store_failure};
 use stet_actors::store::ReadLevel;
-
-use super::folder::check_place;
-use super::object::{AmendAttempts, ProductInfo};
 use stet_auth::Privilege;
 use stet_sysconfig::DestinationQuery;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::warnings::Warning;
+
+use super::folder::check_place;
+use super::object::{AmendAttempts, ProductInfo};
 
 /// The place for a new object.
 pub struct Destination {

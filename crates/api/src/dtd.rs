@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::Record;
-
-use super::object::latest_of;
 use stet_base::limits::offload::Offload;
 use stet_content::ContentReader;
 use stet_web::app::App;
 use stet_web::call::Call;
+
+use super::object::latest_of;
 
 /// The number of first bytes of a document that are searched for its DOCTYPE.
 const LOOKED_AT: u64 = 64 << 10;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::object::Correlate;
-
-use super::object::latest_of;
 use stet_base::limits::offload::Offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
+
+use super::object::latest_of;
 
 /// Attributes by which contents refer to objects.
 const NAMES: [&str; 5] = ["href", "fileref", "source", "uuid", "loid"];

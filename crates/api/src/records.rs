@@ -6,7 +6,6 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-
 use stet_actors::error::{Error, MAX_SOURCE_BYTES, Result, shorten_text};
 use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
@@ -14,7 +13,6 @@ use stet_actors::id::Loid;
 use stet_actors::object::{Object, Record};
 use stet_actors::receipt::IdempotentCall;
 use stet_actors::runtime::ResultingObject;
-
 use stet_auth::Privilege;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
@@ -328,10 +326,10 @@ pub fn locker_of(app: &App, record: &Record) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
+    use stet_web::listing::NoItem;
 
     use super::*;
     use crate::testing::ServerFixture;
-    use stet_web::listing::NoItem;
 
     #[actix_web::test]
     async fn many_errors_of_a_bulk_call_are_written_down_on_another_thread() {

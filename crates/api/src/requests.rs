@@ -12,7 +12,6 @@ use serde_json::Value;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::CreateMode;
-
 use stet_web::app::App;
 use stet_web::body::{JsonObject, entries_allowed};
 use stet_web::call::Call;

@@ -12,7 +12,6 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::{Family, State};
 use stet_actors::repository::Reader;
 use stet_actors::store::Row;
-
 use stet_web::call::Call;
 use stet_web::change::SeenView;
 

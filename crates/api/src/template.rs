@@ -6,11 +6,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::{ContentLocation, NewContent, Version};
 use stet_actors::store::RowPlace;
-
-use super::object::version_named;
 use stet_content::download::{LocatedContent, open_consistently};
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
+
+use super::object::version_named;
 
 /// A template that the caller may read.
 pub struct Template {

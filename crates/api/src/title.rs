@@ -7,11 +7,10 @@ use std::sync::LazyLock;
 use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
 use stet_actors::object::{MAX_TITLE_BYTES, Object, SharedText};
-use stet_xml::edit::{Path, first_texts};
-use stet_xml::first_text_of;
-
 use stet_base::limits::offload;
 use stet_web::app::App;
+use stet_xml::edit::{Path, first_texts};
+use stet_xml::first_text_of;
 
 /// The path of a liveblog's title in its system attributes.
 pub(crate) static TITLE: LazyLock<Path> =

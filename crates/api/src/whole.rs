@@ -11,7 +11,6 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
-
 use stet_content::{CHUNK, ContentReader};
 use stet_web::call::Call;
 use stet_web::dates;

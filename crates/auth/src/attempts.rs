@@ -29,9 +29,8 @@ use parking_lot::Mutex;
 use stet_actors::clock::Clock;
 use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
-use tokio::sync::Notify;
-
 use stet_base::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
+use tokio::sync::Notify;
 
 /// The limits for failed logins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,12 +14,12 @@ use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::StandaloneChange;
 use stet_actors::runtime::ChangeRequest;
 use stet_actors::store::{Row, RowChange, RowPlace};
+use stet_base::limits::as_server;
 
 use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
 use super::privilege::Privilege;
 use super::rows::{User, UserGroup, put, remove};
-use stet_base::limits::as_server;
 
 /// Maximum number of names in one entry of the audit trail.
 const NAMES: usize = 1000;

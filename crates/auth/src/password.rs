@@ -11,11 +11,11 @@ use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::normal_form;
+use stet_base::limits::FairQueue;
+use stet_config::AuthConfig;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::name::Name;
-use stet_base::limits::FairQueue;
-use stet_config::AuthConfig;
 
 /// Maximum length of a password in bytes of UTF-8. A longer one can't be set, and is wrong at a
 /// login.

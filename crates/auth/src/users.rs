@@ -6,13 +6,13 @@ use std::sync::Arc;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{KeyRange, ReadLevel, Row, Table, decode_value};
+use stet_base::limits::yielding::YieldTimer;
 
 use super::change::DirectoryEditor;
 use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
 use super::password::PasswordHash;
 use super::rows::User;
-use stet_base::limits::yielding::YieldTimer;
 
 /// Number of users that are read at a time.
 const CHUNK: usize = 256;

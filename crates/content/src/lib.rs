@@ -35,13 +35,13 @@ use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Content, ContentLocation, ContentPin};
+use stet_base::limits::Reservation;
 use tokio::sync::Notify;
 
 use self::pins::{Hash, Pins};
 pub use self::reader::{CHUNK, ContentReader};
 use self::under_way::UploadLimit;
 pub use self::upload::Upload;
-use stet_base::limits::Reservation;
 
 /// The folder of contents in the data directory.
 const FOLDER: &str = "content";

@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use stet_actors::object::NewContent;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
+use stet_actors::object::NewContent;
+use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 use tempfile::TempDir;
 
 use super::*;
-use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 
 const SMALL: usize = 1000;
 

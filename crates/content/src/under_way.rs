@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use stet_actors::error::{Code, Error, Result};
-
 use stet_base::limits::Holder;
 
 /// Divisor for the places that one user may have: a quarter, and at least one.

@@ -10,13 +10,13 @@ use std::time::SystemTime;
 use sha2::{Digest, Sha256};
 use stet_actors::error::{Error, Result};
 use stet_actors::object::{Content, ContentLocation, NewContent};
+use stet_base::disk;
+use stet_base::limits::{GrowingBuffer, Holder, Reservation};
 use tempfile::NamedTempFile;
 
 use super::pins::{FilePin, Hash};
 use super::under_way::UploadSlot;
 use super::{ContentFolders, blocking, failure, is_full, open_regular, sync_folder};
-use stet_base::disk;
-use stet_base::limits::{GrowingBuffer, Holder, Reservation};
 
 /// Bytes that are gathered before a write to the disk. Chunks from the network are small, and each
 /// hand-over to another thread costs more than copying them.

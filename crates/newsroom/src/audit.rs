@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::store::{Event, EventId, EventLog, EventPeriod, LogDirection, StoreError};
-
 use stet_auth::Name;
 
 /// Maximum number of events that one page reads: some tens of milliseconds.

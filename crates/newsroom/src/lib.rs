@@ -18,12 +18,6 @@ use stet_actors::folder::path_by;
 use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::object::{FamilyKind, Record, SharedText};
 use stet_actors::repository::{Reader, Repository};
-use stet_xml::Limits;
-
-use crate::events::Followers;
-use crate::messages::Messages;
-use crate::receipts::{ReceiptBounds, Receipts};
-use crate::records::{CachedRecord, RecordCache};
 use stet_auth::{
     AttemptOptions, Cas, Directory, LoginLimiter, PasswordOptions, PasswordRules, Passwords, SessionOptions, Sessions,
 };
@@ -34,6 +28,12 @@ use stet_content::ContentStore;
 use stet_content::scaling::Scaler;
 use stet_sysconfig::SysConfig;
 use stet_sysconfig::files::is_configuration;
+use stet_xml::Limits;
+
+use crate::events::Followers;
+use crate::messages::Messages;
+use crate::receipts::{ReceiptBounds, Receipts};
+use crate::records::{CachedRecord, RecordCache};
 
 /// The newsroom: repository, users, configuration, and the services on them.
 pub struct Newsroom {

@@ -9,19 +9,19 @@ use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::object::{FamilyKind, Record, SharedText};
 use stet_actors::repository::{Reader, Repository};
 use stet_xml::Limits;
-
 use stet_auth::{AttemptOptions, Cas, Directory, LoginLimiter, Sessions};
 use stet_content::ContentStore;
 use stet_content::scaling::Scaler;
-use crate::events::Followers;
-use crate::messages::Messages;
-use crate::receipts::{ReceiptBounds, Receipts};
-use crate::records::{CachedRecord, RecordCache};
 use stet_sysconfig::SysConfig;
 use stet_sysconfig::files::is_configuration;
 use stet_base::limits::MemoryBudget;
 use stet_base::nearest::suggestion;
 use stet_config::{Config, for_user};
+
+use crate::events::Followers;
+use crate::messages::Messages;
+use crate::receipts::{ReceiptBounds, Receipts};
+use crate::records::{CachedRecord, RecordCache};
 
 /// The newsroom: repository, users, configuration, and the services on them.
 pub struct Newsroom {

@@ -13,12 +13,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use stet_base::limits::{Quota, Quotas};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
-
-use stet_base::limits::{Quota, Quotas};
 
 /// The number of lines that may wait to be written.
 const QUEUED: usize = 8192;

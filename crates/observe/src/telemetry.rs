@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-
 use stet_actors::trace;
+use stet_config::{LogConfig, LogFormat};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
@@ -18,7 +18,6 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::log_lines::{self, LogThread};
 use crate::metering;
-use stet_config::{LogConfig, LogFormat};
 
 /// A log filter in the configuration that can't be parsed.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::object::SharedText;
+use stet_auth::Privilege;
 
 use super::document::{ConfigElement, ConfigFile, UniqueNames};
 use super::object_types::ObjectTypes;
 use super::vocabulary;
-use stet_auth::Privilege;
 
 /// An action that clients offer for an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

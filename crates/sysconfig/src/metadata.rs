@@ -9,12 +9,12 @@ use std::hash::{Hash, Hasher};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::object::SharedText;
+use stet_base::json::OrderedObject;
 use stet_xml::{Declarations, DeclaredElement};
 
 use super::document::{ConfigElement, ConfigFile, MOST_VALUE_BYTES, UniqueNames};
 use super::validation::AttributeModel;
 use super::vocabulary;
-use stet_base::json::OrderedObject;
 
 /// The definition of some objects' metadata.
 #[derive(Debug, Clone)]

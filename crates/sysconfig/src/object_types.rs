@@ -8,10 +8,10 @@ use serde::de::value::{Error as UnknownName, StrDeserializer};
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{FamilyKind, SharedText};
+use stet_base::nearest::suggestion;
 
 use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
-use stet_base::nearest::suggestion;
 
 /// The separator between a product's prefix and a type's name: `EOM::Story`.
 const PREFIX_END: &str = "::";

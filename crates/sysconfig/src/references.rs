@@ -3,11 +3,12 @@
 //! of all files together reports such names as faults: a command with a misspelt status would not
 //! guard the intended one.
 
+use stet_base::nearest::nearest_name;
+
 use super::content::SITE_PATH;
 use super::fault::ConfigurationFault;
 use super::site::{BaseFolder, WorkFolder};
 use super::{Commands, ObjectTypes, Site, Workflows};
-use stet_base::nearest::nearest_name;
 
 /// The contents of the files that were read; `None` for a missing or faulty file. References into
 /// such a file are not checked.

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::SharedText;
+use stet_base::nearest::{quoted, suggestion};
 
 use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
-use stet_base::nearest::{quoted, suggestion};
 
 /// A status of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

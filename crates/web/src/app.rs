@@ -8,6 +8,10 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use actix_web::http::header::HeaderValue;
 use foldhash::HashMap;
 use stet_actors::trace::RequestId;
+use stet_base::limits::TimeSlices;
+use stet_newsroom::Newsroom;
+use stet_observe::telemetry::Metrics;
+use stet_observe::traces::Traces;
 use tokio::sync::OnceCell;
 
 use super::calls::CallLimit;
@@ -18,10 +22,6 @@ use super::meters::Meters;
 use super::route::EndpointGroup;
 use super::router::Router;
 use super::shared::SharedReply;
-use stet_base::limits::TimeSlices;
-use stet_newsroom::Newsroom;
-use stet_observe::telemetry::Metrics;
-use stet_observe::traces::Traces;
 
 /// The stages of the server between its start and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

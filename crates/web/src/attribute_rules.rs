@@ -12,11 +12,10 @@ use serde_json::json;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{Record, SharedText};
 use stet_actors::rules::{AttributeRules, RuleCheck};
-use stet_xml::Limits;
-
 use stet_base::limits::offload::{LARGE_TEXT, offload};
 use stet_newsroom::Newsroom;
 use stet_sysconfig::{AttributeFinding, MetadataDefinition, SiteContent};
+use stet_xml::Limits;
 
 /// The number of checks of one change that may be postponed. Later ones run within the command.
 const MOST_PUT_OFF: usize = 8;

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use stet_actors::error::{Code, Result};
+use stet_auth::{LiveSession, Privilege, Rights};
+use stet_newsroom::access::Access;
 
 use super::app::App;
 use super::call::PathSources;
 use super::query::Query;
 use super::route::{PrivilegeScope, Route};
 use super::router::PathParams;
-use stet_auth::{LiveSession, Privilege, Rights};
-use stet_newsroom::access::Access;
 
 /// Refuses a call before its objects are looked up, so that a caller who holds the privilege
 /// nowhere learns nothing about any object.

@@ -14,12 +14,12 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
-
-use super::whole_number::Lenient;
-use super::wording;
 use stet_base::json::schema_of_content;
 use stet_base::limits::{GrowingBuffer, Reservation};
 use stet_config::LimitsConfig;
+
+use super::whole_number::Lenient;
+use super::wording;
 
 /// An unread body, and the reservation for the part that has been read.
 pub struct IncomingBody {
@@ -338,9 +338,9 @@ fn without_values(error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
+    use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 
     use super::*;
-    use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 
     fn reading(room: &Reservation, depth: usize) -> JsonBodyReader<'_> {
         JsonBodyReader { required: true, depth, values: 1000, room, secret: false, entries: usize::MAX }

@@ -15,12 +15,12 @@ use schemars::generate::SchemaSettings;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-
-use super::route::{BodyRule, Route, TypeOf};
-use super::warnings::{MOST, shown_name};
 use stet_auth::Privilege;
 use stet_base::nearest::nearest_name;
 use stet_newsroom::records::display;
+
+use super::route::{BodyRule, Route, TypeOf};
+use super::warnings::{MOST, shown_name};
 
 /// The mark of a schema property whose name is matched without regard to case.
 pub const ANY_CASE: &str = "x-stet-any-case";
@@ -375,9 +375,9 @@ impl<'w> Visitor<'_> for FindKey<'w> {
 mod tests {
     use schemars::JsonSchema;
     use serde_json::json;
+    use stet_base::json::type_of;
 
     use super::*;
-    use stet_base::json::type_of;
 
     #[derive(JsonSchema)]
     #[serde(rename_all = "camelCase")]

@@ -16,6 +16,14 @@ use stet_actors::expect::Precondition;
 use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::receipt::IdempotentCall;
 use stet_actors::trace::Trace;
+use stet_auth::{LiveSession, Privilege, Rights};
+use stet_base::limits::offload;
+use stet_base::limits::{MemoryPurpose, Reservation, behalf};
+use stet_newsroom::access::{Access, ObjectVisibility};
+use stet_newsroom::receipts::Claim;
+use stet_newsroom::records::CachedRecord;
+use stet_newsroom::records::Display;
+use stet_observe::traces;
 
 use super::app::App;
 use super::authorise::check_again;
@@ -28,14 +36,6 @@ use super::reply::Json;
 use super::route::{BodyRule, QueryParam, Route};
 use super::router::PathParams;
 use super::warnings::{Warning, Warnings};
-use stet_auth::{LiveSession, Privilege, Rights};
-use stet_base::limits::offload;
-use stet_base::limits::{MemoryPurpose, Reservation, behalf};
-use stet_newsroom::access::{Access, ObjectVisibility};
-use stet_newsroom::receipts::Claim;
-use stet_newsroom::records::CachedRecord;
-use stet_newsroom::records::Display;
-use stet_observe::traces;
 
 /// The sources in a path, by the names of their parameters. The inline capacity is enough for every
 /// endpoint, so there is no allocation.

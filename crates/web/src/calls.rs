@@ -10,7 +10,6 @@ use std::net::IpAddr;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
-
 use stet_auth::LiveSession;
 use stet_base::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
 

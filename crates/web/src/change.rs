@@ -34,10 +34,6 @@ use stet_actors::runtime::{
     ChangeRequest, CommandResult, ContainerView, JointResult, LargeChangeAdmission, ResultingObject,
 };
 use stet_actors::workflow::StatusRights;
-
-use super::attribute_rules::DefinedAttributes;
-use super::call::Call;
-use super::warnings::Warning;
 use stet_auth::Privilege;
 use stet_base::limits::{LargeChangeQueue, set_changed};
 use stet_config::Config;
@@ -45,6 +41,10 @@ use stet_newsroom::access::CallerStatuses;
 use stet_newsroom::messages::{Message, NewMessage};
 use stet_newsroom::records::{Display, is_large, render};
 use stet_observe::traces::TraceSpan;
+
+use super::attribute_rules::DefinedAttributes;
+use super::call::Call;
+use super::warnings::Warning;
 
 /// The handle by which calls change objects. The web layer gets one, which only this file uses.
 pub struct ChangeHandle {

@@ -17,7 +17,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::{HttpMessage, HttpRequest};
 use ipnet::IpNet;
-
 use stet_config::{ForwardedHeader, ServerConfig, network};
 
 const FORWARDED: &str = "forwarded";

@@ -20,10 +20,10 @@ use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, H
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
+use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, give_way};
 
 use super::etag::{self, ETag};
 use super::held::GuardedBody;
-use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, give_way};
 
 /// The most memory that a coder takes: brotli's, with its window.
 const CODER_BYTES: u64 = 8 << 20;
@@ -250,9 +250,9 @@ mod tests {
     use std::future::poll_fn;
 
     use actix_web::test::TestRequest;
+    use stet_base::limits::{CallTask, TimeSlices};
 
     use super::*;
-    use stet_base::limits::{CallTask, TimeSlices};
 
     #[tokio::test]
     async fn a_coder_is_given_slices_that_it_works_on_at_once_and_pauses() {

@@ -2,11 +2,11 @@
 
 use actix_web::http::header::{HeaderValue, SET_COOKIE};
 use stet_actors::error::{Error, Result};
+use stet_auth::COOKIE;
 
 use super::call::Call;
 use super::reply::Json;
 use super::{client, origin};
-use stet_auth::COOKIE;
 
 /// Sets the token as the browser's cookie (docs/api/README.md, "Tokens") for `seconds`; 0 clears
 /// it. The reply to a page of another site gets no cookie.

@@ -19,6 +19,15 @@ use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::ObjectSource;
 use stet_actors::trace::{RequestId, RequestOrigin, Trace};
+use stet_auth::{LiveSession, Rights};
+use stet_base::limits::offload;
+use stet_base::limits::{
+    CallTask, Holder, MemoryPurpose, QuotaBalance, SharedReservation, begin_call, counted_as, on_behalf_of,
+};
+use stet_config::Config;
+use stet_newsroom::access::Access;
+use stet_newsroom::receipts::{Claim, replay};
+use stet_observe::traces::{self, TracedResponse};
 
 use super::app::{App, ServerStage, as_header};
 use super::authorise::{check_caller_again, check_objects, check_privilege};
@@ -38,15 +47,6 @@ use super::route::{BodyRule, ParameterKind, ReplyFormat, Route, Verb};
 use super::router::{PathParams, RouteHint, RouteMatch};
 use super::warnings::Warnings;
 use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
-use stet_auth::{LiveSession, Rights};
-use stet_base::limits::offload;
-use stet_base::limits::{
-    CallTask, Holder, MemoryPurpose, QuotaBalance, SharedReservation, begin_call, counted_as, on_behalf_of,
-};
-use stet_config::Config;
-use stet_newsroom::access::Access;
-use stet_newsroom::receipts::{Claim, replay};
-use stet_observe::traces::{self, TracedResponse};
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
 use stet_actors::error::{Code, Error, Result};
+use stet_auth::{LiveSession, Privilege};
 
 use super::app::App;
 use super::origin;
 use super::query::{KEY, QueryPairs, TOKEN};
 use super::route::{Route, TokenRule, Verb};
-use stet_auth::{LiveSession, Privilege};
 
 /// The places of a token, in the order in which they are tried (docs/api/README.md, "Tokens").
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 use stet_actors::error::{Error, Result};
+use stet_base::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
 
 use super::call::Call;
 use super::error::ApiSurface;
 use super::reply::{AROUND, EnvelopedReply, Json, Reply, envelope};
 use super::steps::{ReplySteps, UnsentReply, WHOLE};
-use stet_base::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
 
 /// One step of a list.
 pub enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {

@@ -14,10 +14,10 @@ use bytes::Bytes;
 use foldhash::HashMap;
 use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
-
-use super::route::Route;
 use stet_base::limits::CallTask;
 use stet_observe::metering;
+
+use super::route::Route;
 
 /// The endpoint name under which requests that fit no endpoint are counted.
 pub const NO_ENDPOINT: &str = "none";
@@ -152,10 +152,10 @@ mod tests {
     use std::thread::sleep;
 
     use futures_util::FutureExt;
-
-    use super::*;
     use stet_base::limits::TimeSlices;
     use stet_observe::telemetry::init_metrics;
+
+    use super::*;
 
     #[tokio::test]
     async fn each_long_turn_counts_and_short_ones_do_not() {

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::expect::RevisionTag;
 use stet_actors::id::{Loid, ShortcutId};
-
 use stet_base::json::as_text;
 
 /// The media type of a [`MinimalReply`] reply.

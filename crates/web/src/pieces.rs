@@ -18,9 +18,9 @@ use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
+use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
 
 use super::held::GuardedBody;
-use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
 
 /// The way in which the bytes of a reply are counted.
 pub enum ReplyAccounting<'b> {

@@ -11,13 +11,13 @@ use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
 use stet_actors::error::Result;
 use stet_actors::expect::RevisionTag;
+use stet_base::json::{ChangeAnswer, TypeOf, type_of};
+use stet_base::limits::offload;
 
 use super::call::Call;
 use super::etag::ETag;
 use super::minimal::{MinimalItem, MinimalReply};
 use super::reply::{EnvelopedReply, HandlerAnswer, Json, Reply};
-use stet_base::json::{ChangeAnswer, TypeOf, type_of};
-use stet_base::limits::offload;
 
 /// The request header.
 pub(super) const PREFER: &str = "prefer";

@@ -8,12 +8,12 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 use stet_actors::error::Result;
 use stet_actors::store::Health;
+use stet_base::limits::offload::offload_at_once;
 
 use super::app::{App, ServerStage};
 use super::documents::{self, DocumentPage};
 use super::kept_text::KeptText;
 use super::openapi;
-use stet_base::limits::offload::offload_at_once;
 
 /// A request outside the endpoints.
 #[derive(Debug, Clone, Copy)]

@@ -16,12 +16,12 @@ use serde::Serialize;
 use stet_actors::error::Error;
 use stet_actors::expect::RevisionTag;
 use stet_actors::receipt::KeptReply;
-
-use super::etag::ETag;
-use super::minimal::MinimalReply;
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, TypeOf, type_of, unserialisable};
 use stet_base::limits::SharedReservation;
 use stet_base::limits::offload;
+
+use super::etag::ETag;
+use super::minimal::MinimalReply;
 
 /// A body that is sent in pieces.
 pub type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, actix_web::Error>>>>;

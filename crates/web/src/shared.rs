@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use stet_actors::error::Result;
+use stet_base::limits::offload::offload_at_once;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::kept_text::KeptText;
-use stet_base::limits::offload::offload_at_once;
 
 /// The length of the pause after rendering, as a multiple of the time that rendering took.
 const REST: u32 = 4;

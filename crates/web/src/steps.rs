@@ -16,12 +16,12 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::unfold;
 use stet_actors::error::Error;
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::limits::{PIECE, Reservation};
 
 use super::call::Call;
 use super::pieces::no_room;
 use super::reply::{BodyStream, Reply};
-use stet_base::limits::yielding::YieldTimer;
-use stet_base::limits::{PIECE, Reservation};
 
 /// The size up to which a reply is built at once, in bytes.
 pub const WHOLE: usize = 256 << 10;

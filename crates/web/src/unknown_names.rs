@@ -7,6 +7,7 @@
 
 use bytes::Bytes;
 use stet_actors::error::{Code, Error, Result};
+use stet_base::limits::offload;
 
 use super::body::without_mark;
 use super::body_keys::{UnknownKey, keys_of};
@@ -15,7 +16,6 @@ use super::prefer::prefers_strict;
 use super::query::UnknownParameter;
 use super::route::BodyRule;
 use super::warnings::Warning;
-use stet_base::limits::offload;
 
 impl Call {
     /// Reports unknown names in the query, and in a body that has arrived already. Refuses them if

@@ -3,7 +3,6 @@
 
 use actix_web::error::PayloadError;
 use stet_actors::error::escape_control_characters;
-
 use stet_base::nearest::{nearest_name, quoted};
 
 /// The number of characters of a value that a message quotes.

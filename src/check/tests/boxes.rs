@@ -1,8 +1,9 @@
 //! Messages, boxes and counts.
 
+use stet_newsroom::messages::{Message, MessageBox, MessageCopies, MessageEntry, Priority};
+
 use super::*;
 use crate::check::messages::check;
-use stet_newsroom::messages::{Message, MessageBox, MessageCopies, MessageEntry, Priority};
 
 /// A message that ada has sent to bob.
 fn message(number: u64) -> (Message, [MessageEntry; 2], MessageCopies) {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::store::EventPeriod;
-
 use stet_auth::Name;
 use stet_base::limits::offload;
 use stet_newsroom::audit::{AuditFilter, AuditPage, EventKey, first_found, page};

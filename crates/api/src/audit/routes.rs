@@ -1,7 +1,8 @@
 //! The audit trail (ours).
 
-use crate::audit;
 use stet_web::route::words::*;
+
+use crate::audit;
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[Route {

@@ -5,12 +5,6 @@ mod types;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
-
-pub use self::types::{
-    AliveReply, ConnectionData, ConnectionInfo, ConnectionParameter, ConnectionReply, CopyRequest, LoginReply,
-    LoginRequest, LogoutReply, OlderLogin, OlderLogout, TokenReply, UserInfo,
-};
-use super::configuration;
 use stet_auth::{LoginAddress, LoginAttempt, Name, NewSession, Session, User};
 use stet_base::nearest::suggestion;
 use stet_config::ConnectionConfig;
@@ -21,6 +15,12 @@ use stet_web::call::Call;
 use stet_web::client;
 use stet_web::cookie::with_cookie;
 use stet_web::reply::Json;
+
+pub use self::types::{
+    AliveReply, ConnectionData, ConnectionInfo, ConnectionParameter, ConnectionReply, CopyRequest, LoginReply,
+    LoginRequest, LogoutReply, OlderLogin, OlderLogout, TokenReply, UserInfo,
+};
+use super::configuration;
 
 /// Converts a connection for replies.
 pub fn connection_info(connection: &ConnectionConfig) -> ConnectionInfo {

@@ -1,7 +1,8 @@
 //! Login, logout and the connection (docs/api/auth.md).
 
-use crate::auth;
 use stet_web::route::words::*;
+
+use crate::auth;
 
 const GET: Route =
     Route { privilege: None, codes: &[200, 401], ..base(Verb::Get, Privilege::Read, "docs/api/auth.md") };

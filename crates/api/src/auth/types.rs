@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::DatabaseId;
-
-use crate::configuration::UserConfiguration;
 use stet_newsroom::records::display::parse_boolean;
 use stet_web::app::App;
 use stet_web::body_keys::ANY_CASE;
+
+use crate::configuration::UserConfiguration;
 
 /// The body of a login; on the older surface, the fields of a form.
 #[derive(Deserialize, JsonSchema)]

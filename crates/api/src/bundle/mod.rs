@@ -6,6 +6,12 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::RevisionTag;
 use stet_actors::id::Loid;
 use stet_actors::object::{FamilyKind, FolderKey, PathLimits, Record};
+use stet_auth::Privilege;
+use stet_newsroom::records::{CachedRecord, PageCollector, Sort};
+use stet_sysconfig::ListKind;
+use stet_web::call::Call;
+use stet_web::pieces::no_room;
+use stet_web::reply::Json;
 
 use super::folder::FolderReply;
 use super::folder::filter::{FolderFilter, list_filtered};
@@ -13,12 +19,6 @@ use super::folder::listing::{FolderEntries, FolderListingKind, ListingSelection,
 use super::folder::views::{FolderView, FolderViewRequest, list_in_view};
 use super::object::RecordReply;
 use super::records::{path_if_shown, record_of, record_with_path};
-use stet_auth::Privilege;
-use stet_newsroom::records::{CachedRecord, PageCollector, Sort};
-use stet_sysconfig::ListKind;
-use stet_web::call::Call;
-use stet_web::pieces::no_room;
-use stet_web::reply::Json;
 
 pub mod routes;
 

@@ -1,8 +1,9 @@
 //! Bundles and their views (docs/api/bundles.md).
 
+use stet_web::route::words::*;
+
 use crate::bundle;
 use crate::folder::views::ViewBody;
-use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/bundles.md");
 const LIST: Route = Route { filters: true, ..GET };

@@ -9,7 +9,6 @@ use serde::Serialize;
 use stet_actors::cache::{CacheOrigin, RefreshExtent};
 use stet_actors::error::{Code, Result};
 use stet_actors::id::DatabaseId;
-
 use stet_auth::GroupView;
 use stet_base::json::ReadyJson;
 use stet_sysconfig::caches::{

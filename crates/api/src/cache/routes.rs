@@ -1,7 +1,8 @@
 //! Configuration caches (docs/api/caches.md).
 
-use crate::cache;
 use stet_web::route::words::*;
+
+use crate::cache;
 
 const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/caches.md") };
 /// Routes of caches that contain names and addresses of people.

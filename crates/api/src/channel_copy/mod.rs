@@ -7,11 +7,6 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::RevisionTag;
 use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::object::{FamilyKind, Record, SharedText};
-
-use super::bundle::check_bundle;
-use super::object::{ChangedRecord, RemovedObject, status_of};
-use super::records::record_after;
-use super::requests::stays_checked_out;
 use stet_base::json::ReplyList;
 use stet_base::nearest::with_nearest;
 use stet_newsroom::records::usage;
@@ -20,6 +15,11 @@ use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+
+use super::bundle::check_bundle;
+use super::object::{ChangedRecord, RemovedObject, status_of};
+use super::records::record_after;
+use super::requests::stays_checked_out;
 
 pub mod routes;
 

@@ -1,7 +1,8 @@
 //! Channel copies of a bundle (docs/api/bundles.md).
 
-use crate::channel_copy;
 use stet_web::route::words::*;
+
+use crate::channel_copy;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/bundles.md");
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/bundles.md");

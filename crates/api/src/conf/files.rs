@@ -3,13 +3,13 @@
 use stet_actors::cache::RefreshExtent;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::ObjectSource;
-
-use crate::cache::{RefreshReply, refreshed};
 use stet_sysconfig::caches::AnyCache;
 use stet_sysconfig::files::{FOLDER, is_configuration};
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::{Json, Reply};
+
+use crate::cache::{RefreshReply, refreshed};
 
 /// The root element of files that clients can't use without their included files.
 const PAGE_ACCESSORIES: &str = "pageAccessories";

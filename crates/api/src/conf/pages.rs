@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 use stet_actors::object::SharedText;
-
-use super::site::channel_id;
-use crate::requests::{DatabaseRef, database_named};
 use stet_base::nearest::with_nearest;
 use stet_sysconfig::{Accessory, Channel, ShapeTemplate, Site, SiteContent};
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::site::channel_id;
+use crate::requests::{DatabaseRef, database_named};
 
 /// The body of a call for page accessories.
 #[derive(Default, Deserialize, JsonSchema)]

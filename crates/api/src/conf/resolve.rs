@@ -5,12 +5,11 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
-use stet_xml::edit::{Path, first_texts};
-
 use stet_base::limits::offload;
 use stet_sysconfig::DestinationQuery;
 use stet_web::call::Call;
 use stet_web::reply::Json;
+use stet_xml::edit::{Path, first_texts};
 
 /// The folder for an object, with the values that lead to it. An unknown value is an empty text.
 #[derive(Serialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! Configuration (docs/api/configuration.md).
 
-use crate::conf;
 use stet_web::route::words::*;
+
+use crate::conf;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/configuration.md") };
 const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::Read, "docs/api/configuration.md") };

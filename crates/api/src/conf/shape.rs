@@ -5,17 +5,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stet_actors::error::{Code, Error, Result};
-use stet_xml::{Limits, from_json, without_illegal_chars};
-
-use super::pages::check_work_folder;
-use super::site::channel_id;
-use crate::object::latest_of;
 use stet_base::limits::offload::Offload;
 use stet_content::words::{is_text, read_of};
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{ShapeFrame, ShapeTemplate};
 use stet_web::call::Call;
 use stet_web::reply::Json;
+use stet_xml::{Limits, from_json, without_illegal_chars};
+
+use super::pages::check_work_folder;
+use super::site::channel_id;
+use crate::object::latest_of;
 
 /// The shape of a story.
 #[derive(Serialize, JsonSchema)]

@@ -6,9 +6,6 @@ use stet_actors::cache::RefreshExtent;
 use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::SharedText;
-
-use crate::auth::{ConnectionInfo, connection_info};
-use crate::cache::RefreshError;
 use stet_auth::Privilege;
 use stet_base::limits::offload;
 use stet_base::nearest::with_nearest;
@@ -18,6 +15,9 @@ use stet_sysconfig::{Catalog, Catalogs, Collage, Index, ListKind, Site, WholeFil
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::{Json, Reply};
+
+use crate::auth::{ConnectionInfo, connection_info};
+use crate::cache::RefreshError;
 
 /// The text of an empty site configuration.
 const EMPTY: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<siteConfig/>\n";

@@ -8,12 +8,6 @@ use serde::{Deserialize, Serialize};
 use stet_actors::checkout::{RewriteContent, WriteContent, WriteSwitches};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_xml::Limits;
-use stet_xml::xpath::{EvaluationLimit, FoundNode, XPath, XPathError, XPathNodeKind};
-
-use super::object::{ChangedRecord, open_content_of, reply_after};
-use super::records::{BulkError, BulkFailures, BulkReply};
-use super::requests::{DatabaseRef, SourceList, database_named};
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::Reservation;
@@ -24,6 +18,12 @@ use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::media_type::charset_of;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+use stet_xml::Limits;
+use stet_xml::xpath::{EvaluationLimit, FoundNode, XPath, XPathError, XPathNodeKind};
+
+use super::object::{ChangedRecord, open_content_of, reply_after};
+use super::records::{BulkError, BulkFailures, BulkReply};
+use super::requests::{DatabaseRef, SourceList, database_named};
 
 pub mod routes;
 

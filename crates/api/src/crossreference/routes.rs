@@ -1,7 +1,8 @@
 //! Cross references (docs/api/cross-references.md).
 
-use crate::crossreference;
 use stet_web::route::words::*;
+
+use crate::crossreference;
 
 /// The one group whose documented codes have a 400.
 const CODES: &[u16] = &[200, 400, 401, 403, 404];

@@ -1,8 +1,5 @@
 //! Drawers (docs/api/drawers.md).
 
-use crate::attributes::attribute_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_destination;
 use stet_actors::command::Command;
 use stet_actors::drawer::{self, Drawer, DrawerItemAddress, Item, ItemPositions, NewDrawer, UpdateDrawer};
 use stet_actors::error::{Code, Error, Result};
@@ -11,10 +8,6 @@ use stet_actors::lifecycle::{CreateResult, NewObject};
 use stet_actors::object::{CreateMode, FamilyKind, HolderCursor, SharedText};
 use stet_actors::runtime::JointResult;
 use stet_actors::store::ReadLevel;
-
-use super::object::status_of;
-use super::records::{BulkBuilder, BulkParts};
-use super::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::for_user;
 use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
@@ -24,6 +17,13 @@ use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+
+use super::object::status_of;
+use super::records::{BulkBuilder, BulkParts};
+use super::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
+use crate::attributes::attribute_text;
+use crate::destination::database_of_folder;
+use crate::destination::find_destination;
 
 mod reply;
 pub mod routes;

@@ -9,11 +9,6 @@ use stet_actors::error::{Error, Result};
 use stet_actors::expect::RevisionTag;
 use stet_actors::family::State;
 use stet_actors::id::Loid;
-
-use super::types::{ChangedDrawer, DrawerInfo, DrawerItem, DrawerReply, MoveRevisions, RemovedDrawer};
-use crate::kept::{RecordCopies, Renderings, ReplyLookup};
-use crate::object::RemovedObject;
-use crate::records::{BulkError, any_record_of, info_of, locker_of, path_if_shown, record_with_path as shown_record};
 use stet_auth::Privilege;
 use stet_base::json::ChangeAnswer;
 use stet_base::limits::yielding::YieldTimer;
@@ -28,6 +23,11 @@ use stet_web::minimal::MinimalItem;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 use stet_web::steps::WHOLE;
+
+use super::types::{ChangedDrawer, DrawerInfo, DrawerItem, DrawerReply, MoveRevisions, RemovedDrawer};
+use crate::kept::{RecordCopies, Renderings, ReplyLookup};
+use crate::object::RemovedObject;
+use crate::records::{BulkError, any_record_of, info_of, locker_of, path_if_shown, record_with_path as shown_record};
 
 /// Bytes up to which the reply for a drawer is kept whole: some 1,500 items. A larger one is built
 /// for each call, while it is sent.

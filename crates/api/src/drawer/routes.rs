@@ -1,7 +1,8 @@
 //! Drawers (docs/api/drawers.md).
 
-use crate::{drawer, requests};
 use stet_web::route::words::*;
+
+use crate::{drawer, requests};
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/drawers.md");
 const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/drawers.md");

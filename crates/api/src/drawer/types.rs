@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::id::{Loid, ShortcutId};
 use stet_actors::object::SharedText;
+use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList, as_text};
+use stet_newsroom::records::ObjectRecord;
+use stet_web::body::JsonObject;
 
 use crate::attributes::AttributeInput;
 use crate::object::RemovedObject;
 use crate::records::BulkError;
 use crate::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
-use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList, as_text};
-use stet_newsroom::records::ObjectRecord;
-use stet_web::body::JsonObject;
 
 /// The `info` of a drawer: its record and the fields that only drawers have.
 #[derive(Serialize, JsonSchema)]

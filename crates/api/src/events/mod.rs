@@ -7,7 +7,6 @@ use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use futures_util::stream::empty;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::FamilyKind;
-
 use stet_newsroom::events::stream::FollowRequest;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;

@@ -1,7 +1,8 @@
 //! The live event streams of containers (ours).
 
-use crate::events;
 use stet_web::route::words::*;
+
+use crate::events;
 
 const GET: Route = Route {
     query: &[

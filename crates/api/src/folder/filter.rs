@@ -4,10 +4,6 @@
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::FamilyKind;
-
-use super::listing::{FolderEntries, ListingSelection, names, reply};
-use super::{FolderReply, folder_in_path};
-use crate::records::{path_if_shown, record_with_path};
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::access::ObjectVisibility;
@@ -15,6 +11,10 @@ use stet_newsroom::records::{CachedRecord, NamePatterns, PageCollector, outline}
 use stet_web::call::Call;
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
+
+use super::listing::{FolderEntries, ListingSelection, names, reply};
+use super::{FolderReply, folder_in_path};
+use crate::records::{path_if_shown, record_with_path};
 
 /// The criteria of a filtered listing.
 pub(crate) struct FolderFilter {

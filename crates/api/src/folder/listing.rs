@@ -9,9 +9,6 @@ use stet_actors::folder::children;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::{FamilyKind, Record, names_in};
 use stet_actors::store::{ReadLevel, StoreError};
-
-use super::FolderReply;
-use crate::records::{locker_of, path_if_shown, record_with_path};
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::offload;
@@ -29,6 +26,9 @@ use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
 use stet_web::warnings::{Warning, shown_name};
+
+use super::FolderReply;
+use crate::records::{locker_of, path_if_shown, record_with_path};
 
 /// The kind of objects that a listing of a folder contains.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,6 @@ pub(crate) mod listing;
 pub mod routes;
 pub mod views;
 
-use crate::destination::find_destination;
-use crate::destination::find_folder_destination;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -15,16 +13,18 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::{ConfirmObject, NewObject};
 use stet_actors::object::{FamilyKind, Record, check_path};
-
-use self::listing::{FolderListingKind, listing};
-use super::object::{ChangedRecord, reply_after, status_of};
-use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+
+use self::listing::{FolderListingKind, listing};
+use super::object::{ChangedRecord, reply_after, status_of};
+use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
+use crate::destination::find_destination;
+use crate::destination::find_folder_destination;
 
 /// A folder or bundle and the objects in it.
 #[derive(Serialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! Folders and their views (docs/api/folders.md).
 
-use crate::folder;
 use stet_web::route::words::*;
+
+use crate::folder;
 
 const GET: Route = Route { filters: true, ..base(Verb::Get, Privilege::Read, "docs/api/folders.md") };
 const POST: Route = Route { filters: true, ..base(Verb::Post, Privilege::Read, "docs/api/folders.md") };

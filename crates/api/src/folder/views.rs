@@ -12,11 +12,6 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::RevisionTag;
 use stet_actors::id::DatabaseId;
 use stet_actors::object::SharedText;
-
-use super::listing::{FolderEntries, FolderListingKind, ListingSelection, NextFolderEntry, entries, filter_of};
-use super::{folder_in_path, home_of_caller, root, work_of_caller};
-use crate::records::{path_if_shown, record_with_path};
-use crate::requests::{DatabaseRef, database_named};
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::nearest::{suggestion, with_nearest};
@@ -27,6 +22,11 @@ use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::reply::Json;
 use stet_web::route::Verb;
+
+use super::listing::{FolderEntries, FolderListingKind, ListingSelection, NextFolderEntry, entries, filter_of};
+use super::{folder_in_path, home_of_caller, root, work_of_caller};
+use crate::records::{path_if_shown, record_with_path};
+use crate::requests::{DatabaseRef, database_named};
 
 /// A folder or bundle in a view.
 #[derive(Serialize, JsonSchema)]

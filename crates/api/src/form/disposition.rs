@@ -2,9 +2,9 @@
 
 use actix_web::http::header::{CONTENT_DISPOSITION, HeaderMap};
 use stet_actors::error::{Code, Error, Result};
+use stet_web::parameters::{HeaderParameter, HeaderParameters, shortened};
 
 use super::file_name::{self, ExtendedValue};
-use stet_web::parameters::{HeaderParameter, HeaderParameters, shortened};
 
 /// The largest number of segments of a continued `filename*0*`, `filename*1*`, … (RFC 2231, 3).
 const MAX_SEGMENTS: usize = 64;

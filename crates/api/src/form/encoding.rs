@@ -10,7 +10,6 @@ use std::borrow::Cow;
 use actix_web::http::header::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-
 use stet_web::parameters::shortened;
 
 const HEADER: &str = "content-transfer-encoding";

@@ -24,10 +24,6 @@ use serde::de::DeserializeOwned;
 use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
-
-use self::disposition::{Disposition, disposition_of};
-use self::encoding::TransferDecoder;
-use self::unfold::UnfoldedForm;
 use stet_base::limits::offload;
 use stet_base::limits::{GrowingBuffer, Reservation};
 use stet_config::LimitsConfig;
@@ -39,6 +35,10 @@ use stet_web::call::Call;
 use stet_web::pace::PacedBody;
 use stet_web::reply::Json;
 use stet_web::wording::describe_payload_error;
+
+use self::disposition::{Disposition, disposition_of};
+use self::encoding::TransferDecoder;
+use self::unfold::UnfoldedForm;
 
 /// The largest part `options`, in bytes, that stays parsed while the rest of the form arrives.
 const SHORT_OPTIONS: usize = 1024;

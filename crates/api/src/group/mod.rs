@@ -5,13 +5,13 @@ pub mod routes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-
-use super::user::admin;
 use stet_auth::Privilege;
 use stet_auth::{Grant, GroupChange, GroupView};
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::user::admin;
 
 /// Body of a group's creation or change. In a change, fields that are left out keep their values.
 #[derive(Default, Deserialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! Groups (docs/api/groups-and-users.md).
 
-use crate::group;
 use stet_web::route::words::*;
+
+use crate::group;
 
 const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
 const DELETE: Route = Route { codes: A, ..base(Verb::Delete, Privilege::ManageGroups, "docs/api/groups-and-users.md") };

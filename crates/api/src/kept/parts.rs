@@ -4,7 +4,6 @@ use std::hash::Hash;
 
 use quick_cache::Weighter;
 use stet_actors::id::Loid;
-
 use stet_base::json::ReadyJson;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_newsroom::records::Display;

@@ -11,7 +11,6 @@ use stet_actors::expect::RevisionTag;
 use stet_actors::family::{Family, State};
 use stet_actors::id::Loid;
 use stet_actors::runtime::ContainerView;
-
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_newsroom::Newsroom;
 use stet_newsroom::records::{Basis, Display};

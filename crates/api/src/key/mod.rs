@@ -5,12 +5,12 @@ pub mod routes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Result;
-
-use super::auth::LogoutReply;
-use super::user::admin;
 use stet_newsroom::administration::{KeyRequest, KeyView, Secret};
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::auth::LogoutReply;
+use super::user::admin;
 
 /// The keys in force, the oldest first.
 #[derive(Serialize, JsonSchema)]

@@ -1,8 +1,9 @@
 //! Keys for machine clients.
 
-use crate::key;
 use stet_newsroom::administration::KeyRequest;
 use stet_web::route::words::*;
+
+use crate::key;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/keys.md") };
 const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/keys.md") };

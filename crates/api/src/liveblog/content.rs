@@ -14,16 +14,6 @@ use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::liveblog::Liveblog;
 use stet_actors::object::NewContent;
-use stet_xml::{InsertionFrame, Limits};
-
-use super::reply::changed_reply;
-use super::resolved::ResolvedPosts;
-use super::types::ChangedLiveblog;
-use super::{OpenLiveblog, open};
-use crate::dtd;
-use crate::object::{open_content_of, stored_reply, switches};
-use crate::settled::{UnsettledReply, build_settled};
-use crate::whole::{BodyPiece, ByteReply, with_replaced};
 use stet_base::limits::offload::{self, Offload};
 use stet_content::ContentReader;
 use stet_content::words::{essence, is_markup};
@@ -36,6 +26,16 @@ use stet_web::media_type::content_type;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Reply;
 use stet_web::{body, pace};
+use stet_xml::{InsertionFrame, Limits};
+
+use super::reply::changed_reply;
+use super::resolved::ResolvedPosts;
+use super::types::ChangedLiveblog;
+use super::{OpenLiveblog, open};
+use crate::dtd;
+use crate::object::{open_content_of, stored_reply, switches};
+use crate::settled::{UnsettledReply, build_settled};
+use crate::whole::{BodyPiece, ByteReply, with_replaced};
 
 /// The attribute that marks the element which posts are written into, and its value.
 const MARK: (&str, &str) = ("posts", "here");

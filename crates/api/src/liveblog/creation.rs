@@ -1,25 +1,25 @@
 //! Creation of liveblogs from templates: objects whose content a new liveblog starts with
 //! (docs/api/liveblogs.md, "Making a liveblog").
 
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_object_destination;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::{NewObject, NewParts};
 use stet_actors::liveblog::{HEAD, Liveblog, LiveblogHead, NewLiveblog};
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Record, SharedText};
 use stet_actors::store::RowPlace;
-
-use super::reply::changed_reply;
-use super::types::{ChangedLiveblog, CreateLiveblog};
-use crate::object::{ProductInfo, begin_as, describe_system, give_status_inferred, give_title, status_of};
-use crate::requests::{CreateOptions, database_named, folder_source};
-use crate::template::Template;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
+
+use super::reply::changed_reply;
+use super::types::{ChangedLiveblog, CreateLiveblog};
+use crate::attributes::attribute_text;
+use crate::attributes::rooted_text;
+use crate::destination::database_of_folder;
+use crate::destination::find_object_destination;
+use crate::object::{ProductInfo, begin_as, describe_system, give_status_inferred, give_title, status_of};
+use crate::requests::{CreateOptions, database_named, folder_source};
+use crate::template::Template;
 
 /// The default object type of liveblogs.
 const TYPE_NAME: &str = "LiveBlog";

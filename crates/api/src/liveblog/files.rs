@@ -7,16 +7,16 @@ use stet_actors::liveblog::Post;
 use stet_actors::object::Version;
 use stet_actors::part::{PartAttachment, attachment_body};
 use stet_actors::store::Row;
-
-use super::{address, of_post, open};
-use crate::settled::{UnsettledReply, build_settled};
-use crate::whole::{BodyPiece, ByteReply, known_time};
 use stet_content::ContentReader;
 use stet_content::download::{LocatedContent, open_consistently};
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;
+
+use super::{address, of_post, open};
+use crate::settled::{UnsettledReply, build_settled};
+use crate::whole::{BodyPiece, ByteReply, known_time};
 
 /// `GET /v3/container/liveblog/{source}/post/{post}/attachment/{id}`
 pub async fn attachment(call: Call) -> Result<Reply> {

@@ -16,14 +16,14 @@ use stet_actors::lifecycle::DiscardObject;
 use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostSight};
 use stet_actors::object::{Reach, parent_path};
 use stet_actors::repository::Reader;
-
-use super::object::RemovedObject;
-use super::records::path_if_shown;
-use super::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
 use stet_web::call::Call;
 use stet_web::change::{NamedContainer, SeenView};
 use stet_web::etag::ETag;
 use stet_web::reply::Json;
+
+use super::object::RemovedObject;
+use super::records::path_if_shown;
+use super::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
 
 mod content;
 mod creation;

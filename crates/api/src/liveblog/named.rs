@@ -6,6 +6,11 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::liveblog::{Liveblog, PostAddress};
 use stet_actors::object::{FamilyKind, parent_path};
+use stet_base::json::ReadyJson;
+use stet_newsroom::records::Display;
+use stet_web::call::Call;
+use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::reply::Json;
 
 use super::reply::post_shown;
 use super::types::Post;
@@ -13,11 +18,6 @@ use super::{OpenLiveblog, PostListing};
 use crate::records::{BulkError, BulkFailures};
 use crate::requests::{BulkSources, ObjectListRequest, bytes_of};
 use crate::settled::{OpenContainer, build_settled};
-use stet_base::json::ReadyJson;
-use stet_newsroom::records::Display;
-use stet_web::call::Call;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
-use stet_web::reply::Json;
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {

@@ -29,14 +29,14 @@ use stet_actors::error::{Error, Result};
 use stet_actors::liveblog::Post;
 use stet_actors::object::{Content, ContentLocation, SmallBody};
 use stet_actors::store::ReadLevel;
-use stet_xml::{Limits, Output};
-
-use super::of_post;
-use crate::settled::UnsettledReply;
 use stet_base::limits::offload;
 use stet_content::text::decode_text;
 use stet_content::words::{essence, is_markup, is_text};
 use stet_web::app::App;
+use stet_xml::{Limits, Output};
+
+use super::of_post;
+use crate::settled::UnsettledReply;
 
 /// Returns the post as XML with a line feed at the end. `None` if its content was replaced since
 /// this state of the post. `in_default` states that a default namespace holds at the place of

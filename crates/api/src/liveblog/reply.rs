@@ -1,6 +1,5 @@
 //! Replies about liveblogs and posts.
 
-use crate::title::read_liveblog_title;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,17 +11,6 @@ use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostBody, PostFields, P
 use stet_actors::object::{Attributes, ContentLocation, NewContent, SmallBody};
 use stet_actors::runtime::ResultingObject;
 use stet_actors::store::ReadLevel;
-
-use super::piece::are_of;
-use super::types::{
-    ChangedLiveblog, LiveblogInfo, LiveblogReply, LiveblogRevision, Post as WirePost, PostAttachmentView, PostCounts,
-    PostReply, RemovedLiveblog, StatusChangeView,
-};
-use super::{OpenLiveblog, of_post};
-use crate::kept::{KeptParts, ShownPart};
-use crate::object::RemovedObject;
-use crate::records::{info_of, path_if_shown};
-use crate::settled::{OpenContainer, UnsettledReply, build_settled};
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson};
 use stet_base::limits::offload::{self, LARGE_TEXT};
 use stet_content::text::decode_text;
@@ -35,6 +23,18 @@ use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json};
+
+use super::piece::are_of;
+use super::types::{
+    ChangedLiveblog, LiveblogInfo, LiveblogReply, LiveblogRevision, Post as WirePost, PostAttachmentView, PostCounts,
+    PostReply, RemovedLiveblog, StatusChangeView,
+};
+use super::{OpenLiveblog, of_post};
+use crate::kept::{KeptParts, ShownPart};
+use crate::object::RemovedObject;
+use crate::records::{info_of, path_if_shown};
+use crate::settled::{OpenContainer, UnsettledReply, build_settled};
+use crate::title::read_liveblog_title;
 
 /// The cache of posts as JSON.
 pub type KeptPosts = KeptParts<Loid, WirePost>;

@@ -16,13 +16,13 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::LiveblogState;
 use stet_actors::runtime::ContainerView;
-
-use super::piece::piece;
-use crate::whole::BodyPiece;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_base::limits::yielding::YieldTimer;
 use stet_web::app::App;
 use stet_web::reply::BodyStream;
+
+use super::piece::piece;
+use crate::whole::BodyPiece;
 
 /// The number of posts between two places that are noted.
 const AT_A_TIME: usize = 64;

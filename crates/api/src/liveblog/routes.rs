@@ -1,7 +1,8 @@
 //! Liveblogs (docs/api/liveblogs.md); their posts are in [`super::post`].
 
-use crate::{liveblog, requests};
 use stet_web::route::words::*;
+
+use crate::{liveblog, requests};
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/liveblogs.md");
 const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/liveblogs.md");

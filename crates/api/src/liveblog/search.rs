@@ -8,11 +8,6 @@ use aho_corasick::AhoCorasick;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Post, PostAddress, PostStatus};
-
-use super::reply::{PostList, liveblog_reply};
-use super::types::{LiveblogFilters, SearchReply, SearchRequest};
-use super::{OpenLiveblog, address, open};
-use crate::settled::build_settled;
 use stet_auth::Name;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::{self, YieldTimer};
@@ -23,6 +18,11 @@ use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Json;
+
+use super::reply::{PostList, liveblog_reply};
+use super::types::{LiveblogFilters, SearchReply, SearchRequest};
+use super::{OpenLiveblog, address, open};
+use crate::settled::build_settled;
 
 /// The largest total size in bytes of the parts that are searched for in titles and texts. Their
 /// size decides how long building the search automaton takes.

@@ -1,6 +1,7 @@
 //! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say
 //! when.
 
+use stet_actors::error::Code;
 use stet_actors::lifecycle::NewObject;
 use stet_actors::liveblog::{AddPost, NewLiveblog, PostBody, PostFields, RemovePost, UpdatePost};
 use stet_actors::object::CreateMode;
@@ -11,7 +12,6 @@ use super::reply::{PostDetails, post_as_left};
 use super::resolved::ResolvedPosts;
 use super::*;
 use crate::testing::{SMALL, ServerFixture, by_editor};
-use stet_actors::error::Code;
 
 const LATIN: &str = "text/plain; charset=iso-8859-1";
 

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stet_actors::id::Loid;
 use stet_actors::object::SharedText;
+use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
+use stet_newsroom::records::ObjectRecord;
+use stet_web::body::JsonObject;
 
 use crate::attributes::AttributeInput;
 use crate::object::RemovedObject;
 use crate::records::BulkError;
 use crate::requests::{CreateOptions, DatabaseRef, WireCreateMode};
-use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
-use stet_newsroom::records::ObjectRecord;
-use stet_web::body::JsonObject;
 
 /// The `info` of a liveblog: its record and the fields that only liveblogs have. Numbers count the
 /// posts that the caller sees.

@@ -12,9 +12,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::object::SharedText;
-
-use super::records::{readable, record_of};
-use super::requests::{DatabaseRef, SourceList, database_named};
 use stet_auth::Privilege;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::yielding::{self, YieldTimer};
@@ -24,6 +21,9 @@ use stet_web::call::Call;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
+
+use super::records::{readable, record_of};
+use super::requests::{DatabaseRef, SourceList, database_named};
 
 /// Body of a message to send.
 #[derive(Default, Deserialize, JsonSchema)]

@@ -1,8 +1,9 @@
 //! Messages between users (docs/api/messages.md).
 
+use stet_web::route::words::*;
+
 use super::MailRequest;
 use crate::message;
-use stet_web::route::words::*;
 
 const SOURCE: &str = "docs/api/messages.md";
 const GET: Route = Route { untagged: true, ..base(Verb::Get, Privilege::Read, SOURCE) };

@@ -6,12 +6,12 @@ use stet_actors::amend::{AmendedTexts, AmendmentAttempt, EarlyAmendment, TextAme
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{Attributes, FamilyKind, Record, SharedText};
+use stet_base::limits::offload::{self, LARGE_TEXT};
+use stet_web::app::App;
 use stet_xml::edit::{Edit, EditError, apply_edits};
 use stet_xml::{Limits, XmlErrorKind};
 
 use super::system::{SystemValues, status_path};
-use stet_base::limits::offload::{self, LARGE_TEXT};
-use stet_web::app::App;
 
 /// The largest size of texts and their results that are amended in the command, in bytes. That
 /// takes one or two milliseconds.

@@ -8,16 +8,16 @@ use stet_actors::expect::RevisionTag;
 use stet_actors::id::ObjectSource;
 use stet_actors::object::{Draft, Record, SmallBody};
 use stet_actors::repository::Reader;
-
-use super::{version, version_named};
-use crate::dtd;
-use crate::whole::{BodyPiece, ByteReply, known_time, with_replaced};
 use stet_content::ContentReader;
 use stet_content::download::{self, LocatedContent};
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;
+
+use super::{version, version_named};
+use crate::dtd;
+use crate::whole::{BodyPiece, ByteReply, known_time, with_replaced};
 
 /// `GET /v3/object/{source}/content` and `/content/binary`: streams the bytes. A plain object
 /// resolves to its stored bytes, so `raw` changes nothing here.

@@ -12,12 +12,6 @@ use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::joint::JointCommand;
 use stet_actors::object::{self, SharedText};
 use stet_actors::topic::Topic;
-
-use crate::records::{locker_of, record_of};
-use crate::requests::{DatabaseRef, database_named};
-use crate::settled::change_in_place;
-use crate::topic::reply::record_of_item;
-use crate::topic::{HiddenObject, TopicItemInfo};
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::yielding::YieldTimer;
@@ -25,6 +19,12 @@ use stet_newsroom::records::{CachedRecord, Display, ObjectRecord, usage};
 use stet_web::call::{Call, check_whole};
 use stet_web::etag::ETag;
 use stet_web::reply::Json;
+
+use crate::records::{locker_of, record_of};
+use crate::requests::{DatabaseRef, database_named};
+use crate::settled::change_in_place;
+use crate::topic::reply::record_of_item;
+use crate::topic::{HiddenObject, TopicItemInfo};
 
 /// Body of a call that links two objects, or removes a link.
 #[derive(Deserialize, JsonSchema)]

@@ -1,9 +1,5 @@
 //! Creation of objects (docs/api/objects.md, "Creating").
 
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_object_destination;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -13,6 +9,15 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, SharedText};
 use stet_actors::web_container::WebContainer;
+use stet_web::arriving::IncomingCall;
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::prefer::PreferredReply;
+
+use crate::attributes::attribute_text;
+use crate::attributes::rooted_text;
+use crate::destination::database_of_folder;
+use crate::destination::find_object_destination;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
     actix_web::error::PayloadError, actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
@@ -27,10 +32,6 @@ use crate::attributes::AttributeInput;
 use crate::form::{self, FilePart, FileRule, FormSubmission};
 use crate::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
 use crate::template::Template;
-use stet_web::arriving::IncomingCall;
-use stet_web::body::JsonObject;
-use stet_web::call::Call;
-use stet_web::prefer::PreferredReply;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

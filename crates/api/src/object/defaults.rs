@@ -9,13 +9,13 @@ use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{IssueDate, SharedText};
+use stet_base::limits::offload;
+use stet_sysconfig::Site;
+use stet_web::call::Call;
 use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 
 use super::amending::edit_refusal;
 use super::system::ProductInfo;
-use stet_base::limits::offload;
-use stet_sysconfig::Site;
-use stet_web::call::Call;
 
 /// The source of the issue date of a new object if the call names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]

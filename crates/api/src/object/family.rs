@@ -7,8 +7,6 @@ use stet_actors::expect::RevisionTag;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::{SharedText, family_of};
 use stet_actors::store::ReadLevel;
-
-use crate::folder::listing::FolderEntries;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
@@ -18,6 +16,8 @@ use stet_web::etag::ETag;
 use stet_web::listing::Listing;
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
+
+use crate::folder::listing::FolderEntries;
 
 /// A story family.
 #[derive(Serialize, JsonSchema)]

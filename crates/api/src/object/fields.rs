@@ -8,6 +8,13 @@ use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::metadata::ChangeFields;
+use stet_auth::Privilege;
+use stet_base::limits::offload;
+use stet_base::limits::yielding::YieldTimer;
+use stet_web::body::JsonObject;
+use stet_web::call::Call;
+use stet_web::change::BulkChange;
+use stet_web::reply::Json;
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, EditError, Path};
 
@@ -16,13 +23,6 @@ use super::amending::{AmendAttempts, AttributeEdits};
 use crate::attributes::AttributeInput;
 use crate::records::{BulkBuilder, BulkReply};
 use crate::requests::{DatabaseRef, SourceList, database_named};
-use stet_auth::Privilege;
-use stet_base::limits::offload;
-use stet_base::limits::yielding::YieldTimer;
-use stet_web::body::JsonObject;
-use stet_web::call::Call;
-use stet_web::change::BulkChange;
-use stet_web::reply::Json;
 
 /// The largest number of operators in an entry. All of them are applied to an object at once.
 const MAX_OPERATORS: usize = 100;

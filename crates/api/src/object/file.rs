@@ -4,9 +4,9 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{FamilyKind, NewContent};
+use stet_web::app::App;
 
 use super::status::give_inferred;
-use stet_web::app::App;
 
 /// Returns a new document for a file that the server creates, in the database `of`. Its type
 /// follows from its content and its name.

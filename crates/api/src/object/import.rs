@@ -1,9 +1,5 @@
 //! Imports of objects (docs/api/objects.md, "Importing").
 
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_destination;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::bundle::Bundle;
@@ -12,19 +8,23 @@ use stet_actors::id::{DatabaseId, ObjectSource, ObjectUuid};
 use stet_actors::lifecycle::{self, CreateOutcome, ImportedCopy, ImportedLink, NewObject};
 use stet_actors::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, SharedText, check_texts};
 use stet_actors::web_container::WebContainer;
-
-use super::correlates::LinkSide;
-use super::system::{ProductInfo, describe as describe_system};
-use super::{ChangedRecord, reply_after, status_of};
-use crate::attributes::AttributeInput;
-use crate::form::{self, FileRule, FormSubmission};
-use crate::requests::{DatabaseRef, database_named};
 use stet_auth::Privilege;
 use stet_newsroom::records::Display;
 use stet_web::arriving::IncomingCall;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
+
+use super::correlates::LinkSide;
+use super::system::{ProductInfo, describe as describe_system};
+use super::{ChangedRecord, reply_after, status_of};
+use crate::attributes::AttributeInput;
+use crate::attributes::attribute_text;
+use crate::attributes::rooted_text;
+use crate::destination::database_of_folder;
+use crate::destination::find_destination;
+use crate::form::{self, FileRule, FormSubmission};
+use crate::requests::{DatabaseRef, database_named};
 
 /// Part `options` of an import: an object in the terms of its record.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use stet_actors::checkout::{TakeLock, UnlockObject};
 use stet_actors::error::Result;
-
-use super::{ChangedRecord, reply_with, target};
 use stet_auth::Privilege;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
+
+use super::{ChangedRecord, reply_with, target};
 
 /// Body of an unlock.
 #[derive(Default, Deserialize, JsonSchema)]

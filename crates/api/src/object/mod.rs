@@ -9,9 +9,6 @@ use stet_actors::expect::RevisionTag;
 use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::object::{Reach, Record, Version};
 use stet_actors::runtime::ResultingObject;
-
-use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
-use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::Offload;
@@ -23,6 +20,9 @@ use stet_web::call::{Call, check_whole};
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json, Reply};
+
+use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
+use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
 
 mod amending;
 mod content;
@@ -294,15 +294,15 @@ mod tests {
     use stet_actors::lifecycle::NewObject;
     use stet_actors::metadata::ChangeFields;
     use stet_actors::runtime::ChangeRequest;
+    use stet_auth::{Grant, Rights, User};
+    use stet_base::limits::offload::{LARGE_TEXT, Offload};
+    use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
     use stet_xml::edit::{Edit, Path};
     use tokio::time::timeout;
 
     use super::amending::AttributeEdits;
     use super::*;
     use crate::testing::ServerFixture;
-    use stet_auth::{Grant, Rights, User};
-    use stet_base::limits::offload::{LARGE_TEXT, Offload};
-    use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
 
     /// Fills the queue of this task's user with large calls that wait.
     fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::lifecycle::{MoveObject, RenameObject};
 use stet_actors::object::CreateMode;
-
-use super::{ChangedRecord, reply_with, target};
-use crate::folder::check_place;
-use crate::requests::{CreateOptions, WireCreateMode, folder_source};
 use stet_auth::Privilege;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
+
+use super::{ChangedRecord, reply_with, target};
+use crate::folder::check_place;
+use crate::requests::{CreateOptions, WireCreateMode, folder_source};
 
 /// Body of a rename.
 #[derive(Deserialize, JsonSchema)]

@@ -3,9 +3,6 @@
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::RevisionTag;
 use stet_actors::id::ObjectSource;
-
-use super::content::{content_of, open_content_of};
-use crate::whole::{BodyPiece, ByteReply, known_time};
 use stet_base::nearest::with_nearest;
 use stet_content::ContentReader;
 use stet_content::download::LocatedContent;
@@ -13,6 +10,9 @@ use stet_content::picture::media_type_of;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;
+
+use super::content::{content_of, open_content_of};
+use crate::whole::{BodyPiece, ByteReply, known_time};
 
 /// `GET /v3/object/{source}/content/{format}`: the stored bytes (`binary`), the picture in full
 /// (`highres`), or scaled down (`lowres`).

@@ -5,18 +5,18 @@ use serde::Deserialize;
 use stet_actors::error::Result;
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::{DestroyObject, DiscardObject, RestoreObject};
-
-use super::moving::name_mode;
-use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whole_target};
-use crate::folder::check_place;
-use crate::records::{BulkBuilder, BulkReply};
-use crate::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+
+use super::moving::name_mode;
+use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whole_target};
+use crate::folder::check_place;
+use crate::records::{BulkBuilder, BulkReply};
+use crate::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 
 /// Body of a restore. All fields are optional.
 #[derive(Default, Deserialize, JsonSchema)]

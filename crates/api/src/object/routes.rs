@@ -1,7 +1,8 @@
 //! Objects (docs/api/objects.md, docs/api/content.md).
 
-use crate::{object, requests};
 use stet_web::route::words::*;
+
+use crate::{object, requests};
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/objects.md");
 const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/objects.md");

@@ -6,7 +6,6 @@ use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::{NewObject, TypeStatuses};
 use stet_actors::object::SharedText;
-
 use stet_sysconfig::{ObjectTypes, Workflows};
 use stet_web::app::App;
 

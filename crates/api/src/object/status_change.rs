@@ -10,13 +10,6 @@ use stet_actors::object::SharedText;
 use stet_actors::runtime::ResultingObject;
 use stet_actors::status::ChangeStatus;
 use stet_actors::topic::{ITEM, Topic, TopicItem};
-
-use super::{BulkItem, ChangedRecord, RemovedObject, reply_after};
-use crate::records::{BulkBuilder, BulkReply};
-use crate::requests::{DatabaseRef, SourceList, database_named};
-use crate::settled::change_in_place;
-use crate::topic::TopicItemInfo;
-use crate::topic::reply::record_of_item;
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::yielding::YieldTimer;
@@ -25,6 +18,13 @@ use stet_web::call::{Call, check_whole};
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+
+use super::{BulkItem, ChangedRecord, RemovedObject, reply_after};
+use crate::records::{BulkBuilder, BulkReply};
+use crate::requests::{DatabaseRef, SourceList, database_named};
+use crate::settled::change_in_place;
+use crate::topic::TopicItemInfo;
+use crate::topic::reply::record_of_item;
 
 /// Body of a change of status.
 #[derive(Deserialize, JsonSchema)]

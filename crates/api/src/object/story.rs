@@ -7,18 +7,18 @@ use stet_actors::checkout::{WriteContent, WriteSwitches};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::FamilyKind;
-
-use super::creation::{FILES, ObjectForm, make, named_as_file, named_as_template};
-use super::writing::receive;
-use super::{ChangedRecord, reply_after};
-use crate::form::{self, FormSubmission};
-use crate::template::Template;
 use stet_auth::Privilege;
 use stet_web::arriving::IncomingCall;
 use stet_web::body_headers::is_multipart;
 use stet_web::boundary::check_form_type;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
+
+use super::creation::{FILES, ObjectForm, make, named_as_file, named_as_template};
+use super::writing::receive;
+use super::{ChangedRecord, reply_after};
+use crate::form::{self, FormSubmission};
+use crate::template::Template;
 
 /// The reply of `POST /object/story`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,7 +1,6 @@
 //! System attributes: the values that creations store in them, and the values that records and
 //! liveblogs show of them.
 
-use crate::attributes::rooted_text;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value, json};
@@ -9,15 +8,16 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{Attributes, IssueDate, MAX_TITLE_BYTES, SharedText, check_texts};
+use stet_base::limits::offload;
+use stet_web::app::App;
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 
 use super::amending::{AmendAttempts, AttributeEdits, edit_refusal};
+use crate::attributes::rooted_text;
 use crate::attributes::{AttributeInput, written};
 use crate::template::Template;
 use crate::title::TITLE;
-use stet_base::limits::offload;
-use stet_web::app::App;
 
 /// The values that creations take in fields of their own, and store in the system attributes.
 #[derive(Default)]

@@ -12,8 +12,6 @@ use stet_actors::id::Loid;
 use stet_actors::object::Version;
 use stet_actors::repository::Reader;
 use stet_actors::store::{KeyRange, Table};
-
-use super::{ChangedRecord, reply_with, target};
 use stet_auth::Privilege;
 use stet_base::json::ReplyList;
 use stet_newsroom::records::hex;
@@ -22,6 +20,8 @@ use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+
+use super::{ChangedRecord, reply_with, target};
 
 /// The number of versions that are read at once.
 const AT_A_TIME: usize = 256;

@@ -6,9 +6,6 @@ use stet_actors::checkout::{WriteContent, WriteSwitches};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::ObjectSource;
 use stet_actors::object::{NewContent, Record};
-
-use super::content::loid_in_query;
-use super::{ChangedRecord, reply_after};
 use stet_auth::Privilege;
 use stet_content::words::{essence, is_json};
 use stet_web::arriving::IncomingCall;
@@ -19,6 +16,9 @@ use stet_web::pace::PacedBody;
 use stet_web::prefer::PreferredReply;
 use stet_web::query::Query;
 use stet_web::wording::describe_payload_error;
+
+use super::content::loid_in_query;
+use super::{ChangedRecord, reply_after};
 
 /// The content type that clients send when they don't know the type.
 const ANY_BYTES: &str = "application/octet-stream";

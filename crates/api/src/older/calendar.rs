@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
-
-use super::place::today;
 use stet_base::nearest::suggestion;
 use stet_base::simple_date_format::SimpleDateFormat;
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::place::today;
 
 /// The next day on which a product appears.
 #[derive(Serialize, JsonSchema)]

@@ -8,13 +8,13 @@ use stet_actors::folder::{MAX_MEMBERS, children};
 use stet_actors::id::{Loid, ObjectSource};
 use stet_actors::object::{FamilyKind, Link, SharedText};
 use stet_actors::store::ReadLevel;
-
-use super::page_channel;
-use crate::records::readable;
 use stet_base::limits::yielding::YieldTimer;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::page_channel;
+use crate::records::readable;
 
 /// The links of an object and its channel copies.
 #[derive(Serialize, JsonSchema)]

@@ -8,9 +8,6 @@ use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::object::{FamilyKind, normal_form};
 use stet_actors::runtime::store_failure;
 use stet_actors::store::ReadLevel;
-
-use super::place::optional_parameter;
-use crate::records::readable;
 use stet_base::json::OrderedObject;
 use stet_base::limits::yielding::{YieldTimer, sort_yielding};
 use stet_base::wildcards::Wildcards;
@@ -18,6 +15,9 @@ use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
 use stet_web::call::Call;
 use stet_web::reply::{Json, Reply};
+
+use super::place::optional_parameter;
+use crate::records::readable;
 
 /// The largest number of objects that are examined, and of paths that are listed, for values that
 /// are objects of the repository.

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use stet_actors::error::Result;
 use stet_actors::object::{FamilyKind, SharedText};
-use stet_xml::edit::{Path, first_texts};
-
-use super::linked::copies;
 use stet_base::limits::offload;
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::Channel;
 use stet_web::call::Call;
+use stet_xml::edit::{Path, first_texts};
+
+use super::linked::copies;
 
 /// The medium that pages are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
+use stet_auth::Privilege;
+use stet_web::call::Call;
+use stet_web::reply::Json;
 
 use super::metadata::check_session;
 use super::place::optional_parameter;
 use crate::object::{RemovedObject, discard_object};
-use stet_auth::Privilege;
-use stet_web::call::Call;
-use stet_web::reply::Json;
 
 /// `DELETE /containers/pagePlan`: moves a page plan to the recycle bin.
 pub async fn remove(call: Call) -> Result<Json<RemovedObject>> {

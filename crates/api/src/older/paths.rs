@@ -1,6 +1,5 @@
 //! The folders that the site configuration assigns to objects of a type (docs/api/paths.md).
 
-use crate::destination::find_folder_destination;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
@@ -9,11 +8,12 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::{file_name, normal_form, parent_path};
 use stet_actors::store::ReadLevel;
-
-use super::place::{FolderCriteria, optional_parameter};
-use crate::folder::check_place;
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::place::{FolderCriteria, optional_parameter};
+use crate::destination::find_folder_destination;
+use crate::folder::check_place;
 
 /// The folder for objects of a type, and the values that determine it. Unknown values are empty
 /// texts.

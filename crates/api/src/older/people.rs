@@ -7,8 +7,6 @@ use serde::Serialize;
 use stet_actors::error::Result;
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::SharedText;
-
-use super::place::{current_issue, optional_parameter, own_work_folder, team};
 use stet_auth::{Privilege, User};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
@@ -16,6 +14,8 @@ use stet_content::words::FoldedText;
 use stet_sysconfig::Site;
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::place::{current_issue, optional_parameter, own_work_folder, team};
 
 /// A user.
 #[derive(Serialize, JsonSchema)]

@@ -6,11 +6,11 @@ use jiff::tz::TimeZone;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
 use stet_actors::object::{IssueDate, SharedText};
-
-use crate::conf::channel_id;
 use stet_base::nearest::with_nearest;
 use stet_sysconfig::{Destination, DestinationQuery, Site, Team, day_at};
 use stet_web::call::Call;
+
+use crate::conf::channel_id;
 
 /// Returns the present day in a time zone.
 pub(super) fn today(call: &Call, zone: &TimeZone) -> Date {

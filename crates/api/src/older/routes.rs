@@ -1,8 +1,9 @@
 //! The older, unversioned resources (docs/api/README.md, "Base path and surfaces"). They document
 //! no codes of their own; docs/api/README.md, "Codes", holds for all.
 
-use crate::{auth, group, message, object, older};
 use stet_web::route::words::*;
+
+use crate::{auth, group, message, object, older};
 
 const GET: Route = Route { codes: &[], ..base(Verb::Get, Privilege::Read, "docs/api/README.md") };
 const POST: Route = Route { privilege: None, codes: &[], ..base(Verb::Post, Privilege::Read, "docs/api/README.md") };

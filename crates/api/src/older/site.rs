@@ -8,13 +8,13 @@ use serde::Serialize;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::SharedText;
-
-use super::place::{optional_parameter, team};
-use crate::conf::channel_id;
 use stet_base::limits::yielding::YieldTimer;
 use stet_sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::place::{optional_parameter, team};
+use crate::conf::channel_id;
 
 /// A channel.
 #[derive(Serialize, JsonSchema)]

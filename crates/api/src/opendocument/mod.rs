@@ -11,11 +11,6 @@ use stet_actors::folder::{MAX_MEMBERS, children};
 use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::object::{FamilyKind, SharedText};
 use stet_actors::store::ReadLevel;
-
-use super::linked::linked_objects;
-use super::object::latest_of;
-use super::records::{BulkError, BulkFailures, BulkReply, record_of};
-use super::requests::{DatabaseRef, SourceList, database_named};
 use stet_auth::{LiveSession, Privilege};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
@@ -27,6 +22,11 @@ use stet_web::change::BulkChange;
 use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::reply::Json;
+
+use super::linked::linked_objects;
+use super::object::latest_of;
+use super::records::{BulkError, BulkFailures, BulkReply, record_of};
+use super::requests::{DatabaseRef, SourceList, database_named};
 
 pub mod routes;
 

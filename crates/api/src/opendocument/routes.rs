@@ -1,7 +1,8 @@
 //! Opening of generic containers (docs/api/bundles.md).
 
-use crate::opendocument;
 use stet_web::route::words::*;
+
+use crate::opendocument;
 
 /// The common properties of the routes. A check-out is a change, though callers who only read need
 /// no more than `read`.

@@ -8,7 +8,6 @@ mod story;
 
 pub mod routes;
 
-use crate::destination::find_destination;
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -16,15 +15,16 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_actors::lifecycle::NewObject;
 use stet_actors::object::CreateMode;
-use stet_print::{Layout, MAX_PAGES};
-
-use super::object::document_of_file;
 use stet_base::limits::Reservation;
 use stet_base::limits::offload::spawn_large;
+use stet_print::{Layout, MAX_PAGES};
 use stet_web::call::Call;
 use stet_web::client;
 use stet_web::reply::Json;
 use stet_web::warnings::Warning;
+
+use super::object::document_of_file;
+use crate::destination::find_destination;
 
 /// The folder of previews in a caller's home.
 const FOLDER: &str = "Previews";

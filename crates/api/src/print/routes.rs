@@ -1,7 +1,8 @@
 //! Previews of stories (docs/api/print.md).
 
-use crate::print;
 use stet_web::route::words::*;
+
+use crate::print;
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[Route {

@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 
 use stet_actors::object::normal_form;
+use stet_content::words::{is_inline, is_unread};
 use stet_print::{Block, BlockKind, MAX_CHARS};
 use stet_xml::{DocumentPiece, Limits, XmlError, walk};
-
-use stet_content::words::{is_inline, is_unread};
 
 /// Elements that do not decide how their text is set; the element around them does.
 const PLAIN: &[&str] = &["div", "line", "p", "para"];

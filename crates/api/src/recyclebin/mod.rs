@@ -7,9 +7,6 @@ use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::lifecycle::entries_of_bin;
 use stet_actors::object::{DiscardNote, SharedText};
 use stet_actors::store::ReadLevel;
-
-use super::folder::listing::ListingSelection;
-use super::records::any_record_of;
 use stet_auth::Privilege;
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
@@ -19,6 +16,9 @@ use stet_web::call::Call;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
+
+use super::folder::listing::ListingSelection;
+use super::records::any_record_of;
 
 pub mod routes;
 

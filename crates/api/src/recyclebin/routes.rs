@@ -1,7 +1,8 @@
 //! The recycle bin (ours).
 
-use crate::recyclebin;
 use stet_web::route::words::*;
+
+use crate::recyclebin;
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[Route {

@@ -5,13 +5,14 @@
 #[cfg(test)]
 mod tests;
 
+use stet_config::Config;
+use stet_web::app::{HandlerState, ServedEndpoints};
+use stet_web::route::{EndpointGroup, Route, all_answer};
+
 use super::{
     audit, auth, bundle, cache, channel_copy, conf, crossreference, drawer, events, folder, group, key, liveblog,
     message, object, older, opendocument, print, recyclebin, session, topic, topicplan, user, web,
 };
-use stet_config::Config;
-use stet_web::app::{HandlerState, ServedEndpoints};
-use stet_web::route::{EndpointGroup, Route, all_answer};
 
 const fn table_of(name: &'static str, about: &'static str, tables: &'static [&'static [Route]]) -> EndpointGroup {
     EndpointGroup { name, about, tables }

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use serde_json::Value;
-
-use super::{GROUPS, all};
 use stet_auth::Privilege;
 use stet_web::query::parameters;
 use stet_web::route::{BodyRule, BodySizeRule, ParameterKind, ReplyFormat, Route, TokenRule, Verb};
+
+use super::{GROUPS, all};
 
 fn interface() -> Vec<Value> {
     serde_json::from_str(include_str!("../../../../tests/endpoints.json")).expect("the file is JSON")

@@ -5,13 +5,13 @@ pub mod routes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::error::Result;
-
-use super::auth::LogoutReply;
-use super::user::admin;
 use stet_auth::Privilege;
 use stet_newsroom::administration::SessionView;
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::auth::LogoutReply;
+use super::user::admin;
 
 /// Sessions, the oldest first.
 #[derive(Serialize, JsonSchema)]

@@ -1,7 +1,8 @@
 //! Administration of sessions.
 
-use crate::session;
 use stet_web::route::words::*;
+
+use crate::session;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/auth.md") };
 const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "docs/api/auth.md");

@@ -8,10 +8,10 @@ use stet_actors::command::CallerIdentity;
 use stet_actors::error::Code;
 use stet_actors::lifecycle::NewObject;
 use stet_auth::{Grant, Privilege, User, UserGroup};
-
-use super::testing::ServerFixture;
 use stet_web::change::BulkChange;
 use stet_web::route::QueryParam;
+
+use super::testing::ServerFixture;
 
 /// The caller may lose their rights while a list of thousands is processed.
 #[actix_web::test]

@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use stet_actors::error::Result;
-
-use crate::routes;
 use serde_json::{Value, json};
+use stet_actors::error::Result;
 use stet_auth::Privilege;
 use stet_web::call::Call;
 use stet_web::openapi::*;
 use stet_web::reply::Json;
 use stet_web::route::{BodyRule, BodySizeRule, EndpointGroup, ReplyFormat, Route, TokenRule, Verb, handler, type_of};
+
+use crate::routes;
 
 fn whole() -> Value {
     document(routes::GROUPS, "/api")

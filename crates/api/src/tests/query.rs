@@ -1,11 +1,12 @@
 //! Query parameters of endpoints.
 
-use crate::routes;
 use stet_actors::error::Code;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::display::parse_boolean;
 use stet_web::query::*;
 use stet_web::route::{ParameterKind, Route};
+
+use crate::routes;
 
 fn route(id: &str) -> &'static Route {
     routes::all().find(|route| route.id == id).expect("the tests name endpoints that there are")

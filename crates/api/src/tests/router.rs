@@ -1,11 +1,12 @@
 //! Hints about addresses that no endpoint has.
 
-use stet_actors::error::Code;
-
-use crate::routes;
 use std::collections::HashSet;
+
+use stet_actors::error::Code;
 use stet_web::route::{Route, Verb};
 use stet_web::router::*;
+
+use crate::routes;
 
 /// Reports whether a segment of an endpoint's path is a parameter.
 fn is_parameter(segment: &str) -> bool {

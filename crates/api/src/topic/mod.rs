@@ -1,9 +1,5 @@
 //! Topics, their items and dividers (docs/api/topics.md).
 
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_object_destination;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::RevisionTag;
@@ -17,15 +13,6 @@ use stet_actors::topic::{
     NewTopic, NewTopicItem, NewTopicLine, RemoveTopicDivider, RemoveTopicItem, SUBITEM_TYPE, Topic, TopicDividerResult,
     TopicItemPath, TopicItemResult, TopicState, UpdateTopic, UpdateTopicDivider, UpdateTopicItem,
 };
-
-use self::reply::{
-    CommittedTopic, TopicExtent, address, changed_divider, changed_item, changed_topic, facts, removed_part_reply,
-    structure as structure_of, topic_reply,
-};
-use super::object::{ProductInfo, RemovedObject, SystemValues, begin_with, describe_system, status_of};
-use super::records::info_of;
-use super::requests::{BulkSources, CreateOptions, database_named, folder_source};
-use super::settled::{OpenContainer, build_settled};
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::yielding::YieldTimer;
@@ -35,6 +22,19 @@ use stet_web::change::NamedContainer;
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+
+use self::reply::{
+    CommittedTopic, TopicExtent, address, changed_divider, changed_item, changed_topic, facts, removed_part_reply,
+    structure as structure_of, topic_reply,
+};
+use super::object::{ProductInfo, RemovedObject, SystemValues, begin_with, describe_system, status_of};
+use super::records::info_of;
+use super::requests::{BulkSources, CreateOptions, database_named, folder_source};
+use super::settled::{OpenContainer, build_settled};
+use crate::attributes::attribute_text;
+use crate::attributes::rooted_text;
+use crate::destination::database_of_folder;
+use crate::destination::find_object_destination;
 
 pub(crate) mod export;
 pub(crate) mod reply;

@@ -13,16 +13,6 @@ use stet_actors::lineup::Line as AnyLine;
 use stet_actors::object::Record;
 use stet_actors::runtime::ResultingObject;
 use stet_actors::topic::{ItemAddress, Topic, TopicAttachment, TopicItem, TopicLineup, TopicLineupLine, TopicState};
-
-use super::types::{
-    AttachedId, AttachedObject, ChangedDivider, ChangedItem, ChangedTopic, DividerId, DividerInfo, DividerReply,
-    HiddenObject, LineKind, RemovedContainer, RemovedDivider, StructureLine, TopicInfo, TopicItem as WireItem,
-    TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure,
-};
-use crate::kept::{KeptParts, RecordCopies, Renderings, ReplyLookup, ShownPart};
-use crate::object::{CorrelateView, RemovedObject, correlates as correlates_of, facts_of_links};
-use crate::records::{info_of, locker_of, path_if_shown, readable, record_of};
-use crate::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::{self, LARGE_TEXT};
 use stet_base::limits::yielding::YieldTimer;
@@ -34,6 +24,16 @@ use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json};
+
+use super::types::{
+    AttachedId, AttachedObject, ChangedDivider, ChangedItem, ChangedTopic, DividerId, DividerInfo, DividerReply,
+    HiddenObject, LineKind, RemovedContainer, RemovedDivider, StructureLine, TopicInfo, TopicItem as WireItem,
+    TopicItemAlone, TopicItemInfo, TopicReply, TopicStructure,
+};
+use crate::kept::{KeptParts, RecordCopies, Renderings, ReplyLookup, ShownPart};
+use crate::object::{CorrelateView, RemovedObject, correlates as correlates_of, facts_of_links};
+use crate::records::{info_of, locker_of, path_if_shown, readable, record_of};
+use crate::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
 
 /// The cache of items as JSON.
 pub type KeptItems = KeptParts<Loid, TopicItemInfo>;

@@ -1,7 +1,8 @@
 //! Topics, their items and dividers (docs/api/topics.md).
 
-use crate::topic;
 use stet_web::route::words::*;
+
+use crate::topic;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topics.md");
 const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/topics.md");

@@ -6,13 +6,13 @@ use stet_actors::id::Loid;
 use stet_actors::lineup::ContainerRevision;
 use stet_actors::object::SharedText;
 use stet_actors::topic;
+use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
+use stet_newsroom::records::ObjectRecord;
+use stet_web::body::JsonObject;
 
 use crate::attributes::AttributeInput;
 use crate::object::{CorrelateView, RemovedObject};
 use crate::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
-use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
-use stet_newsroom::records::ObjectRecord;
-use stet_web::body::JsonObject;
 
 /// `info` of a topic: its record, title, description and number of items.
 #[derive(Serialize, JsonSchema)]

@@ -1,8 +1,5 @@
 //! Topic plans (docs/api/topic-plans.md).
 
-use crate::destination::database_of_folder;
-use crate::destination::find_object_destination;
-use crate::title::choose_title;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::family::State;
@@ -13,6 +10,13 @@ use stet_actors::topic_plan::{
     AddPlanDivider, AddPlanTopic, MovePlanTopics, NewPlan, NewPlanLine, PlanDividerResult, PlannedTopicResult,
     RemovePlanDivider, RemovePlanTopic, TopicPlan, UpdatePlanDivider,
 };
+use stet_auth::Privilege;
+use stet_base::limits::yielding::YieldTimer;
+use stet_web::call::Call;
+use stet_web::change::NamedContainer;
+use stet_web::etag::ETag;
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::{Json, Reply};
 
 use self::reply::{
     changed_divider, hash_facts, plan_reply, render_changed_plan, structure as structure_of, tag_of, topics,
@@ -28,13 +32,9 @@ use super::topic::{
     ChangedDivider, CreateTopic, MoveResponse, MoveRevision, MovedLine, MovedReply, describe_topic, divider_of,
     divider_said, template_of,
 };
-use stet_auth::Privilege;
-use stet_base::limits::yielding::YieldTimer;
-use stet_web::call::Call;
-use stet_web::change::NamedContainer;
-use stet_web::etag::ETag;
-use stet_web::prefer::PreferredReply;
-use stet_web::reply::{Json, Reply};
+use crate::destination::database_of_folder;
+use crate::destination::find_object_destination;
+use crate::title::choose_title;
 
 mod reply;
 pub mod routes;

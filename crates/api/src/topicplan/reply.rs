@@ -9,6 +9,15 @@ use stet_actors::id::Loid;
 use stet_actors::lineup::Line as AnyLine;
 use stet_actors::topic::Topic;
 use stet_actors::topic_plan::{PlanLineupLine, PlanState, TopicPlan};
+use stet_base::limits::yielding::YieldTimer;
+use stet_newsroom::records::{Display, ListingPage};
+use stet_web::app::App;
+use stet_web::call::Call;
+use stet_web::change::SeenView;
+use stet_web::etag::ETag;
+use stet_web::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
+use stet_web::prefer::PreferredReply;
+use stet_web::reply::Json;
 
 use super::TRIES;
 use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
@@ -20,15 +29,6 @@ use crate::topic::reply::{
     removed_part_reply,
 };
 use crate::topic::{ChangedDivider, DividerInfo, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
-use stet_base::limits::yielding::YieldTimer;
-use stet_newsroom::records::{Display, ListingPage};
-use stet_web::app::App;
-use stet_web::call::Call;
-use stet_web::change::SeenView;
-use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
-use stet_web::prefer::PreferredReply;
-use stet_web::reply::Json;
 
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its
 /// position.

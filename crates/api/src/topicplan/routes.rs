@@ -1,8 +1,9 @@
 //! Topic plans (docs/api/topic-plans.md).
 
+use stet_web::route::words::*;
+
 use crate::topic::routes::{AS, FORMAT};
 use crate::{topic, topicplan};
-use stet_web::route::words::*;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topic-plans.md");
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/topic-plans.md");

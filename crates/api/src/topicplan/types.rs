@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::object::SharedText;
+use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
+use stet_newsroom::records::ObjectRecord;
 
 use crate::object::CorrelateView;
 use crate::topic::{DividerInfo, RemovedContainer, StructureLine, TopicItem};
-use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
-use stet_newsroom::records::ObjectRecord;
 
 /// `info` of a plan: its record, title and description. Counts and positions include only topics
 /// that the caller may see.

@@ -5,13 +5,13 @@ pub mod routes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::{Code, Error, Result};
-
-use super::auth::{LogoutReply, attempted};
 use stet_base::limits::offload;
 use stet_newsroom::administration::{Admin, Secret, UserChange, UserView};
 use stet_web::call::Call;
 use stet_web::cookie::with_cookie;
 use stet_web::reply::Json;
+
+use super::auth::{LogoutReply, attempted};
 
 /// Users, in the order of their names.
 #[derive(Serialize, JsonSchema)]

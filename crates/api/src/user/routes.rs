@@ -1,8 +1,9 @@
 //! Administration of users.
 
-use crate::user;
 use stet_newsroom::administration::UserChange;
 use stet_web::route::words::*;
+
+use crate::user;
 
 const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
 const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };

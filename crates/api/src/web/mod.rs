@@ -8,14 +8,14 @@ use stet_actors::bundle::{ChannelCopyOutcome, CopiedBundle, CopyLinkedBundles};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{FamilyKind, Record};
-
-use super::channel_copy::{ChannelCopyRequest, check_same};
-use super::linked::linked_objects;
-use super::records::{BulkError, BulkFailures, BulkReply};
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 use stet_web::call::Call;
 use stet_web::reply::Json;
+
+use super::channel_copy::{ChannelCopyRequest, check_same};
+use super::linked::linked_objects;
+use super::records::{BulkError, BulkFailures, BulkReply};
 
 pub mod routes;
 

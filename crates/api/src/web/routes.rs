@@ -1,7 +1,8 @@
 //! Web containers (docs/api/bundles.md).
 
-use crate::{channel_copy, web};
 use stet_web::route::words::*;
+
+use crate::{channel_copy, web};
 
 const POST: Route = base(Verb::Post, Privilege::Create, "docs/api/bundles.md");
 

@@ -6,7 +6,6 @@
 //! ticket, so only the kind of an error is reported.
 
 use serde_json::{Map, Value};
-
 use stet_xml::{Limits, XmlErrorKind};
 
 /// The namespace of the answer's elements.

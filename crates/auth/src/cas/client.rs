@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::error::{Code, Error, Result};
+use stet_config::CasConfig;
 use tokio::sync::{Semaphore, oneshot};
 use ureq::tls::{RootCerts, TlsConfig};
 
 use super::answer::{CasAnswer, CasAnswerFault, read};
-use stet_config::CasConfig;
 
 /// The error when the CAS server gives no valid answer: the ticket may be valid, so this is not a
 /// refusal.

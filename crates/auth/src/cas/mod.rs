@@ -19,6 +19,7 @@ mod tests;
 use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
+use stet_config::CasConfig;
 
 use self::answer::{CasAnswer, TicketRefusal};
 use self::client::{CasClient, cas_unavailable_error};
@@ -26,7 +27,6 @@ use self::people::CasUserRules;
 use self::service::CasServices;
 pub use self::service::LoginAddress;
 use super::{Directory, User};
-use stet_config::CasConfig;
 
 /// The longest ticket, in characters. The protocol asks for 256; some servers sign theirs.
 const MAX_TICKET: usize = 4096;

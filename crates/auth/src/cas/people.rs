@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Error, Result};
+use stet_config::CasConfig;
 
 use super::answer::CasPerson;
 use super::login_refused_error;
 use crate::change::leaves_no_administrator;
 use crate::{Directory, Name, User};
-use stet_config::CasConfig;
 
 /// Maximum length in bytes of a full name or e-mail address that is taken over.
 const MAX_TEXT: usize = 255;

@@ -8,7 +8,6 @@
 use std::collections::HashSet;
 
 use form_urlencoded::parse;
-
 use stet_config::CasConfig;
 
 /// Parameters that are left out of an address for the log.

@@ -1,5 +1,6 @@
-use super::answer::{CasAnswer, CasAnswerFault, CasPerson, TicketRefusal, read};
 use stet_xml::XmlErrorKind;
+
+use super::answer::{CasAnswer, CasAnswerFault, CasPerson, TicketRefusal, read};
 
 const MAX_BYTES: usize = 64 << 10;
 

@@ -5,9 +5,9 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use stet_actors::error::Result;
+use stet_base::limits::{FairQueue, WorkPermit};
 
 use super::{LiveSession, Sessions};
-use stet_base::limits::{FairQueue, WorkPermit};
 
 /// The queues of users who begin sessions; some users share one. Callers are served one after the
 /// other, so that one who begins sessions without a pause delays others by one commit.

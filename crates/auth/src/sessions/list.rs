@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::store::KeyRange;
+use stet_base::limits::yielding;
 
 use super::super::rows::Session;
 use super::sweep::decode_session;
 use super::{LiveSession, PAGE, Sessions};
-use stet_base::limits::yielding;
 
 impl Sessions {
     /// Returns the sessions of a user, or of all users, the oldest first. Keys are left out, and so

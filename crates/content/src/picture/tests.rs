@@ -1,6 +1,5 @@
 use image::codecs::webp::WebPEncoder;
 use image::{GrayImage, ImageDecoder, Rgb, RgbImage, Rgba, RgbaImage};
-
 use stet_actors::error::Code;
 
 use super::*;

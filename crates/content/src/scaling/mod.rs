@@ -7,14 +7,14 @@ use std::time::Duration;
 use quick_cache::Weighter;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::Content;
-use tokio::time::timeout;
-
-use super::pins::Hash;
-use super::{ContentReader, hex, picture};
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_base::limits::offload::spawn_large;
 use stet_base::limits::{FairQueue, MemoryBudget, MemoryPurpose, SharedOutcome, SharedWork, WorkPermit, behalf};
 use stet_config::ContentConfig;
+use tokio::time::timeout;
+
+use super::pins::Hash;
+use super::{ContentReader, hex, picture};
 
 pub use super::picture::ScaledPicture;
 use super::picture::ScalingFailure;

@@ -6,9 +6,9 @@ use futures_util::future::join_all;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use sha2::{Digest, Sha256};
 use stet_actors::object::ContentLocation;
+use stet_base::limits::{Holder, MemoryBudget, on_behalf_of, with_behalf};
 
 use super::*;
-use stet_base::limits::{Holder, MemoryBudget, on_behalf_of, with_behalf};
 
 fn picture(side: u32) -> SharedBytes {
     let mut bytes = Cursor::new(Vec::new());

@@ -41,12 +41,12 @@ use stet_actors::id::Loid;
 use stet_actors::liveblog::PostSight;
 use stet_actors::object::{FamilyKind, PathLimits, Reach, Record, SharedText};
 use stet_actors::readable::ReadRights;
+use stet_auth::Privilege;
+use stet_auth::{LiveSession, Rights};
 
 use self::rows::{AccessDecision, AccessRows};
 pub use self::statuses::CallerStatuses;
 use crate::Newsroom;
-use stet_auth::Privilege;
-use stet_auth::{LiveSession, Rights};
 
 /// The folder of the files that are served without a token.
 pub const CONFIGURATION: &str = "/SysConfig";

@@ -11,10 +11,10 @@ use stet_actors::object::{PathLimits, Record, SharedText, check_path};
 use stet_actors::readable::{ReadDecision, ReadRights};
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
+use stet_auth::{Privilege, Rights};
 
 use super::{Access, Caller};
 use crate::Newsroom;
-use stet_auth::{Privilege, Rights};
 
 /// The rows for a decision.
 #[derive(Clone, Copy)]

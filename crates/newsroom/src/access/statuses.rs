@@ -9,10 +9,10 @@ use stet_actors::id::Loid;
 use stet_actors::object::Record;
 use stet_actors::store::RowReader;
 use stet_actors::workflow::{StatusRights, WorkflowStatusChange};
+use stet_auth::{LiveSession, Privilege, Rights};
 
 use super::Access;
 use crate::Newsroom;
-use stet_auth::{LiveSession, Privilege, Rights};
 
 /// The rights of one caller to set statuses, for commands. The grants are those at the begin of the
 /// call; the client commands and the places of objects are read when the command asks.

@@ -4,10 +4,10 @@ use stet_actors::folder::root;
 use stet_actors::id::DatabaseId;
 use stet_actors::lifecycle::{CreateInFolder, DiscardObject, MoveObject, NewObject, RestoreObject};
 use stet_actors::object::{CreateMode, FamilyKind};
+use stet_auth::Grant;
 
 use super::*;
 use crate::testing::{NewsroomFixture, by_editor};
-use stet_auth::Grant;
 
 impl NewsroomFixture {
     async fn made(&self, folder: Loid, object: NewObject) -> Loid {

@@ -11,12 +11,12 @@ use stet_actors::error::{Code, Error, Result};
 use stet_actors::object::check_path;
 use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::Reader;
+use stet_auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
+use stet_base::limits::offload;
 
 pub use self::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
 use crate::Newsroom;
 use crate::audit::{AuditPage, TrailRequest};
-use stet_auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
-use stet_base::limits::offload;
 
 /// One request; a line of JSON on the socket.
 #[derive(Debug, Clone, Serialize, Deserialize)]

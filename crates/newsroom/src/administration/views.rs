@@ -5,7 +5,6 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_actors::error::Result;
-
 use stet_auth::{Directory, Grant, GroupChange, LiveSession, User};
 
 /// A received password, or a token to send. It is printed nowhere else.

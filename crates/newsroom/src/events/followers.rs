@@ -14,12 +14,12 @@ use stet_actors::id::Loid;
 use stet_actors::object::SharedText;
 use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
+use stet_config::EventsConfig;
 use tokio::sync::broadcast::{Receiver, Sender, WeakSender, channel};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::stored::{ContainerEvent, read};
-use stet_config::EventsConfig;
 
 /// Number of events that a pump reads and passes on before followers on its own thread may take
 /// them. Well below [`RING`], and the least `events.queue_events`.

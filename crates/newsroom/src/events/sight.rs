@@ -12,11 +12,11 @@ use stet_actors::id::Loid;
 use stet_actors::liveblog::PostSight;
 use stet_actors::object::Record;
 use stet_actors::store::Event;
+use stet_base::limits::yielding::YieldTimer;
 
 use super::stored::{ContainerEvent, EventNotice, EventText, render_named, render_notice};
 use crate::Newsroom;
 use crate::access::Access;
-use stet_base::limits::yielding::YieldTimer;
 
 /// The name of an event of which the caller may see the revision only.
 pub const HIDDEN: &str = "hidden";

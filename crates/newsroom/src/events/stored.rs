@@ -7,7 +7,6 @@ use bytes::Bytes;
 use serde::Serialize;
 use stet_actors::id::Loid;
 use stet_actors::store::{BatchRoom, Event, EventLog, ResumeRequest, StatusStep, StoreError};
-
 use stet_base::limits::{PIECE, SharedReservation};
 
 /// Bytes of text that are read at a time. An event with more, because it names many objects, is

@@ -22,6 +22,10 @@ use futures_util::stream::unfold;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::Record;
+use stet_auth::LiveSession;
+use stet_auth::Privilege;
+use stet_base::limits::yielding::YieldTimer;
+use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -30,10 +34,6 @@ use super::stored::{ContainerEvent, EventNotice, EventText, next_kept, read, ren
 use super::{Follower, FollowerSlot, Followers};
 use crate::Newsroom;
 use crate::access::Access;
-use stet_auth::LiveSession;
-use stet_auth::Privilege;
-use stet_base::limits::yielding::YieldTimer;
-use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
 
 /// The bytes of a stream, as the web layer sends them.
 pub type EventStreamBody = Pin<Box<dyn futures_util::Stream<Item = Result<Bytes, actix_web::Error>>>>;

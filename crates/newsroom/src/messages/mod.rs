@@ -28,15 +28,15 @@ use stet_actors::object::SharedText;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, Table, decode_value, encode_value};
+use stet_auth::Directory;
+use stet_base::limits::yielding::YieldTimer;
+use stet_config::{MessagesConfig, SmtpConfig};
 
 pub use self::post::NewMessage;
 pub use self::relay::MailRelay;
 pub use self::rows::MessageCopies;
 pub use self::rows::{Message, MessageBox, MessageEntry, Priority, id_of};
 use self::turn::{InboxLock, InboxLockGuard};
-use stet_auth::Directory;
-use stet_base::limits::yielding::YieldTimer;
-use stet_config::{MessagesConfig, SmtpConfig};
 
 /// The number of rows that are read or removed at a time.
 const CHUNK: usize = 500;

@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-
 use serde::{Deserialize, Serialize};
 use stet_actors::count::count_with_noun;
 use stet_actors::error::{Code, Error, Result};
@@ -12,14 +11,14 @@ use stet_actors::object::SharedText;
 use stet_actors::repository::StandaloneChange;
 use stet_actors::runtime::ChangeRequest;
 use stet_actors::store::{Row, RowChange, encode_value};
-
-use super::relay::MailReservation;
-use super::rows::{Message, MessageBox, MessageCopies, MessageEntry, OutgoingMail, Priority};
-use super::{Messages, id_of};
 use stet_auth::Name;
 use stet_base::limits::as_server;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+
+use super::relay::MailReservation;
+use super::rows::{Message, MessageBox, MessageCopies, MessageEntry, OutgoingMail, Priority};
+use super::{Messages, id_of};
 
 /// The longest subject in bytes: a line of a mail (RFC 5322, 2.1.1) with room for the header's
 /// name.

@@ -11,9 +11,9 @@ use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::memory::MemoryStore;
 use stet_actors::store::{RowReader, Store};
+use stet_auth::{PasswordOptions, PasswordRules, Passwords, User};
 
 use super::*;
-use stet_auth::{PasswordOptions, PasswordRules, Passwords, User};
 
 pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const BOUNDS: MessagesConfig =

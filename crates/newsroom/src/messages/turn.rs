@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use stet_actors::error::Result;
 use stet_actors::repository::Repository;
 use stet_actors::store::{Row, RowChange, RowPlace, encode_value};
+use stet_base::limits::{FairQueue, WorkPermit};
 
 use super::rows::{Message, MessageCopies};
-use stet_base::limits::{FairQueue, WorkPermit};
 
 /// The lock that serialises changes of entries. Users get turns in rotation, so that one who marks
 /// messages without a pause delays others by one commit only.

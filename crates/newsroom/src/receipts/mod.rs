@@ -43,10 +43,9 @@ use stet_actors::receipt::{
 };
 use stet_actors::repository::Repository;
 use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, StoreError, Table, decode_value};
-use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
-
 use stet_auth::Rights;
 use stet_base::limits::yielding::YieldTimer;
+use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 mod reply;
 mod tally;

@@ -28,13 +28,13 @@ use stet_actors::id::Loid;
 use stet_actors::object::{Attributes, Record};
 use stet_actors::repository::Reader;
 use stet_actors::store::observe::Observer;
+use stet_base::json::ReadyJson;
+use stet_base::limits::bounded_cache::BoundedCache;
+use stet_base::limits::{MemoryBudget, MemoryPurpose, PIECE, Reservation, behalf, may_be_refused};
 
 use super::groups::{ConvertedForms, is_large};
 use super::ways::AncestorCache;
 use super::{Basis, Display, Groups, ObjectRecord, outline};
-use stet_base::json::ReadyJson;
-use stet_base::limits::bounded_cache::BoundedCache;
-use stet_base::limits::{MemoryBudget, MemoryPurpose, PIECE, Reservation, behalf, may_be_refused};
 
 const SHARDS: usize = 16;
 

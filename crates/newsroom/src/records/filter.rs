@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use stet_actors::error::{Error, Result};
 use stet_actors::object::{Record, SharedText};
-
 use stet_auth::Name;
 use stet_base::wildcards::Wildcards;
 use stet_content::words::visible_form;

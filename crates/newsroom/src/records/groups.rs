@@ -12,12 +12,12 @@ use serde_json::value::{RawValue, to_raw_value};
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{Attributes, SharedText};
-use stet_xml::Limits;
-
-use super::Display;
 use stet_base::json::unserialisable;
 use stet_base::limits::offload::{LARGE_TEXT, Offload};
 use stet_base::limits::{SharedOutcome, SharedWork};
+use stet_xml::Limits;
+
+use super::Display;
 
 /// A group of attributes as JSON.
 #[derive(Debug)]
@@ -251,11 +251,11 @@ mod tests {
 
     use futures_util::FutureExt;
     use stet_actors::id::DatabaseId;
+    use stet_base::limits::{Holder, on_behalf_of, with_behalf};
     use tokio::sync::Notify;
     use tokio::time::timeout;
 
     use super::*;
-    use stet_base::limits::{Holder, on_behalf_of, with_behalf};
 
     fn attributes(bytes: usize) -> Attributes {
         let own = format!("<a><b>\"{}\"</b></a>", "x".repeat(bytes));

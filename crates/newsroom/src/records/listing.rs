@@ -7,7 +7,6 @@ use std::collections::BinaryHeap;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::Loid;
 use stet_actors::object::{Record, SharedText, normal_form};
-
 use stet_base::limits::yielding;
 use stet_base::limits::{PIECE, Reservation};
 use stet_base::nearest::with_nearest;
@@ -280,9 +279,9 @@ impl ListingPage {
 mod tests {
     use stet_actors::id::DatabaseId;
     use stet_actors::object::FamilyKind;
+    use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 
     use super::*;
-    use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
 
     /// Returns records of which many have equal values.
     fn records(count: u64) -> Vec<Record> {

@@ -8,12 +8,12 @@ use stet_actors::error::{Error, Result};
 use stet_actors::id::{Loid, ObjectUuid};
 use stet_actors::object::{FamilyKind, Record, SharedText, Version, names_in};
 use stet_actors::store::ReadLevel;
+use stet_base::json::ReadyJson;
+use stet_base::limits::offload;
 use stet_xml::Limits;
 
 use super::{AttributeGroup, Display, Groups, XmlGroup};
 use crate::Newsroom;
-use stet_base::json::ReadyJson;
-use stet_base::limits::offload;
 
 /// `pstate` of a record.
 #[derive(Debug, Serialize, JsonSchema)]

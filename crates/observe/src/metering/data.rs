@@ -6,9 +6,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use stet_store::StoreFile;
-
 use stet_content::ContentStore;
+use stet_store::StoreFile;
 
 /// The metrics of a data directory, and the state of their collection.
 pub struct DataFigures {

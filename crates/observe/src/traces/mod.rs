@@ -22,9 +22,9 @@ use opentelemetry_otlp::{ExporterBuildError, Protocol, SpanExporter, WithExportC
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, Span};
+use stet_config::TracesConfig;
 
 use self::sender::Sender;
-use stet_config::TracesConfig;
 
 /// The time that the shutdown of the server waits for the collector to take the last spans.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -26,7 +26,6 @@ use stet_actors::store::{
     ChangeSet, Event, EventId, EventLog, EventPeriod, LogDirection, ReadLevel, RowChange, RowReader, Seq, Store,
     StoreError, Table,
 };
-
 use stet_actors::trace::Trace;
 
 use super::fault::SimulatedDisk;

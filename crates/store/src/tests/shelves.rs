@@ -12,10 +12,10 @@ use stet_actors::repository::Repository;
 use stet_actors::rows::index_of;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_actors::store::{KeyRange, Row, decode_value};
+use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
 
 use super::*;
 use crate::fault::{DiskFault, FaultPlan};
-use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
 
 const MAIN: Loid = root(DatabaseId::FIRST);
 const STEPS: usize = 12;

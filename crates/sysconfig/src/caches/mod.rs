@@ -23,6 +23,9 @@ use stet_actors::error::Result;
 use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Cache;
+use stet_auth::{Directory, Privilege};
+use stet_base::json::ReadyJson;
+use stet_content::ContentStore;
 
 use self::origin::RepositoryFiles;
 pub use self::origin::{FileOrigin, LoadedConfiguration, RefreshFailure};
@@ -37,9 +40,6 @@ use super::object_types::ObjectTypes;
 use super::pages::ContentItems;
 use super::site::Site;
 use super::workflows::Workflows;
-use stet_auth::{Directory, Privilege};
-use stet_base::json::ReadyJson;
-use stet_content::ContentStore;
 
 /// A cached configuration that is served as a list.
 pub trait Listing: CachedConfiguration {

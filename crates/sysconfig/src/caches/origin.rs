@@ -11,6 +11,9 @@ use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_actors::object::{Record, Version};
 use stet_actors::repository::Repository;
 use stet_actors::store::{ChangeSet, Row, RowChange, Table, encode_value};
+use stet_base::json::ReadyJson;
+use stet_content::ContentStore;
+use stet_content::download::{LocatedContent, open_consistently};
 
 use super::snapshot::Snapshot;
 use super::{EntryList, Listing};
@@ -18,9 +21,6 @@ use crate::check::{ConfigurationCheck, as_text};
 use crate::document::ParsedFile;
 use crate::fault::ConfigurationFault;
 use crate::files::{ContentState, FILE_BYTES, FOLDER, FileShelf, Files, ReadingOutcome, SourceFile, too_much};
-use stet_base::json::ReadyJson;
-use stet_content::ContentStore;
-use stet_content::download::{LocatedContent, open_consistently};
 
 /// The reason why a refresh has changed nothing.
 #[derive(Debug, Clone)]

@@ -10,11 +10,11 @@ use stet_actors::cache::{CacheOrigin, RefreshExtent};
 use stet_actors::command::CallerIdentity;
 use stet_actors::error::{Error, Result};
 use stet_actors::id::DatabaseId;
+use stet_auth::{Directory, GroupView, User};
+use stet_base::json::ReadyJson;
 
 use super::EntryList;
 use super::origin::RefreshFailure;
-use stet_auth::{Directory, GroupView, User};
-use stet_base::json::ReadyJson;
 
 /// A user, with the details that every user may see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -7,13 +7,13 @@ use bytes::Bytes;
 use quick_cache::Weighter;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::id::DatabaseId;
+use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_base::limits::offload;
 
 use super::origin::RepositoryFiles;
 use crate::fault::ConfigurationFault;
 use crate::files::{FileLookup, FileShelf, Files, ReadingOutcome, too_much};
 use crate::whole::{WholeFile, whole};
-use stet_base::limits::bounded_cache::{self, BoundedCache};
-use stet_base::limits::offload;
 
 /// The database and path of a file, and whether its included files are put in.
 type XmlFileKey = (DatabaseId, Box<str>, bool);

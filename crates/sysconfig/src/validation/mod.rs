@@ -8,12 +8,12 @@ use std::ops::ControlFlow;
 
 use jiff::tz::TimeZone;
 use stet_actors::object::SharedText;
+use stet_base::simple_date_format::SimpleDateFormat;
+use stet_base::wildcards::Wildcards;
 use stet_xml::{DocumentPiece, Limits, walk};
 
 use super::metadata::{MetadataElement, TreeSource};
 use super::trees::ValueTree;
-use stet_base::simple_date_format::SimpleDateFormat;
-use stet_base::wildcards::Wildcards;
 
 /// The largest number of findings that are kept for one document.
 const MOST_FINDINGS: usize = 20;

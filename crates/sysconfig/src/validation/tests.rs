@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use stet_base::json::OrderedObject;
 
 use super::*;
-use stet_base::json::OrderedObject;
 
 fn element(kind: &str, validity: &str) -> MetadataElement {
     let none = String::new;

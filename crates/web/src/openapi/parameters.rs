@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value, json};
 use stet_actors::id::{ObjectSource, ShortcutId};
+use stet_newsroom::records::display::{self, FLAGS};
 
 use super::super::query::{COUNTS, EVERYWHERE, FILTERS, ParameterSpec, display_set, parameters};
 use super::super::route::{ParameterKind, PathParam, QueryParam, Route, type_of};
 use super::ReplyShape;
 use super::schemas::Schemas;
-use stet_newsroom::records::display::{self, FLAGS};
 
 /// Returns the parameters of an operation whose replies have this shape.
 pub fn list(route: &'static Route, shape: ReplyShape, schemas: &mut Schemas) -> Vec<Value> {

@@ -1,6 +1,7 @@
 //! The replies of operations: every possible status, with headers and body.
 
 use serde_json::{Map, Value, json};
+use stet_auth::Privilege;
 
 use super::super::error::{FailureBody, FailureEnvelope, Problem};
 use super::super::minimal::{self, MinimalReply};
@@ -8,7 +9,6 @@ use super::super::route::{QueryParam, ReplyFormat, Route, TokenRule, type_of};
 use super::super::warnings::WarningList;
 use super::schemas::Schemas;
 use super::{ReplyShape, bodies, is_enveloped};
-use stet_auth::Privilege;
 
 /// Returns the statuses of an operation whose replies have this shape.
 fn statuses(route: &'static Route, shape: ReplyShape) -> Vec<u16> {

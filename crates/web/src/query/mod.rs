@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 use stet_actors::error::{Code, Error, Result};
-
-use super::route::{ParameterKind, QueryParam, Route};
-use super::warnings::{MOST, shown_name};
 use stet_base::nearest::nearest_name;
 use stet_newsroom::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
 use stet_newsroom::records::{FilterValues, ListingPage};
+
+use super::route::{ParameterKind, QueryParam, Route};
+use super::warnings::{MOST, shown_name};
 
 /// A parameter of an endpoint. Display options are one parameter each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

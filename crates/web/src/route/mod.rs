@@ -9,12 +9,12 @@ use std::pin::Pin;
 use actix_web::http::Method;
 
 use stet_actors::error::Error;
+use stet_auth::Privilege;
+use stet_config::LimitsConfig;
 
 use super::call::Call;
 use super::reply::{HandlerAnswer, Reply};
-use stet_auth::Privilege;
 pub use stet_base::json::{TypeOf, type_of};
-use stet_config::LimitsConfig;
 
 /// The future of a call's reply.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;

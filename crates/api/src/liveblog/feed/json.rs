@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use stet_actors::error::Result;
+use stet_base::json::{for_html, to_json_text};
 
 use super::{Feed, FeedContent, FeedEntry, FeedFile};
-use stet_base::json::{for_html, to_json_text};
 
 #[derive(Serialize)]
 struct JsonFeed<'a> {

@@ -10,8 +10,6 @@ mod atom;
 mod json;
 mod ld;
 
-use crate::title::choose_title;
-use crate::title::read_liveblog_title;
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -20,11 +18,6 @@ use stet_actors::family::State;
 use stet_actors::id::Loid;
 use stet_actors::liveblog::{Liveblog, Post};
 use stet_actors::object::{ContentLocation, SharedText};
-
-use super::piece::{address_of, bytes_of};
-use super::{OpenLiveblog, open};
-use crate::settled::{UnsettledReply, build_settled};
-use crate::whole::stream_reader;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
 use stet_content::ContentReader;
@@ -35,6 +28,13 @@ use stet_web::call::Call;
 use stet_web::client;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;
+
+use super::piece::{address_of, bytes_of};
+use super::{OpenLiveblog, open};
+use crate::settled::{UnsettledReply, build_settled};
+use crate::title::choose_title;
+use crate::title::read_liveblog_title;
+use crate::whole::stream_reader;
 
 /// The largest number of posts in one reply, which is built in memory.
 const MOST: u64 = 1000;

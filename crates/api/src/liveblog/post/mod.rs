@@ -2,8 +2,6 @@
 
 pub mod routes;
 
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
 use stet_actors::command::Command;
 use stet_actors::error::{Code, Error, Result};
 use stet_actors::expect::RevisionTag;
@@ -14,13 +12,6 @@ use stet_actors::liveblog::{
 };
 use stet_actors::object::SharedText;
 use stet_actors::part::NewAttachment;
-
-use super::reply::{PostDetails, post_as_left, post_reply};
-use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
-use super::{OpenLiveblog, address, open};
-use crate::form::{self, FilePart, FileRule, FormSubmission, MultipartForm};
-use crate::requests::CreateOptions;
-use crate::settled::{UnsettledReply, build_settled};
 use stet_base::json::ChangeAnswer;
 use stet_content::words;
 use stet_web::app::App;
@@ -29,6 +20,15 @@ use stet_web::call::{Call, check_whole};
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
+
+use super::reply::{PostDetails, post_as_left, post_reply};
+use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
+use super::{OpenLiveblog, address, open};
+use crate::attributes::attribute_text;
+use crate::attributes::rooted_text;
+use crate::form::{self, FilePart, FileRule, FormSubmission, MultipartForm};
+use crate::requests::CreateOptions;
+use crate::settled::{UnsettledReply, build_settled};
 
 /// The files of a post's form.
 const FILES: &[FileRule] = &[

@@ -1,7 +1,8 @@
 //! Posts of a liveblog (docs/api/posts.md).
 
-use crate::liveblog;
 use stet_web::route::words::*;
+
+use crate::liveblog;
 
 // With the right to create posts, callers may change their own. The command checks that changing
 // another user's takes `moderate` as well (docs/api/posts.md, "States").

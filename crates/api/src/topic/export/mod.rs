@@ -8,8 +8,6 @@ mod calendar;
 mod table;
 mod zone;
 
-use crate::title::choose_title;
-use crate::title::facts_of_titles;
 use std::hash::Hash;
 
 use actix_web::http::header::CONTENT_DISPOSITION;
@@ -20,12 +18,6 @@ use stet_actors::family::State;
 use stet_actors::id::{DatabaseId, Loid};
 use stet_actors::object::SharedText;
 use stet_actors::topic::{Topic, TopicItem, TopicLineup};
-
-use self::calendar::CalendarComponents;
-use self::zone::CalendarZone;
-use super::reply::{CommittedTopic, TopicExtent, facts, visible_attachment};
-use crate::records::readable;
-use crate::whole::disposition;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
 use stet_newsroom::records::Display;
@@ -35,6 +27,14 @@ use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;
 use stet_web::steps::{ReplySteps, file};
+
+use self::calendar::CalendarComponents;
+use self::zone::CalendarZone;
+use super::reply::{CommittedTopic, TopicExtent, facts, visible_attachment};
+use crate::records::readable;
+use crate::title::choose_title;
+use crate::title::facts_of_titles;
+use crate::whole::disposition;
 
 /// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,10 +8,10 @@ use lettre::Address;
 use lettre::address::Envelope;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Mailbox, MessageBuilder};
+use stet_auth::User;
 
 use super::address_of;
 use crate::messages::rows::{Message, Priority};
-use stet_auth::User;
 
 /// The largest number of addresses that a mail names. With more, it names none.
 const NAMED: usize = 20;

@@ -27,6 +27,9 @@ use stet_actors::object::SharedText;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
 use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, Table, encode_value};
+use stet_auth::{Directory, Name, User};
+use stet_base::limits::yielding::YieldTimer;
+use stet_config::SmtpConfig;
 use tokio::sync::{Notify, watch};
 
 use self::queue::MailQueue;
@@ -34,9 +37,6 @@ pub use self::queue::MailReservation;
 use self::smtp::{Conversation, RelayFault};
 use super::rows::{Message, OutgoingMail};
 use super::{CHUNK, read};
-use stet_auth::{Directory, Name, User};
-use stet_base::limits::yielding::YieldTimer;
-use stet_config::SmtpConfig;
 
 /// The longest interval between two attempts, in milliseconds.
 const LONGEST_MS: u64 = 60 * 60 * 1000;

@@ -9,9 +9,9 @@ use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::commands::{Data, Mail, Rcpt, Rset};
 use lettre::transport::smtp::extension::ClientId;
+use stet_config::{SmtpConfig, SmtpSecurity};
 
 use super::first_line;
-use stet_config::{SmtpConfig, SmtpSecurity};
 
 /// The reason why a step has failed.
 #[derive(Debug)]
