@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_after_a_repository_takes_its_options_before_or_after_what_is_to_be_done() {
+    fn maintenance_commands_accept_options_before_and_after_the_subcommand() {
         for (options, line) in [
             ("--data d --config c --json", "stet user list"),
             ("--data d --config c", "stet key revoke wire"),

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_used_is_named_and_leaves_what_was_in_force() {
+    fn unusable_certificates_are_named_and_leave_the_previous_ones_in_force() {
         let directory = tempfile::tempdir().unwrap();
         let (certificate, key) = (directory.path().join("c.pem"), directory.path().join("k.pem"));
         let config = TlsConfig { certificate: certificate.clone(), key: key.clone(), ..TlsConfig::default() };

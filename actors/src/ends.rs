@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_with_a_clock_that_is_ahead_ends_nothing_and_a_clock_set_right_is_believed_at_once() {
+    fn clock_ahead_at_start_expires_nothing_and_a_corrected_clock_is_trusted() {
         let (clock, ends) = ends(THEN + ms(100 * DAY), Some(THEN));
         assert_eq!(ends.now(), None);
         clock.advance(HOUR - Duration::from_secs(1));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stood_still_for_a_hundred_days_waits_for_an_hour() {
+    fn a_clock_that_stood_still_for_a_hundred_days_is_trusted_after_an_hour() {
         let (clock, ends) = ends(THEN + ms(100 * DAY), Some(THEN));
         assert_eq!(ends.now(), None);
         clock.advance(HOUR);

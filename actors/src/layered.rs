@@ -158,7 +158,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
         #[test]
-        fn it_holds_what_a_plain_map_would_and_so_do_its_clones(steps in proptest::collection::vec(step(), 0..300)) {
+        fn a_layered_map_and_its_clones_hold_what_plain_maps_would(steps in proptest::collection::vec(step(), 0..300)) {
             let (mut map, mut model) = (LayeredMap::default(), BTreeMap::new());
             let mut kept = Vec::new();
             for step in steps {

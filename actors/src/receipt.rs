@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn what_versions_before_have_kept_is_told_where_it_is_sure_and_never_made_again() {
+    fn receipts_of_older_versions_are_replayed_only_where_they_are_certain() {
         // The command changed something at its third attempt.
         let one = once(vec![in_order(3, "a", 7)]);
         assert_eq!(one.only().kept::<u64>("a"), Ok(Some(7)));
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_meant_is_kept_with_the_outcome() {
+    fn resolved_names_are_stored_with_the_receipt() {
         let first = once(Vec::new());
         assert_eq!((first.names(), first.is_done()), (None, false));
         first.means(vec![Some(object(1)), None]);
@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_is_what_was_put() {
+    fn a_receipts_removal_deletes_exactly_the_rows_that_were_put() {
         let receipt =
             once(Vec::new()).receipt(1, ReceiptContent::Outcome { command: "c".into(), reply: Bytes::new() }, 9);
         let places = |changes: Vec<RowChange>| changes.into_iter().map(|change| (change.table, change.key));

@@ -116,7 +116,7 @@ fn made(done: Result<Vec<CopiedBundle>, Error>) -> Vec<Loid> {
 }
 
 #[test]
-fn what_copies_are_inherited_from_is_asked_for_at_once() {
+fn the_turns_of_all_inheritance_sources_are_requested_at_once() {
     run(MAX_COPIES, |world| async move {
         let (web, rounds) = world.copy("Web", None).await;
         let web = made(web);

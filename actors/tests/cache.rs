@@ -89,7 +89,7 @@ async fn house() -> (Repository, Arc<Source>, Arc<Semaphore>) {
 }
 
 #[actix::test]
-async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_changed_before() {
+async fn concurrent_refreshes_share_one_read_that_sees_all_earlier_changes() {
     let (repository, source, gate) = house().await;
     let cache = repository.start_cache(Numbers { source: source.clone(), gate: gate.clone() }, 0);
     source.now.store(1, Ordering::SeqCst);
@@ -135,7 +135,7 @@ async fn refreshes_that_are_asked_for_meanwhile_are_one_that_sees_what_was_chang
 }
 
 #[actix::test]
-async fn what_fails_or_panics_leaves_in_force_what_was_and_the_next_one_is_well() {
+async fn a_failed_or_panicked_refresh_keeps_the_value_and_the_next_succeeds() {
     let (repository, source, gate) = house().await;
     gate.add_permits(1000);
     let cache = repository.start_cache(Numbers { source: source.clone(), gate }, 0);

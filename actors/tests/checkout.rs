@@ -327,7 +327,7 @@ fn without_a_lock_a_write_takes_one_and_gives_it_back() {
 }
 
 #[test]
-fn what_is_checked_out_is_saved_as_a_draft_and_checked_in() {
+fn checked_out_objects_are_saved_as_draft_and_then_checked_in() {
     run(|world| async move {
         let out = WriteSwitches { check_out: true, ..SAVE };
         world.write("ada/1", "", out).await.unwrap();
@@ -403,7 +403,7 @@ fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
 }
 
 #[test]
-fn a_draft_of_another_goes_only_by_the_word_of_who_holds_the_lock_or_checks_out_clean() {
+fn foreign_drafts_are_replaced_only_by_lock_owners_or_clean_check_outs() {
     run(|world| async move {
         let (out, both) = (WriteSwitches { check_out: true, ..SAVE }, WriteSwitches { check_out: true, ..IN });
         let author = |number: u32| {
@@ -583,7 +583,7 @@ fn an_old_version_comes_back_as_the_newest() {
 }
 
 #[test]
-fn what_goes_to_the_bin_is_unlocked_and_what_is_destroyed_leaves_nothing() {
+fn discarding_unlocks_an_object_and_destroying_it_leaves_no_rows() {
     run(|world| async move {
         let object = world.object;
         world.write("ada/1", "draft", WriteSwitches { check_out: true, ..SAVE }).await.unwrap();

@@ -122,7 +122,7 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
 }
 
 #[test]
-fn what_lies_deeper_already_can_be_read_renamed_discarded_and_destroyed() {
+fn objects_beyond_the_depth_limit_can_be_read_renamed_and_removed() {
     actix::System::new().block_on(async {
         let store = Arc::new(MemoryStore::new());
         let before = start(&store, 5000).await;

@@ -187,7 +187,7 @@ fn an_object_that_stands_twice_goes_and_comes_back_with_both_places() {
 }
 
 #[test]
-fn what_goes_with_a_folder_is_told_to_all_that_hold_it_and_to_those_that_go_too() {
+fn discarding_a_folder_updates_all_holders_inside_and_outside_it() {
     run(|mut world| async move {
         let outside = world.shelf("outside").await;
         let inside = world.create(new_shelf("inside", &["top"]), &["News"]).await;
@@ -306,7 +306,7 @@ fn a_repository_that_does_not_know_the_family_leaves_alone_what_it_holds() {
 }
 
 #[test]
-fn what_does_not_hold_of_a_shelf_is_proved() {
+fn shelf_invariants_are_proved_and_violations_named() {
     run(|world| async move {
         let (shelf, story) = (world.shelf("shelf").await, world.story("a").await);
         let id = world.put(shelf, "top", object(story), 0).await.expect("it can be put there");
@@ -351,7 +351,7 @@ fn what_does_not_hold_of_a_shelf_is_proved() {
 }
 
 #[test]
-fn what_is_put_on_a_shelf_while_it_goes_is_hidden_or_refused() {
+fn an_object_put_on_a_shelf_while_discarded_is_hidden_or_refused() {
     run(|world| async move {
         let shelf = world.shelf("shelf").await;
         for round in 0..50 {

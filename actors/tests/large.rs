@@ -198,7 +198,7 @@ impl JointCommand for Silent {
 }
 
 #[test]
-fn what_a_command_does_not_say_counts_by_its_rows_and_bytes() {
+fn commands_without_a_size_estimate_count_by_their_rows_and_bytes() {
     run(|world| async move {
         let drawer = world.drawer("d").await;
         let mut asked = 0;

@@ -237,7 +237,7 @@ fn posts_without_a_timestamp_never_collide() {
 }
 
 #[test]
-fn a_new_post_waits_if_it_or_the_liveblog_is_moderated_or_its_author_does_not_moderate() {
+fn new_posts_are_pending_if_moderated_or_if_the_author_cannot_moderate() {
     run(|world| async move {
         let plain = world.run(post("a", 1)).await.post;
         assert_eq!(world.post(plain).await.status, PostStatus::Approved);
@@ -352,7 +352,7 @@ fn attachments_come_and_go_with_their_bytes() {
 }
 
 #[test]
-fn a_long_history_forgets_the_oldest_but_not_the_creation_and_the_first_approval() {
+fn long_histories_drop_old_entries_but_keep_creation_and_first_approval() {
     run(|world| async move {
         let loid = world.run(AddPost { moderated: true, ..post("one", 1) }).await.post;
         let set = |to| SetPostStatus { post: PostAddress::Loid(loid), to, reach: Reach::All };
@@ -404,7 +404,7 @@ fn an_update_that_says_what_is_there_changes_nothing() {
 }
 
 #[test]
-fn a_liveblog_takes_its_posts_along_to_the_recycle_bin_and_out_of_the_world() {
+fn a_liveblog_is_discarded_and_destroyed_together_with_its_posts() {
     run(|world| async move {
         let file = NewAttachment { name: "a.jpg".into(), content: content("a.jpg") };
         let fields = PostFields { attributes: Some("<a/>".into()), ..post("", 1).fields };

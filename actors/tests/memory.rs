@@ -197,7 +197,7 @@ fn a_container_is_read_when_there_is_room_and_refused_while_all_is_in_use() {
 }
 
 #[test]
-fn the_steps_of_a_discard_end_by_the_bytes_of_the_containers_that_they_read() {
+fn discard_steps_are_bounded_by_the_bytes_of_the_containers_they_read() {
     run(RuntimeOptions::default(), |world| async move {
         let steps = async |name: &'static str, bytes: usize| {
             let folder = world.create_in(MAIN, NewObject::folder(name)).await.unwrap();

@@ -324,7 +324,7 @@ impl World {
 }
 
 #[test]
-fn nobody_comes_between_a_position_and_what_stands_there() {
+fn positions_are_resolved_when_the_change_is_applied() {
     World::run(async |world| {
         let [h1, s1, h2, s2, s3] = world.stories(["secret 1", "1", "secret 2", "2", "3"]).await;
         let drawer = world.drawer("mixed", &[h1, s1, h2, s2]).await;
@@ -343,7 +343,7 @@ fn nobody_comes_between_a_position_and_what_stands_there() {
 }
 
 #[test]
-fn what_the_caller_may_read_is_what_they_may_when_the_change_is_made() {
+fn readability_is_decided_when_the_change_is_applied() {
     World::run(async |world| {
         let [h1, s1, s2] = world.stories(["secret 1", "1", "2"]).await;
         let drawer = world.drawer("mixed", &[h1, s1]).await;
@@ -378,7 +378,7 @@ fn what_the_caller_may_read_is_what_they_may_when_the_change_is_made() {
 }
 
 #[test]
-fn what_the_caller_may_not_read_is_not_there_for_any_command() {
+fn unreadable_items_are_not_found_by_any_command() {
     World::run(async |world| {
         let [h1, s1, h2] = world.stories(["secret 1", "1", "secret 2"]).await;
         let (drawer, other) = (world.drawer("mixed", &[h1, s1]).await, world.drawer("other", &[]).await);

@@ -343,7 +343,7 @@ fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
 /// While the disk was full, a third of all mails, logins and keys were told of an internal error: a
 /// commit of others had failed while theirs was made ready, with which they had nothing in common.
 #[test]
-fn what_is_in_no_container_is_committed_though_a_commit_of_others_has_failed_meanwhile() {
+fn independent_commits_succeed_although_an_earlier_commit_failed() {
     run(RuntimeOptions::default(), |world| async move {
         let mark =
             |name: &'static str| vec![RowChange { table: Table::Marks, key: name.into(), value: Some("1".into()) }];
@@ -364,7 +364,7 @@ fn what_is_in_no_container_is_committed_though_a_commit_of_others_has_failed_mea
 }
 
 #[test]
-fn who_meets_failing_commits_again_and_again_is_told_whether_the_disk_is_full() {
+fn failing_commits_are_reported_as_storage_full_only_if_the_disk_is_full() {
     run(RuntimeOptions::default(), |world| async move {
         world.store.refuse(Some(StoreError::Stale));
         for (full, code) in [(false, Code::Overloaded), (true, Code::StorageFull)] {
@@ -546,7 +546,7 @@ fn a_container_that_keeps_failing_is_quarantined_until_its_time_is_over() {
 }
 
 #[test]
-fn a_container_that_cannot_be_loaded_backs_off_and_recovers_when_the_rows_are_whole_again() {
+fn unloadable_containers_back_off_and_recover_once_their_rows_are_valid() {
     run(RuntimeOptions::default(), |world| async move {
         let story = world.story("s").await;
         let drawer = world.drawer("d").await;
@@ -591,7 +591,7 @@ fn readers_alone_bring_a_container_back_once_its_quarantine_is_over() {
 }
 
 #[test]
-fn a_container_of_which_nothing_is_pending_can_be_read_while_the_disk_stalls() {
+fn idle_containers_stay_readable_while_the_disk_stalls() {
     run(RuntimeOptions::default(), |world| async move {
         let (busy, idle, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);
         world.add(idle, story).await.unwrap();
@@ -639,7 +639,7 @@ fn an_idle_container_leaves_and_one_with_work_under_way_stays() {
 }
 
 #[test]
-fn beyond_so_many_containers_those_used_longest_ago_leave_and_one_with_work_under_way_stays() {
+fn the_least_recently_used_containers_are_evicted_but_busy_ones_stay() {
     run(RuntimeOptions { containers: 100, ..RuntimeOptions::default() }, |world| async move {
         let (busy, story) = (world.drawer("busy").await, world.story("s").await);
         let mut drawers = Vec::new();
@@ -759,7 +759,7 @@ impl JointCommand for Renames {
 
 /// Who keeps what was shown of a folder, such as how much lies in it, goes by its revision.
 #[test]
-fn a_folder_whose_names_change_has_another_revision_whatever_turns_the_command_has_asked_for() {
+fn folders_with_changed_names_get_a_new_revision_even_without_a_turn() {
     run(RuntimeOptions::default(), |world| async move {
         let (folder, other) = (world.folder("f").await, world.folder("g").await);
         let story = world.create_in(folder, NewObject::document("story", "Story")).await;

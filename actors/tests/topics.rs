@@ -363,7 +363,7 @@ impl ReadRights for Afresh {
 }
 
 #[test]
-fn what_is_found_out_of_one_topic_of_a_move_serves_the_others() {
+fn rights_found_out_for_one_topic_of_a_move_serve_the_others() {
     run(|world| async move {
         let (plan, mut topics) = (world.plan("plan").await, Vec::new());
         for number in 0..30 {
@@ -500,7 +500,7 @@ fn a_removal_reads_once_for_each_line_however_many_go_with_it() {
 }
 
 #[test]
-fn what_goes_with_an_item_leaves_no_links_whoever_has_made_them() {
+fn removed_items_leave_no_links_by_whomever_they_were_made() {
     run(|world| async move {
         let (topic, story) = (world.topic("topic").await, world.story("story").await);
         let of_story = LinkEnd { container: story, item: None };
@@ -623,7 +623,7 @@ fn an_attachment_is_replaced_is_hidden_comes_back_and_goes() {
 }
 
 #[test]
-fn what_is_moved_takes_along_what_stands_below_it_and_a_subitem_becomes_an_item() {
+fn moved_items_keep_their_subtree_and_moved_subitems_become_items() {
     run(|mut world| async move {
         let (from, to) = (world.topic("from").await, world.topic("to").await);
         let story = world.story("story").await;
@@ -735,7 +735,7 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
 }
 
 #[test]
-fn a_topic_begins_with_what_its_template_says_and_is_written_over_as_the_mode_says() {
+fn topics_start_with_template_lines_and_are_overwritten_as_the_mode_says() {
     run(|world| async move {
         let named = |name: &str| ItemFields { name: Some(name.into()), ..ItemFields::default() };
         let below = vec![topic::NewTopicLine::Divider("d".into()), new_line(named("x"), Vec::new())];

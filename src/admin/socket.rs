@@ -226,7 +226,7 @@ mod tests {
 
     /// The command reported a failure in the system's words, although the request was carried out.
     #[test]
-    fn who_is_not_answered_hears_that_it_may_be_done_yet() {
+    fn an_unanswered_admin_request_is_reported_as_of_unknown_outcome() {
         let data = tempfile::tempdir().expect("a temporary directory can be made");
         let _silent = StdListener::bind(data.path().join(NAME)).expect("a socket can be opened");
         let request = AdminRequest::KeyRevoke { name: "k".to_owned() };

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_free_is_held_against_what_uploads_leave() {
+    fn free_disk_space_is_compared_with_the_limits_of_uploads() {
         let here = rustix::fs::statvfs(".").unwrap();
         let disk =
             |free: u64| StatVfs { f_bavail: free, f_frsize: 1, f_files: 0, f_flag: StatVfsMountFlags::empty(), ..here };

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_tls_an_address_of_the_network_is_warned_of_unless_a_proxy_stands_before_it() {
+    fn network_listeners_without_tls_or_proxy_are_warned_about() {
         let mut config = Config::default();
         assert_eq!(judge_listening(&config, true).level, FindingLevel::Ok);
         assert_eq!(judge_listening(&config, false).level, FindingLevel::Warn);

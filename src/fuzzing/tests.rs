@@ -234,7 +234,7 @@ looks!(source, query, headers, json_body, multipart, attributes, edits, xpath, x
 /// them anew; a row's format goes up with it, or it has a new field at its end, see
 /// `stet_actors::store::Row`.
 #[test]
-fn what_is_stored_is_written_as_its_seed_says() {
+fn stored_formats_match_their_seeds_byte_for_byte() {
     let stored = samples::stored();
     for kind in Families::ALL.parts().filter(|kind| kind.has_rows()) {
         let of_it = |(target, _, bytes): &(&str, &str, Vec<u8>)| *target == "rows" && bytes[0] == rows::number_of(kind);

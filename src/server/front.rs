@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_workers_that_may_be_configured_are_the_most_that_the_library_takes() {
+    fn the_configured_maximum_of_workers_is_the_maximum_of_the_library() {
         let takes = |workers| catch_unwind(|| drop(Server::build().workers(workers))).is_ok();
         assert!(takes(ServerConfig::MAX_WORKERS), "a configuration that is accepted must not end the server");
         assert!(!takes(ServerConfig::MAX_WORKERS + 1), "more are possible by now");

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn databases_with_objects_are_found_by_two_looks_each_however_many_there_are() {
+    fn databases_with_objects_are_found_by_two_lookups_each() {
         let objects = |database: u16, count: u64| {
             (1..=count).map(move |number| (Table::Objects, Loid::new(DatabaseId(database), number)))
         };
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_of_one_and_of_many() {
+    fn left_out_databases_are_described_in_singular_and_plural() {
         let of = |ids: &[u16]| describe_left_out(&ids.iter().map(|id| DatabaseId(*id)).collect());
         assert_eq!(of(&[]), None);
         assert!(of(&[2]).unwrap().starts_with("database 2 has objects, but is not in `databases`"));

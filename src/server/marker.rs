@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_is_removed_by_the_next_start_and_what_was_finished_never() {
+    fn unfinished_directories_are_cleared_by_the_next_start_finished_never() {
         let home = TempDir::new().unwrap();
         let data = home.path().join("a/b/data");
         for _ in 0..2 {

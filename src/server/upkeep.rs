@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn what_lies_in_the_bin_for_long_is_destroyed_and_nothing_else() {
+    async fn expired_bin_entries_are_destroyed_and_nothing_else() {
         let clock = Arc::new(ManualClock::at(1_700_000_000_000));
         let started = Repository::start(Arc::new(MemoryStore::new()), clock.clone(), RuntimeOptions::default()).await;
         let repository = started.expect("a repository starts");

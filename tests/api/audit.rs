@@ -17,7 +17,7 @@ fn texts<'r>(page: &'r Value, field: &str) -> Vec<&'r str> {
 }
 
 #[test]
-fn what_became_of_an_object_is_told_newest_first_and_also_when_it_is_gone() {
+fn an_objects_audit_trail_is_newest_first_and_outlives_it() {
     let server = Server::shared();
     let (editor, admin) = (server.user("editor"), server.user("admin"));
     let story = editor.story(&own_folder(), "a.xml");
@@ -91,7 +91,7 @@ fn a_parameter_that_cannot_be_is_refused_by_name_and_value() {
 }
 
 #[test]
-fn changes_of_users_groups_keys_and_configuration_are_told_with_who_made_them() {
+fn the_audit_trail_names_who_changed_users_groups_keys_and_configuration() {
     let server = Server::start();
     let admin = server.user("admin");
     let page = |limit: usize| audit(&admin).query("limit", limit).ok();

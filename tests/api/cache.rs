@@ -34,7 +34,7 @@ fn with_an_archive() -> (Server, Client) {
 }
 
 #[test]
-fn what_is_saved_comes_into_force_with_a_refresh_and_in_its_own_database_alone() {
+fn saved_configuration_takes_effect_at_a_refresh_in_its_own_database_only() {
     let (_server, admin) = with_an_archive();
     let text = content_of(&admin, TYPES);
     let with_poem =
@@ -78,7 +78,7 @@ fn what_is_saved_comes_into_force_with_a_refresh_and_in_its_own_database_alone()
 }
 
 #[test]
-fn what_records_show_of_statuses_and_types_is_what_is_in_force() {
+fn records_show_statuses_and_types_of_the_configuration_in_force() {
     let (server, admin) = with_an_archive();
     let text = content_of(&admin, WORKFLOWS);
     let story = admin.story("/News/City", "a.xml");
@@ -101,7 +101,7 @@ fn what_records_show_of_statuses_and_types_is_what_is_in_force() {
 }
 
 #[test]
-fn a_file_at_fault_leaves_in_force_what_was_and_says_so_also_after_a_restart() {
+fn a_faulty_file_leaves_the_previous_value_and_is_reported_after_restart() {
     let server = Server::start();
     let admin = server.user("admin");
     let text = content_of(&admin, JOBS);

@@ -115,7 +115,7 @@ fn a_site_is_taken_over_whole_or_not_at_all_and_all_faults_are_told() {
 }
 
 #[test]
-fn files_are_read_from_memory_until_they_are_cleared_and_nowhere_but_in_the_configuration() {
+fn xml_files_come_only_from_sysconfig_and_are_cached_until_cleared() {
     let server = Server::start();
     let (admin, nobody) = (server.user("admin"), server.client());
     let list = "/SysConfig/TreeLists/subjects.xml";
@@ -143,7 +143,7 @@ fn files_are_read_from_memory_until_they_are_cleared_and_nowhere_but_in_the_conf
 }
 
 #[test]
-fn what_a_file_takes_in_is_put_in_and_hostile_files_are_refused() {
+fn external_entities_are_resolved_and_hostile_files_refused() {
     let server = Server::start();
     let (admin, nobody) = (server.user("admin"), server.client());
     let web = "/SysConfig/PageAccessories/web.xml";

@@ -19,7 +19,7 @@ fn set<'c>(client: &'c Client, source: &str, xpath: &str, index: i64, target: &s
 }
 
 #[test]
-fn what_an_expression_finds_is_told_source_by_source() {
+fn xpath_results_are_reported_source_by_source() {
     let desk = Desk::of("editor");
     let (first, second, bytes) = (
         desk.make("Story", "1.xml", STORY.as_bytes()),
@@ -88,7 +88,7 @@ fn a_node_that_is_set_makes_a_new_version_and_leaves_all_else_to_the_byte() {
 
 /// It was written in UTF-8, and sent as the encoding that it had been uploaded with.
 #[test]
-fn what_is_set_is_in_the_encoding_that_the_content_is_said_to_have() {
+fn set_texts_are_written_in_the_contents_declared_encoding() {
     let desk = Desk::of("editor");
     let options = json!({ "name": "latin.xml", "type": "Story", "folderPath": desk.folder });
     let file = ("content", "latin.xml", "text/xml; charset=iso-8859-1", &b"<story><p>Zurich</p></story>"[..]);
@@ -157,7 +157,7 @@ fn an_expression_that_would_take_for_ever_is_refused_and_others_go_on() {
 }
 
 #[test]
-fn what_is_found_in_one_source_has_a_bound_of_its_own() {
+fn xpath_results_of_each_source_have_their_own_limit() {
     let desk = Desk::of("editor");
     // The text of each element has that of all in it: so many times 150 KB.
     let nested = |levels: usize| {

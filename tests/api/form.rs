@@ -85,7 +85,7 @@ fn parts<'c>(call: Call<'c>, parts: &[(&str, &str)]) -> Call<'c> {
 }
 
 #[test]
-fn a_post_of_which_no_type_is_told_is_read_found_and_shown_as_one_of_xml_is() {
+fn a_post_without_a_content_type_is_read_found_and_shown_like_xml() {
     let (editor, folder) = (editor(), own_folder());
     let blog = editor.liveblog(&folder, "night");
     let post = |head: &str, text: &str| {
@@ -133,7 +133,7 @@ fn a_post_of_which_no_type_is_told_is_read_found_and_shown_as_one_of_xml_is() {
 }
 
 #[test]
-fn an_object_of_which_no_type_is_told_has_that_of_its_file_or_of_its_own_name() {
+fn an_object_without_a_content_type_infers_it_from_file_or_object_name() {
     let (editor, folder) = (editor(), own_folder());
     for (file, name, bytes, kind, content_type) in [
         ("", "a.xml", "<story/>", "Story", "text/xml"),

@@ -31,7 +31,7 @@ fn a_group_is_made_changed_listed_and_removed() {
 }
 
 #[test]
-fn what_is_wrong_with_a_group_is_told_and_changes_nothing() {
+fn invalid_group_changes_are_reported_and_change_nothing() {
     let server = Server::start();
     let admin = server.user("admin");
     let send = |id: &str, body: &Value| admin.call(id, &[]).json(body).send();
@@ -90,7 +90,7 @@ fn the_last_administrator_can_be_neither_removed_nor_disabled() {
 
 /// Nobody could have come in any more.
 #[test]
-fn who_can_not_log_in_is_no_administrator_unless_there_is_single_sign_on() {
+fn users_without_a_login_are_no_administrators_without_single_sign_on() {
     let group = |server: &Server| {
         let admin = server.user("admin");
         admin
@@ -130,7 +130,7 @@ fn the_cache_of_groups_tells_of_folders_only_to_who_sees_all() {
 }
 
 #[test]
-fn of_two_administrators_who_are_put_out_at_once_one_stays() {
+fn one_of_two_administrators_removed_at_once_stays() {
     let server = Server::start();
     let admin = server.user("admin");
     let put = |client: &Client, user: &str, groups: &[&str]| {

@@ -206,7 +206,7 @@ fn a_reply_is_repeated_only_for_those_who_may_still_see_the_same() {
 }
 
 #[test]
-fn what_a_call_has_renamed_or_moved_is_found_again_and_shown_to_those_who_may_see_it() {
+fn repeated_renames_and_moves_find_the_object_if_the_caller_may_see_it() {
     let server = Server::start();
     let (admin, reporter) = (server.user("admin"), server.user("reporter"));
     let group = |name: &str, members: Value, privileges: &[&str], folder: &str| {
@@ -252,7 +252,7 @@ fn what_a_call_has_renamed_or_moved_is_found_again_and_shown_to_those_who_may_se
 /// Who may only create where it goes may not change it there: that was the answer when the call was
 /// sent again.
 #[test]
-fn what_a_call_has_moved_out_of_the_callers_hands_is_told_again() {
+fn a_repeated_move_is_confirmed_although_the_caller_lost_rights() {
     let server = Server::start();
     let (admin, reporter) = (server.user("admin"), server.user("reporter"));
     admin.call("group-update-post", &[]).json(&json!({ "groupName": "reporters", "members": [] })).ok();
@@ -275,7 +275,7 @@ fn what_a_call_has_moved_out_of_the_callers_hands_is_told_again() {
 }
 
 #[test]
-fn what_an_xpath_has_changed_need_not_be_found_by_it_again() {
+fn a_repeated_xpath_change_need_not_match_again() {
     let server = Server::start();
     let editor = server.user("editor");
     let options = json!({ "name": "a.xml", "type": "Story", "folderPath": "/News/City" });

@@ -55,7 +55,7 @@ fn a_key_acts_under_its_user_with_its_own_privileges_and_no_others() {
 }
 
 #[test]
-fn a_key_writes_over_nothing_that_its_user_or_itself_has_made_unless_it_may_write() {
+fn a_key_without_write_privilege_overwrites_no_existing_object() {
     let server = Server::start();
     let (admin, reporter) = (server.user("admin"), server.user("reporter"));
     let key = |name: &str, privileges: &[&str]| {
@@ -84,7 +84,7 @@ fn a_key_writes_over_nothing_that_its_user_or_itself_has_made_unless_it_may_writ
 }
 
 #[test]
-fn a_key_lasts_over_a_crash_and_its_users_new_password_until_it_is_revoked() {
+fn keys_survive_a_crash_and_a_new_user_password_until_they_are_revoked() {
     let mut server = Server::start();
     let admin = server.user("admin");
     assert_eq!(keys(&admin).ok(), json!({ "items": [], "total": 0 }));
@@ -228,7 +228,7 @@ fn a_key_for_one_folder_sees_no_people() {
 
 /// Messages lie in no folder: a grant below one is none for them, and reading is not removing.
 #[test]
-fn a_key_reads_and_removes_its_users_messages_by_privileges_for_everything() {
+fn a_key_reads_and_removes_messages_only_with_repository_wide_grants() {
     let server = Server::start();
     let body = json!({ "subject": "s", "recipients": ["reporter"] });
     let sent = server.user("editor").call("message-sendmail-post", &[]).json(&body).ok();

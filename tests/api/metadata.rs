@@ -310,7 +310,7 @@ fn warned(answer: &Answer) -> Vec<String> {
 }
 
 #[test]
-fn warned_attributes_are_stored_and_reported_by_every_call_that_writes_them() {
+fn warned_attributes_are_stored_and_reported_by_every_writing_call() {
     let (_server, admin) = newsroom("Warn");
     let writes = Writes::by(&admin);
     let wrong = json!({ "m": { "slug": "x", "priority": "9", "free": "9" } });

@@ -213,7 +213,7 @@ fn content_items_are_listed_and_mapped_and_those_of_no_use_left_out() {
 }
 
 #[test]
-fn a_metadata_definition_is_found_by_object_or_type_and_has_all_of_its_fields() {
+fn metadata_definitions_are_found_by_object_or_type_with_all_fields() {
     let server = Server::start();
     let client = server.user("reporter");
     let dtd = |query: &str| bare(&client, &format!("/conf/metadata/dtd?{query}"));

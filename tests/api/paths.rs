@@ -52,7 +52,7 @@ fn a_path_has_so_many_names_and_no_more_wherever_something_is_made() {
 }
 
 #[test]
-fn what_comes_back_has_room_for_all_that_lies_below() {
+fn a_restored_subtree_must_fit_the_depth_limit_at_its_target() {
     let client = Server::shared().user("editor");
     let top = own_folder();
     let make = |path: &str| client.call("folder-post", &[]).json(&json!({ "path": path })).ok()["info"]["id"].clone();
@@ -95,7 +95,7 @@ fn a_path_that_is_too_long_is_refused_and_not_sent_back() {
 }
 
 #[test]
-fn what_a_client_sends_by_the_megabyte_comes_back_in_no_error() {
+fn error_replies_do_not_repeat_megabytes_of_input() {
     let client = Server::shared().user("editor");
     let list = client.call("stet-object-list-post", &[]).json(&json!({ "sources": ["/x".repeat(1_000_000)] })).send();
     assert_eq!(list.ok()["errors"][0]["code"], "CMS.InvalidPath");

@@ -181,6 +181,6 @@ fn hire(_: &Server, client: &Client, top: &str, dice: &mut Dice) -> Vec<Box<dyn 
 }
 
 #[test]
-fn compound_stories_and_what_follows_them_survive_a_crash_and_nothing_is_half_done() {
+fn bundles_and_their_channel_copies_survive_crashes_whole() {
     all_rounds(hire);
 }

@@ -200,7 +200,7 @@ fn hire(server: &Server, client: &Client, top: &str, dice: &mut Dice) -> Vec<Box
 }
 
 #[test]
-fn contents_versions_drafts_and_locks_survive_a_crash_and_nothing_is_half_done() {
+fn contents_versions_drafts_and_locks_survive_crashes_whole() {
     all_rounds(hire);
 }
 

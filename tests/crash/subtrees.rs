@@ -28,7 +28,7 @@ fn wait_for_the_end(server: &Server) {
 }
 
 #[test]
-fn what_was_begun_is_done_after_a_crash() {
+fn subtree_changes_begun_before_a_crash_are_completed_after_it() {
     let settings = [("RUNTIME__OBJECTS_PER_STEP", "4"), ("STORE__CHECKPOINT_ROWS", "300")];
     let server = Server::with(&settings);
     let client = server.login("editor");
@@ -80,7 +80,7 @@ fn what_was_begun_is_done_after_a_crash() {
 /// A check that does not find this would find no loss of what is left to be done.
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn what_a_change_has_forgotten_to_do_is_found_by_the_check() {
+fn unfinished_work_that_a_change_forgot_is_found_by_the_check() {
     let settings = [("RUNTIME__OBJECTS_PER_STEP", "4")];
     for (bug, faults) in [(None, false), (Some(("PLANTED_BUG", "lost-rest")), true)] {
         let mut server = Server::with(&settings.into_iter().chain(bug).collect::<Vec<_>>());

@@ -1,6 +1,6 @@
 //! The example of each document of `docs/api`: one call with curl, and its reply in full. The calls
 //! are made, and the replies compared; ids, times and tokens are written alike each time. The same
-//! examples stand in the OpenAPI document, by way of `src/http/openapi/examples.json`.
+//! examples stand in the OpenAPI document, by way of `crates/web/src/openapi/examples.json`.
 //!
 //! `UPDATE_GOLDEN=1 cargo test --test main documents::examples` writes the replies anew.
 
@@ -213,7 +213,7 @@ fn same(kept: &str, wanted: &str, path: &Path) {
 }
 
 fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/http/openapi/examples.json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/web/src/openapi/examples.json")
 }
 
 #[test]

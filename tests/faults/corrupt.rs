@@ -28,7 +28,7 @@ fn put(house: &House, table: Table, key: &Bytes, value: Bytes) -> Bytes {
 }
 
 #[test]
-fn a_container_whose_rows_are_damaged_is_out_of_use_alone_until_they_are_mended() {
+fn a_damaged_container_is_unavailable_alone_until_its_rows_are_restored() {
     let mut house = House::empty();
     house.clock = Some(ManualClock::at(SystemClock.now_ms()));
     house.start();
@@ -108,17 +108,17 @@ fn pages_that_cannot_be_read(panics: bool) {
 }
 
 #[test]
-fn pages_that_cannot_be_read_are_told_nobody_waits_for_ever_and_all_is_well_once_they_can() {
+fn unreadable_pages_are_reported_and_reads_recover_with_them() {
     pages_that_cannot_be_read(false);
 }
 
 #[test]
-fn pages_whose_reading_panics_are_told_nobody_waits_for_ever_and_all_is_well_once_they_can_be_read() {
+fn pages_whose_reading_panics_are_reported_and_reads_recover_with_them() {
     pages_that_cannot_be_read(true);
 }
 
 #[test]
-fn a_start_that_cannot_read_who_may_log_in_names_the_directory_and_what_is_damaged() {
+fn a_start_with_unreadable_users_names_the_directory_and_the_damage() {
     let mut house = House::empty();
     let admin = Bytes::from_static(b"admin");
     let whole = put(&house, Table::Users, &admin, Bytes::from_static(b"\xffdamaged"));

@@ -11,7 +11,7 @@ fn a_loss_of_power_at_any_sync_loses_nothing_acknowledged() {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_loss_of_power_after_each_call_and_however_the_rest_is_torn() {
+fn acknowledged_calls_survive_power_loss_after_each_call() {
     for (seed, last) in (1..=FIRST.len()).enumerate() {
         let mut house = House::shared();
         house.start();

@@ -61,7 +61,7 @@ fn at_some_syncs(fault: DiskFault, times: u64, begin: u64) {
 }
 
 #[test]
-fn a_first_start_for_which_there_is_too_little_room_says_that_the_disk_is_full() {
+fn a_first_start_with_too_little_room_reports_that_the_disk_is_full() {
     let mut refused = 0;
     for (at, times) in (1..=16).flat_map(|at| [(at, 1), (at, 3)]) {
         let mut house = House::new_directory();

@@ -217,7 +217,7 @@ async fn told_at_the_end(
 }
 
 #[test]
-fn who_has_not_looked_before_the_end_is_told_all_that_led_there() {
+fn followers_that_read_late_get_all_events_up_to_the_end() {
     let mut house = House::shared();
     house.start();
     let (app, repository) = (house.app(), house.repository());

@@ -64,7 +64,7 @@ fn all_there(client: &Client, made: &[String]) {
 }
 
 #[test]
-fn a_disk_that_fills_up_refuses_changes_and_reads_go_on_until_there_is_room() {
+fn a_full_disk_refuses_changes_and_serves_reads_until_there_is_room() {
     let mut house = House::started();
     let client = house.client();
     let drawer = client.drawer("/Full", "drawer", 3);
@@ -127,7 +127,7 @@ fn token(answer: &Answer) -> String {
 
 /// They were told as gone by the same calls sent again, and worked after the next start.
 #[test]
-fn a_key_and_a_session_whose_end_a_full_disk_refuses_are_ended_by_the_same_calls_again() {
+fn keys_and_sessions_not_ended_on_a_full_disk_are_ended_by_a_retry() {
     let mut house = House::started();
     let admin = house.client();
     let own = json!({ "token": admin.token.as_deref().expect("it has logged in") });
@@ -168,7 +168,7 @@ fn a_key_and_a_session_whose_end_a_full_disk_refuses_are_ended_by_the_same_calls
 /// Of many who change something while the disk fills up, only those in the first commit that found
 /// no room heard of it.
 #[test]
-fn whoever_waits_behind_a_change_that_found_no_room_is_told_so_too() {
+fn changes_waiting_behind_one_that_found_no_room_report_a_full_disk() {
     const WAITING: usize = 5;
     let mut house = House::empty();
     house.sets_in_commit = Some(1);
@@ -231,7 +231,7 @@ fn a_server_that_may_not_write_a_byte_does_not_start_and_does_when_it_may() {
 }
 
 #[test]
-fn checkpoints_that_find_no_room_are_told_and_made_up_for_and_changes_go_on() {
+fn checkpoints_without_room_are_reported_and_repeated_and_changes_succeed() {
     let mut house = House::empty();
     house.config.store.checkpoint_rows = 20;
     house.start();
@@ -292,7 +292,7 @@ fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
 }
 
 #[test]
-fn a_database_that_is_new_is_made_once_what_a_killed_server_has_left_is_folded() {
+fn a_new_database_is_created_after_a_killed_servers_changes_are_folded() {
     let (mut house, made) = killed_with_full_memory();
     let archive = DatabaseConfig::named(2, "archive");
     house.config.databases.push(archive);

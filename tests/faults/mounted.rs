@@ -140,7 +140,7 @@ fn why(client: &Client) -> Option<String> {
 }
 
 #[test]
-fn a_file_system_that_fills_up_refuses_journal_and_contents_and_a_start_on_it_serves_reads() {
+fn a_full_file_system_refuses_writes_and_a_server_started_on_it_reads() {
     const LARGE: usize = 300_000;
     let Some(mounted) = Mounted::of(48) else { return };
     let settings = [("STORE__CHECKPOINT_SECONDS", "1"), ("STORE__RESERVE_BYTES", "0")];
@@ -208,7 +208,7 @@ fn contents_that_find_no_room_are_refused_and_told_and_all_else_goes_on() {
 }
 
 #[test]
-fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() {
+fn unwritable_contents_are_refused_and_reported_and_all_else_works() {
     const LARGE: usize = 300_000;
     let Some(mounted) = Mounted::of(8) else { return };
     let data = TempDir::new().expect("a temporary directory can be made");
@@ -248,7 +248,7 @@ fn contents_that_may_not_be_written_are_refused_and_told_and_all_else_goes_on() 
 }
 
 #[test]
-fn a_first_start_that_finds_the_disk_full_is_begun_anew_when_there_is_room() {
+fn a_first_start_on_a_full_disk_is_repeated_once_there_is_room() {
     let Some(mounted) = Mounted::of(32) else { return };
     let data = mounted.path().join("data");
     for kilobytes in [0, 4, 64, 200, 600] {
@@ -277,7 +277,7 @@ fn a_first_start_that_finds_the_disk_full_is_begun_anew_when_there_is_room() {
 }
 
 #[test]
-fn contents_leave_room_for_changes_and_those_that_nothing_refers_to_give_way_to_an_upload() {
+fn contents_leave_room_for_changes_and_unused_ones_give_way_to_uploads() {
     const LARGE: usize = 3_000_000;
     let Some(mounted) = Mounted::of(48) else { return };
     let settings = [("STORE__RESERVE_BYTES", "20000000"), ("STORE__CHECKPOINT_SECONDS", "1")];

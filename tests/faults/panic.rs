@@ -37,7 +37,7 @@ pub fn strike(house: &House, drawer: &str) -> Error {
 }
 
 #[test]
-fn a_panic_in_a_command_changes_nothing_and_a_container_that_keeps_panicking_is_quarantined_alone() {
+fn panicking_commands_change_nothing_and_quarantine_only_their_container() {
     let mut house = House::empty();
     house.clock = Some(ManualClock::at(SystemClock.now_ms()));
     house.start();
@@ -102,7 +102,7 @@ fn a_checkpoint_that_panics_is_told_and_made_up_for() {
 }
 
 #[test]
-fn a_writer_that_panics_closes_the_store_and_a_start_brings_back_all_that_was_acknowledged() {
+fn a_panicking_writer_closes_the_store_and_a_restart_loses_no_change() {
     let mut house = House::started();
     let client = house.client();
     let drawer = client.drawer("/Panic", "drawer", 2);

@@ -121,7 +121,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_came_one_after_the_other_is_accepted_and_no_other_answer_is(seeds in seeds(), seed in any::<u64>()) {
+    fn sequential_histories_are_linearizable_and_falsified_ones_are_not(seeds in seeds(), seed in any::<u64>()) {
         let history = sequential(&seeds);
         prop_assert!(is_linearizable(&history));
         let mut dice = Dice::of(&[seed]);

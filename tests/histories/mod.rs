@@ -43,31 +43,31 @@ fn is_explained<S: Subject>(rounds: u64) {
 }
 
 #[test]
-fn what_many_clients_are_answered_is_explained_by_one_order_across_crashes_too() {
+fn every_drawer_history_is_explained_by_one_order_across_crashes_too() {
     is_explained::<Drawers>(36);
 }
 
 #[test]
-fn what_is_answered_about_posts_is_explained_by_one_order_across_crashes_too() {
+fn every_post_history_is_explained_by_one_order_across_crashes_too() {
     is_explained::<LiveBlog>(12);
 }
 
 #[test]
-fn what_is_answered_about_contents_is_explained_by_one_order_across_crashes_too() {
+fn every_content_history_is_explained_by_one_order_across_crashes_too() {
     is_explained::<Object<false>>(12);
 }
 
 #[test]
-fn what_is_answered_about_locks_is_explained_by_one_order_across_crashes_too() {
+fn every_lock_history_is_explained_by_one_order_across_crashes_too() {
     is_explained::<Object<true>>(12);
 }
 
 #[test]
-fn what_is_answered_about_topics_is_explained_by_one_order_across_crashes_too() {
+fn every_topic_history_is_explained_by_one_order_across_crashes_too() {
     is_explained::<Topics>(16);
 }
 
 #[test]
-fn what_is_answered_about_plans_is_explained_by_one_order_across_crashes_too() {
+fn every_plan_history_is_explained_by_one_order_across_crashes_too() {
     is_explained::<Plans>(16);
 }

@@ -86,7 +86,7 @@ mod planted {
 
     /// A reader saw a new version in the rows, and then the record of before it in a cache.
     #[test]
-    fn what_rows_show_is_not_told_before_views_and_caches_show_it() {
+    fn rows_are_not_shown_before_views_and_caches_show_them() {
         let settings = &[("PLANTED_BUG", "late-views")];
         let plan = Plan { seed: seed("STET_HISTORY_SEED"), rounds: 2, kills_every: None, settings };
         for run in [run::<Drawers>, run::<LiveBlog>, run::<Contents>, run::<Locks>, run::<Topics>, run::<Plans>] {

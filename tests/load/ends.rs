@@ -35,7 +35,7 @@ fn calls_that_fail_end_it_with_a_code_of_their_own_unless_so_many_may() {
 }
 
 #[test]
-fn what_is_refused_for_overload_is_no_success_and_no_failure() {
+fn overload_refusals_count_as_neither_success_nor_failure() {
     let server = Server::start();
     for (lie, code, kind) in [(Lie::Overload, "CMS.Overloaded", "add"), (Lie::TooMany, "status 429", "delete")] {
         let busy = liar(&server, lie);

@@ -27,7 +27,7 @@ fn faults_of_use_are_told_by_name_with_the_codes_of_the_manual() {
 }
 
 #[test]
-fn it_speaks_tls_below_a_base_path_and_trusts_whom_it_is_told_to() {
+fn load_clients_use_tls_below_a_base_path_and_trust_only_the_given_ca() {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("one can be made");
     let files = TempDir::new().expect("a temporary directory can be made");
     let write = |name: &str, text: String| {

@@ -58,7 +58,7 @@ fn a_closed_loop_is_replayed_and_every_follower_has_heard_everything() {
 }
 
 #[test]
-fn an_open_loop_without_followers_has_no_delivery_and_the_same_seed_does_the_same() {
+fn open_loops_without_followers_have_no_delivery_and_repeat_by_seed() {
     let base = &Server::shared().base;
     let options = ["--rate", "100", "--count", "90", "--clients", "15", "--followers", "0", "--seed", "4"];
     let kinds = |report: &Value| KINDS.map(|kind| count(report, kind));
@@ -153,7 +153,7 @@ fn streams_that_nothing_comes_through_end_the_preparation() {
 
 /// A post may be removed between a change of it and its reply, which then can't show it.
 #[test]
-fn a_reply_that_tells_of_a_post_that_is_gone_is_no_failure_and_leaves_its_call_in_doubt() {
+fn replies_about_removed_posts_are_no_failure_but_leave_the_call_in_doubt() {
     let server = Server::start();
     let short = blog_liar(&server, Lie::ShortReply);
     let mix = "post=6,edit=4,moderate=8,remove=1,poll=3,list=1";
@@ -198,7 +198,7 @@ fn calls_whose_answers_are_lost_are_in_doubt_and_the_rest_is_verified() {
 }
 
 #[test]
-fn without_revisions_each_clients_own_posts_are_verified_and_followers_are_refused() {
+fn servers_without_revisions_get_own_posts_verified_and_no_followers() {
     let server = Server::start();
     let dumb = blog_liar(&server, Lie::NoRevisions);
     let options = ["--count", "100", "--clients", "3", "--mix", CHANGES, "--followers"];
@@ -269,7 +269,7 @@ fn limited(limit: &str, options: &[&str]) -> Load {
 }
 
 #[test]
-fn too_few_open_files_are_told_before_anything_is_done_and_a_low_limit_is_raised() {
+fn too_few_open_files_are_reported_before_the_load_and_low_limits_raised() {
     let options = ["--followers", "120", "--clients", "2", "--count", "20", "--mix", "post=1"];
     let said = limited("-n 150", &options).ends(2);
     for part in ["`followers`", "122", "150", "ulimit -n 186"] {
@@ -280,7 +280,7 @@ fn too_few_open_files_are_told_before_anything_is_done_and_a_low_limit_is_raised
 }
 
 #[test]
-fn what_can_not_be_is_told_by_name() {
+fn invalid_load_options_are_refused_by_name() {
     let base = &Server::shared().base;
     for (options, parts) in [
         (["--followers", "20001"], ["liveblog.followers", "20001"]),

@@ -126,7 +126,7 @@ fn without_revisions_membership_is_verified_and_followers_are_refused() {
 }
 
 #[test]
-fn what_can_not_be_is_told_by_name() {
+fn invalid_load_options_are_refused_by_name() {
     let base = &Server::shared().base;
     for (options, parts) in [
         (["--topics", "0"], ["topic.topics", "0"]),

@@ -358,7 +358,7 @@ fn sessions_are_listed_and_ended_beside_a_running_server() {
 }
 
 #[test]
-fn what_is_refused_ends_with_its_code_and_changes_nothing() {
+fn refused_admin_commands_end_with_their_code_and_change_nothing() {
     let server = Server::start();
     let data = server.data();
     let home = TempDir::new().expect("a temporary directory can be made");
@@ -421,7 +421,7 @@ fn the_socket_is_its_owners_alone_and_goes_with_the_server() {
 }
 
 #[test]
-fn what_a_killed_server_leaves_behind_is_in_nobodys_way() {
+fn sockets_left_by_a_killed_server_block_no_command_and_no_start() {
     let mut server = Server::start();
     server.kill();
     assert!(socket(server.data()).exists());
@@ -445,7 +445,7 @@ fn a_data_directory_with_a_long_path_has_its_socket_too() {
 }
 
 #[test]
-fn without_its_socket_a_server_serves_and_commands_say_that_the_directory_is_in_use() {
+fn servers_without_admin_socket_serve_and_commands_say_directory_in_use() {
     let data = used_directory();
     std::fs::create_dir_all(socket(data.path()).join("in the way")).expect("a directory can be made");
     let serving = Serving::in_directory(data.path());

@@ -53,7 +53,7 @@ fn the_trail_of_a_data_directory_is_printed_oldest_first() {
 }
 
 #[test]
-fn what_is_no_data_directory_has_no_trail_and_is_not_made_one() {
+fn the_audit_of_a_foreign_directory_fails_and_creates_nothing() {
     let home = TempDir::new().expect("a temporary directory can be made");
     let ended = run(stet(&["audit", "--data", path(home.path())]));
     assert_eq!(ended.code, Some(3), "{}", ended.err);

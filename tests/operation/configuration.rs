@@ -75,7 +75,7 @@ fn one_of_a_kind_is_counted_in_the_singular() {
 }
 
 #[test]
-fn what_is_saved_is_checked_without_a_server() {
+fn saved_configuration_is_checked_without_a_running_server() {
     let mut server = Server::filling(&[]);
     let admin = server.login("admin");
     let sound = |data: &Path| run(stet(&["config", "check", "--data", path(data)]));

@@ -60,7 +60,7 @@ fn a_data_directory_that_cannot_be_made_is_refused() {
 /// Whoever may not enter a directory was told that it is none of stet's, and looked for a lost
 /// newsroom.
 #[test]
-fn who_may_not_look_into_a_data_directory_is_told_so() {
+fn unreadable_data_directories_are_reported_with_the_user_to_run_as() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -253,7 +253,7 @@ fn files_that_do_not_belong_together_are_refused() {
 }
 
 #[test]
-fn a_directory_that_was_not_filled_is_refused_to_all_but_a_start_which_begins_anew() {
+fn an_unfilled_directory_is_refused_except_by_a_start_that_refills_it() {
     let data = used_directory();
     let whole = check(data.path());
     std::fs::write(data.path().join("filling"), "as a first start leaves it that was killed")
@@ -286,7 +286,7 @@ fn a_directory_that_was_not_filled_is_refused_to_all_but_a_start_which_begins_an
 }
 
 #[test]
-fn a_directory_that_is_not_new_is_never_cleared_and_contents_without_their_store_are_refused() {
+fn used_directories_are_never_cleared_and_orphaned_contents_are_refused() {
     let data = used_directory();
     // As a start leaves it that came to a directory just when another had filled it, and was
     // killed.

@@ -145,7 +145,7 @@ fn without_a_directory_it_says_what_the_first_start_does_and_makes_none() {
 /// No start goes on without the tables where changes were in them; the doctor warned, and ended
 /// with 0.
 #[test]
-fn tables_that_are_missing_are_a_failure_where_anything_else_of_them_is_left() {
+fn the_doctor_fails_if_tables_are_missing_while_other_files_are_left() {
     for left in ["journal.wal", "journal.mark", "content/ab"] {
         let data = used_directory();
         for gone in ["state.redb", "journal.wal", "journal.mark"].iter().filter(|name| **name != left) {
@@ -182,7 +182,7 @@ fn a_configuration_that_can_not_be_read_is_told_with_what_needs_none() {
 }
 
 #[test]
-fn what_is_wrong_with_a_directory_is_told_with_what_to_do() {
+fn the_doctor_reports_directory_faults_with_a_remedy() {
     let data = used_directory();
     let at = |name: &str| data.path().join(name);
     let open =
@@ -231,7 +231,7 @@ fn what_is_wrong_with_a_directory_is_told_with_what_to_do() {
 
 /// Whoever took its entry from the configuration heard nothing, and all calls for it were refused.
 #[test]
-fn a_database_with_objects_that_is_not_in_the_configuration_is_told_at_a_start_too() {
+fn an_unconfigured_database_with_objects_is_reported_at_start_too() {
     let data = TempDir::new().expect("a temporary directory can be made");
     let both = [("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")];
     let configured = both.map(|(key, value)| (format!("STET_{key}"), value));
@@ -329,7 +329,7 @@ fn the_disk_of_the_contents_is_told_of_where_they_have_one() {
 }
 
 #[test]
-fn what_is_wrong_with_the_machine_is_told_with_what_to_do() {
+fn the_doctor_reports_machine_faults_with_a_remedy() {
     let data = used_directory();
     let inner = command(&["--data", path(data.path())], &[]);
     let mut few = Command::new("sh");
@@ -347,7 +347,7 @@ fn what_is_wrong_with_the_machine_is_told_with_what_to_do() {
 }
 
 #[test]
-fn what_is_wrong_at_the_edge_is_told_with_what_to_do() {
+fn the_doctor_reports_network_faults_with_a_remedy() {
     let home = TempDir::new().expect("a temporary directory can be made");
     let data = home.path().join("data");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port can be had");

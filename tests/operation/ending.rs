@@ -135,7 +135,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 ";
 
 #[test]
-fn it_listens_at_the_socket_that_it_was_started_with_and_clients_wait_there() {
+fn the_server_listens_at_the_socket_that_it_inherits() {
     let data = used_directory();
     let mut python = Command::new("/usr/bin/python3");
     python.args(["-c", ACTIVATE]);
@@ -164,7 +164,7 @@ fn a_socket_that_is_none_is_told() {
 }
 
 #[test]
-fn what_waits_for_a_service_manager_that_is_gone_serves() {
+fn a_server_whose_service_manager_is_gone_serves() {
     let data = used_directory();
     let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
     command.env("NOTIFY_SOCKET", "/nowhere/at/all");

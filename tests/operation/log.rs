@@ -93,7 +93,7 @@ fn few_open_files_are_one_line_of_information() {
 }
 
 #[test]
-fn a_login_that_fails_is_one_line_with_the_user_the_client_and_the_request() {
+fn failed_logins_log_one_line_with_user_client_and_request() {
     let server = logging("info");
     let login = |user: &str, client: &str| {
         let body = json!({ "connectionId": "Editorial", "applicationId": "t", "username": user, "password": "wrong" });

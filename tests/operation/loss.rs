@@ -161,7 +161,7 @@ fn a_journal_deleted_after_a_clean_stop_is_told_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_a_start_finds_in_the_journal_is_logged() {
+fn the_journal_read_at_start_is_logged() {
     let Killed { data, .. } = killed();
     let ended = check(data.path());
     let line = ended.err.lines().find(|line| line.contains("read journal.wal")).unwrap_or_default();

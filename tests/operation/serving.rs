@@ -39,7 +39,7 @@ fn with_the_password_given_where_it_listens_is_the_only_line() {
 }
 
 #[test]
-fn a_first_password_that_nobody_may_have_is_refused_before_anything_is_made() {
+fn an_invalid_first_password_is_refused_before_anything_is_created() {
     let data = TempDir::new().expect("a temporary directory can be made");
     let start_on = |data: &Path, variables: &[(&str, &str)]| {
         let mut command = stet(&["--data", path(data), "--listen", "127.0.0.1:0"]);
@@ -200,7 +200,7 @@ fn at_sigterm_a_request_under_way_gets_its_answer() {
 }
 
 #[test]
-fn sigint_ends_it_in_good_order_too_and_idle_connections_do_not_hold_it_up() {
+fn sigint_shuts_down_cleanly_and_idle_connections_do_not_delay_it() {
     let data = used_directory();
     let mut command = stet(&["--data", path(data.path()), "--listen", "127.0.0.1:0"]);
     // If it waited for them it would not end.
@@ -262,7 +262,7 @@ fn sighup_ends_nothing_and_takes_over_what_can_be_changed_while_it_serves() {
 }
 
 #[test]
-fn it_is_healthy_and_ready_once_it_listens() {
+fn the_server_is_healthy_and_ready_once_it_listens() {
     let client = Server::shared().client();
     let (health, ready) = (client.get("/healthz"), client.get("/readyz"));
     assert_eq!((health.status, health.json()), (200, json!({ "status": "ok" })));
@@ -343,7 +343,7 @@ fn filled_command(data: &Path) -> Command {
 }
 
 #[test]
-fn heads_that_cannot_be_read_write_nothing_into_the_log_unless_it_is_asked_for() {
+fn unreadable_request_heads_are_logged_only_at_debug_level() {
     let data = used_directory();
     for (filter, wanted) in [("info", false), ("info,stet::server::front=debug", true)] {
         let log = data.path().with_extension(format!("{wanted}.log"));
@@ -395,7 +395,7 @@ fn limited(data: &Path, files: usize) -> Command {
 }
 
 #[test]
-fn a_limit_of_files_that_leaves_no_connection_is_told_and_nothing_is_served() {
+fn a_file_limit_without_room_for_connections_is_reported_at_start() {
     let data = used_directory();
     for files in [19, 22, 25, 28, 64, 256, 523] {
         let ended = run(limited(data.path(), files));

@@ -104,7 +104,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_request_is_a_span_in_the_trace_of_its_client_and_its_change_one_below() {
+fn requests_are_spans_in_the_clients_trace_and_changes_are_child_spans() {
     let collector = Collector::start();
     let mut server = Server::with(&[("TRACES__ENDPOINT", &collector.url)]);
     let client = server.login("editor");

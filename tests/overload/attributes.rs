@@ -10,7 +10,7 @@ fn slow_turns(client: &Client) -> f64 {
 }
 
 #[test]
-fn large_attributes_are_shown_in_any_way_without_keeping_a_thread_of_requests() {
+fn large_attributes_are_shown_without_occupying_a_request_thread() {
     let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");

@@ -24,7 +24,7 @@ fn login_from(server: &Server, address: &str, padding: usize) -> Answer {
 const HELD: &str = "stet_budget_bytes{of=\"bodies\"}";
 
 #[test]
-fn logins_that_never_end_share_a_budget_of_which_an_address_has_a_part_and_who_is_known_does_not_notice() {
+fn unfinished_logins_share_a_budget_by_address_and_spare_known_users() {
     let _turn = turn();
     // The least for JSON of 1 MiB. Callers without a session have an eighth, 560 KB, and one
     // address a quarter of that.
@@ -162,7 +162,7 @@ fn bodies_of_very_many_values_cost_no_more_than_they_count() {
 }
 
 #[test]
-fn as_many_values_as_are_allowed_count_and_are_read_a_few_at_a_time() {
+fn json_values_up_to_the_limit_are_charged_and_parsed_a_few_at_a_time() {
     let _turn = turn();
     let server = Server::start();
     let before = peak(&server);

@@ -31,7 +31,7 @@ fn assert_bounded(client: &Client) -> u64 {
 }
 
 #[test]
-fn many_displays_of_large_objects_and_drawers_keep_no_more_than_the_budget() {
+fn rendered_objects_and_drawers_use_no_more_than_the_cache_budget() {
     let _turn = turn();
     let server = Server::with(&[("MEMORY__CACHES_BYTES", &ROOM.to_string())]);
     let client = server.login("editor");

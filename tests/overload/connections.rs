@@ -80,7 +80,7 @@ fn drip_until_closed(what: &str, stream: TcpStream, drip: &[u8]) {
 }
 
 #[test]
-fn who_sends_a_byte_now_and_then_behind_a_reply_is_cut_off_and_a_long_reply_is_not() {
+fn clients_that_send_single_bytes_are_cut_off_and_long_replies_are_not() {
     let _turn = turn();
     let server = Server::with(&[("SERVER__KEEP_ALIVE_SECONDS", "1"), ("SERVER__SLOW_REQUEST_SECONDS", "1")]);
     let client = server.login("editor");

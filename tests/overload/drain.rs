@@ -8,7 +8,7 @@ use super::*;
 const CLIENTS: usize = 16;
 
 #[test]
-fn at_sigterm_under_full_load_everybody_is_answered_or_cut_off_and_what_was_acknowledged_is_there() {
+fn sigterm_under_full_load_ends_all_calls_and_loses_no_acknowledged_one() {
     let _turn = turn();
     let mut server = Server::with(&[("SERVER__SHUTDOWN_SECONDS", "3"), ("RUNTIME__PERMITS", "12")]);
     let (editor, drawer) = large_drawer(&server, 10);

@@ -34,7 +34,7 @@ fn two_thousand_followers_of_one_container_cost_little_and_all_hear() {
 }
 
 #[test]
-fn those_who_ask_for_stored_events_and_do_not_read_cost_a_piece_each_and_have_so_many_places() {
+fn event_readers_that_stall_cost_one_piece_each_and_are_limited() {
     const STORIES: usize = 400;
     const CHANGES: usize = 100;
     const READERS: usize = 300;
@@ -112,7 +112,7 @@ fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
 }
 
 #[test]
-fn a_follower_who_is_behind_what_is_passed_on_live_reads_the_rest_and_stays() {
+fn a_follower_behind_the_live_ring_reads_the_rest_from_the_store() {
     let _turn = turn();
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "0")]);
     for is_discarded in [false, true] {

@@ -36,7 +36,7 @@ fn bulk_calls_at_their_limit_are_answered_and_others_served_meanwhile() {
 }
 
 #[test]
-fn bulk_changes_at_their_limit_are_made_for_each_and_others_served_meanwhile() {
+fn bulk_changes_at_their_limit_all_succeed_while_others_are_served() {
     let _turn = turn();
     const STORIES: usize = 120;
     let server = Server::with(&[("LIMITS__LIST_SOURCES", "120")]);

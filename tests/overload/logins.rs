@@ -5,7 +5,7 @@ use super::*;
 const CLIENTS: usize = 400;
 
 #[test]
-fn a_storm_of_logins_is_let_in_bit_by_bit_and_those_who_are_in_do_not_notice() {
+fn login_storms_are_admitted_gradually_without_harm_to_active_users() {
     let _turn = turn();
     let server = Server::with(&[
         // As dear as they are in a newsroom.

@@ -50,7 +50,7 @@ fn storm(server: &Server, change: impl Fn(&Client, usize, usize) -> Answer + Syn
 }
 
 #[test]
-fn beyond_the_permits_of_a_container_changes_are_refused_and_no_other_container_minds() {
+fn changes_beyond_a_containers_permits_are_refused_and_affect_no_other() {
     let _turn = turn();
     let server = Server::with(&[("RUNTIME__PERMITS_PER_CONTAINER", "1")]);
     let editor = server.login("editor");

@@ -17,7 +17,7 @@ fn readers_of(server: &Server, request: &[u8]) -> Vec<TcpStream> {
 }
 
 #[test]
-fn who_does_not_read_costs_no_copy_of_what_he_asked_for_and_gets_all_of_it_in_the_end() {
+fn stalled_readers_cost_no_copy_of_their_reply_and_finally_get_all_of_it() {
     let _turn = turn();
     let server = Server::start();
     let (client, drawer) = large_drawer(&server, LARGE);
@@ -38,7 +38,7 @@ fn who_does_not_read_costs_no_copy_of_what_he_asked_for_and_gets_all_of_it_in_th
 }
 
 #[test]
-fn requests_in_a_row_that_nobody_reads_the_answers_of_pile_up_with_the_client() {
+fn pipelined_requests_with_unread_answers_pile_up_at_the_client() {
     let _turn = turn();
     let server = Server::start();
     let (client, drawer) = large_drawer(&server, 1);
@@ -84,7 +84,7 @@ fn a_content_that_nobody_takes_is_not_read_ahead() {
 }
 
 #[test]
-fn who_takes_nothing_is_let_go_and_what_was_ready_for_him_with_him() {
+fn readers_that_take_nothing_are_disconnected_and_their_replies_freed() {
     let _turn = turn();
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
     let (client, drawer) = large_drawer(&server, LARGE);

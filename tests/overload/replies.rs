@@ -150,7 +150,7 @@ fn replies_that_nobody_takes_leave_no_room_for_more_and_others_are_served() {
 }
 
 #[test]
-fn what_goes_while_a_reply_is_under_way_is_told_behind_its_items() {
+fn objects_discarded_during_a_reply_are_reported_after_its_items() {
     let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");
@@ -172,7 +172,7 @@ fn what_goes_while_a_reply_is_under_way_is_told_behind_its_items() {
 }
 
 #[test]
-fn who_is_logged_out_gets_no_more_of_a_reply_that_is_under_way() {
+fn a_reply_under_way_is_aborted_when_its_caller_logs_out() {
     let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");
@@ -210,7 +210,7 @@ fn a_large_reply_has_a_tag_that_changes_with_what_it_shows() {
 }
 
 #[test]
-fn a_large_reply_to_a_change_is_not_kept_and_its_key_is_free_before_it_is_read() {
+fn large_replies_are_not_stored_and_free_their_key_before_they_are_read() {
     let _turn = turn();
     let server = Server::start();
     let client = server.login("editor");

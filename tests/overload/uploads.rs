@@ -27,7 +27,7 @@ fn unfinished(server: &Server) -> usize {
 }
 
 #[test]
-fn uploads_under_way_are_so_many_of_which_a_user_has_a_part_and_those_that_break_off_leave_nothing() {
+fn concurrent_uploads_are_limited_per_user_and_leave_nothing_if_aborted() {
     let _turn = turn();
     let server = Server::with(&[("LIMITS__UPLOADS_AT_ONCE", "8")]);
     let (client, other) = (server.login("editor"), server.login("reporter"));
@@ -91,7 +91,7 @@ fn large_changes_leave_room_on_the_disk_and_small_ones_and_removals_go_on() {
 }
 
 #[test]
-fn a_session_lives_as_long_as_its_upload_makes_progress_and_an_upload_no_longer_than_its_session() {
+fn uploads_keep_their_session_alive_and_end_with_it() {
     let _turn = turn();
     let server = Server::with(&[
         ("AUTH__SESSION_IDLE_SECONDS", "2"),

@@ -81,7 +81,7 @@ fn objects_in(client: &Client, folder: &str) -> u64 {
 }
 
 #[test]
-fn a_load_balancer_loses_no_call_when_a_server_ends_and_another_takes_over() {
+fn a_load_balancer_loses_no_call_when_another_server_takes_over() {
     // It drains until it is asked again, so that no clock decides.
     let settings = [("SERVER__TRUSTED_PROXIES", "127.0.0.1"), ("SERVER__DRAIN_SECONDS", "3600")];
     let mut first = Server::with(&settings);
@@ -190,7 +190,7 @@ fn a_call_that_comes_while_nobody_listens_waits_until_somebody_does() {
 }
 
 #[test]
-fn no_call_is_lost_when_a_server_is_started_again_at_a_socket_that_stays_open() {
+fn restarts_at_an_inherited_socket_lose_no_call() {
     for kind in Kind::ALL {
         let data = TempDir::new().expect("a temporary directory can be made");
         Filled::sample().lay_out(data.path());

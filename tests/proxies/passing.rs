@@ -307,7 +307,7 @@ fn strangers_do_not_get_the_metrics() {
 }
 
 #[test]
-fn who_comes_without_tls_is_sent_to_it() {
+fn requests_without_tls_are_redirected_to_it() {
     let server = trusting();
     for kind in [Kind::Nginx, Kind::Haproxy] {
         let proxy = kind.before(&server, &[]);

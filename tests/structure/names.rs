@@ -1,5 +1,5 @@
 //! The files and the names of the code that the documents have in backticks exist. Paths may begin
-//! at the root or at any folder below it: `http/call.rs` is `src/http/call.rs`.
+//! at the root or at any folder below it: `drawer/mod.rs` is `actors/src/drawer/mod.rs`.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 const PLACES: &[(&str, &str)] = &[
     ("store", "crates/store/src/tests"),
     ("rules", "actors/tests/runtime_rules.rs"),
-    ("api", "src/api"),
+    ("api", "crates/api/src"),
     ("ends", "actors/src/ends.rs"),
-    ("auth", "src/auth"),
-    ("receipts", "src/receipts"),
+    ("auth", "crates/auth/src"),
+    ("receipts", "crates/newsroom/src/receipts"),
     ("check", "src/check"),
-    ("content", "src/content"),
+    ("content", "crates/content/src"),
     ("messages", "tests/api/message"),
     ("", "tests"),
 ];

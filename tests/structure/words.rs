@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use syn::Item;
 
 use super::files::is_for_tests;
+use super::product_folders;
 
 /// Names of types with three or more homes.
 const COMMON_NAMES: usize = 0;
@@ -16,6 +17,9 @@ const PARTICIPLES: usize = 0;
 const PRONOUNS: usize = 0;
 /// Comment lines of more than 100 columns.
 const LONG_LINES: usize = 0;
+
+/// Functions of more than 70 lines.
+const LONG_FUNCTIONS: usize = 15;
 
 /// Names that mean the same wherever they are: a part of the type beside them.
 const MAY_BE_COMMON: [&str; 5] = ["Inner", "State", "Entry", "Error", "Options"];
@@ -49,13 +53,9 @@ fn sources() -> Vec<PathBuf> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in ["src", "actors/src", "crates/load/src", "crates/print/src", "crates/store/src"] {
-        below(&root.join(folder), &mut found);
-    }
-    for folder in ["crates/transfer/src", "crates/xml/src"] {
-        below(&root.join(folder), &mut found);
+    for folder in product_folders() {
+        below(&folder, &mut found);
     }
     found.sort();
     found
@@ -167,4 +167,27 @@ fn lines_of_comments_have_at_most_100_columns() {
         is_comment && line.chars().count() > 100 && !text.starts_with(['|', '<'])
     };
     is_as_known("comment lines of more than 100 columns", LONG_LINES, &comments(is_long));
+}
+
+#[test]
+fn functions_have_at_most_70_lines() {
+    let mut found = Vec::new();
+    for file in sources() {
+        let text = std::fs::read_to_string(&file).expect("a source file can be read");
+        let lines: Vec<&str> = text.lines().collect();
+        for (first, line) in lines.iter().enumerate() {
+            let code = line.trim_start();
+            let head = code.split('(').next().unwrap_or_default();
+            if !head.split_whitespace().any(|word| word == "fn") || code.starts_with("//") {
+                continue;
+            }
+            // A function ends at the first brace with its own indentation.
+            let end = format!("{}}}", &line[..line.len() - code.len()]);
+            let length = lines[first..].iter().position(|line| *line == end).map_or(0, |last| last + 1);
+            if length > 70 {
+                found.push(at(&file, &format!("{head}: {length} lines")));
+            }
+        }
+    }
+    is_as_known("functions of more than 70 lines", LONG_FUNCTIONS, &found);
 }

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_otherwise_is_another_name() {
+    fn post_names_with_an_irregular_suffix_are_other_names() {
         for tail in [" (1)", " (0)", " (02)", " (+2)", " (2", " 2", "(2)", " ()", " (2) ", " (18446744073709551616)"] {
             let name = format!("20251121-140304-005{tail}");
             assert_eq!(key_of(&name), NameKey::Other(name.as_str().into()), "{name}");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_longer_than_any_name_is_none_and_the_longest_form_of_a_name_is_one() {
+    fn texts_longer_than_any_name_are_no_name_key_but_the_longest_form_is() {
         for long in
             ["a".repeat(4 << 20), "\u{e9}".repeat(2 << 20), format!("20251121-140304-005 ({})", "0".repeat(5_000))]
         {

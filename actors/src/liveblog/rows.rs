@@ -272,7 +272,7 @@ mod tests {
     use crate::store::{decode_value, encode_value};
 
     #[test]
-    fn a_removed_post_of_which_nothing_was_noted_is_told_to_those_only_who_see_all() {
+    fn removed_posts_without_details_are_reported_only_to_full_readers() {
         let (liveblog, post) = (Loid::new(DatabaseId::FIRST, 7), Loid::new(DatabaseId::FIRST, 8));
         let before = encode_value(RemovedPost::FORMAT, &(FolderKey(liveblog), FolderKey(post), 9u64));
         let removed: RemovedPost = decode_value(RemovedPost::FORMAT, &before).expect("it can be read");

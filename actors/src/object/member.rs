@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_container_that_holds_an_object_often_only_some_entries_are_read() {
+    fn a_lookup_of_containers_reads_few_entries_of_each_container() {
         let often = [(3, 20_000), (4, 20_000), (5, 1), (6, 1), (7, 20_000)];
         let counting = Counting(store(9, &often), AtomicUsize::new(0));
         let found = containers_of(&counting, ReadLevel::Committed, loid(9)).expect("it can be read");

@@ -170,7 +170,7 @@ mod tests {
     use crate::id::DatabaseId;
 
     #[test]
-    fn what_file_systems_dislike_becomes_an_underscore() {
+    fn characters_illegal_in_file_names_become_underscores() {
         assert_eq!(file_name("a:b\"c|d").unwrap(), "a_b_c_d");
         for family in [FamilyKind::Topic, FamilyKind::TopicPlan] {
             assert_eq!(name_for(family, "Ferry/bridge: |1|").unwrap(), "Ferry_bridge_ _1_");

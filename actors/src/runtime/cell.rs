@@ -183,7 +183,7 @@ mod tests {
     /// The view may be published at any instant of the wait, and must not be missed. Two threads
     /// start together, one of them later by a few more instructions each time.
     #[test]
-    fn whoever_waits_for_a_view_gets_it_whenever_it_comes() {
+    fn a_published_view_wakes_its_waiter_at_any_instant_of_the_wait() {
         const ROUNDS: usize = 60_000;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let cells: Vec<ViewCell<Document>> = (0..ROUNDS).map(|_| ViewCell::new(ContainerMemory::new(0))).collect();

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_threads_run_containers_as_are_configured_or_fit_the_cores() {
+    fn container_threads_are_as_many_as_configured_or_fit_the_cores() {
         assert_eq!(RuntimeOptions { arbiters: 7, ..RuntimeOptions::default() }.threads(), 7);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         assert_eq!(RuntimeOptions::default().threads(), automatic_arbiters(cores));

@@ -169,7 +169,7 @@ mod tests {
     /// Regression: if the first commit of a change failed before the task that carries it on knew
     /// the change, nothing woke the waiting callers.
     #[test]
-    fn who_waits_for_what_came_to_nothing_hears_of_it() {
+    fn callers_waiting_for_a_change_whose_first_commit_failed_are_woken() {
         let entry = Loid::new(DatabaseId::FIRST, 7);
         let row = Remainder {
             entry,

@@ -89,7 +89,7 @@ proptest! {
 
     /// Beside a map; what was cloned before stays as it was.
     #[test]
-    fn it_is_a_sorted_map_that_knows_places(first in 0u128..2500, steps in steps()) {
+    fn a_sequence_is_a_sorted_map_with_positions(first in 0u128..2500, steps in steps()) {
         let mut model: BTreeMap<u128, bool> = (0..first).map(|order| (order, order % 7 > 0)).collect();
         let mut sequence: Sequence<Thing> = model.iter().map(|(order, visible)| Thing(*order, *visible)).collect();
         assert_same(&sequence, &model);
@@ -145,7 +145,7 @@ impl SequenceItem for Watched {
 }
 
 #[test]
-fn what_stands_before_a_place_and_what_is_hidden_is_not_walked() {
+fn a_sequence_walk_skips_preceding_and_hidden_items() {
     let last = 99_999;
     let hidden: Sequence<Watched> = (0..=last).map(|n| Watched(n, n == 0 || n == last)).collect();
     let visible: Sequence<Watched> = (0..=last).map(|n| Watched(n, true)).collect();

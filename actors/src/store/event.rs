@@ -304,7 +304,7 @@ mod tests {
     use crate::id::DatabaseId;
 
     #[test]
-    fn there_is_room_for_one_thing_however_large_and_for_nothing_after_what_did_not_fit() {
+    fn an_event_batch_takes_one_event_of_any_size_and_none_after_a_rejection() {
         let taken =
             |mut room: BatchRoom, sizes: &[usize]| sizes.iter().map(|size| room.takes(*size)).collect::<Vec<_>>();
         assert_eq!(taken(BatchRoom::of(3, 10), &[5, 5, 0, 0]), [true, true, true, false]);

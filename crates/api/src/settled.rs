@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn what_is_read_of_a_part_that_changes_meanwhile_is_not_shown() {
+    async fn parts_that_change_during_a_read_are_not_shown() {
         let store = Arc::new(MemoryStore::new());
         let started = Repository::start(store.clone(), Arc::new(SystemClock), RuntimeOptions::default()).await;
         let repository = started.expect("a repository starts");

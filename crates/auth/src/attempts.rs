@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn guessing_from_many_addresses_is_bounded_and_does_not_lock_out_who_is_known() {
+    fn guesses_from_many_addresses_are_limited_without_locking_out_known_ones() {
         let (attempts, clock) = (anywhere(3, 10), clock());
         begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
         attempts.know("ann", address(200));
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_for_what_others_have_guessed_elsewhere_takes_nothing_from_the_address() {
+    fn refusals_due_to_guesses_elsewhere_do_not_count_for_the_address() {
         let options = AttemptOptions { per_user: 3, per_user_anywhere: 5, per_address: 4, window_seconds: 60 };
         let (attempts, clock) = (LoginLimiter::new(options), clock());
         let failed: usize = (0..20).map(|number| failing(&attempts, "ann", address(number), &clock)).sum();
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn a_success_makes_the_name_whole_and_gives_the_address_no_more_than_it_took() {
+    fn successful_logins_reset_the_name_and_refund_the_address_only_their_own() {
         let (attempts, clock) = (attempts(3, 5), clock());
         for _ in 0..20 {
             begin(&attempts, "own", HERE, &clock).unwrap().succeeded();
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_at_once_none_that_is_right_is_refused_and_no_more_are_wrong_than_one_by_one() {
+    async fn concurrent_logins_all_succeed_if_right_and_fail_up_to_the_limit() {
         for (per_user, per_address) in [(3, 0), (0, 3), (3, 3), (1, 1)] {
             let (attempts, clock) = (attempts(per_user, per_address), clock());
             assert_eq!(at_once(&attempts, &clock, |attempt| attempt.succeeded()).await, 40);
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_looks_again_each_time_that_one_ends() {
+    fn waiting_logins_check_again_each_time_an_attempt_ends() {
         let (attempts, clock) = (attempts(2, 0), clock());
         let both = [(); 2].map(|()| begin(&attempts, "ann", HERE, &clock).unwrap());
         let [first, second] = both;
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_has_what_has_come_back_meanwhile() {
+    fn waiting_logins_may_use_attempts_restored_in_the_meantime() {
         let (attempts, clock) = (attempts(2, 0), clock());
         let both = [(); 2].map(|()| begin(&attempts, "ann", HERE, &clock).unwrap());
         let mut waiting = pin!(attempts.begin("ann", HERE, &clock));

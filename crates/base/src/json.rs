@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ready_stands_where_the_value_would_and_has_its_schema() {
+    fn ready_json_serialises_like_its_value_and_has_its_schema() {
         let ready = ReadyJson::of(&story()).expect("it can be serialised");
         let list = serde_json::to_string(&[ready.clone(), ready]).expect("it can be serialised");
         assert_eq!(list, serde_json::to_string(&[story(), story()]).expect("it can be serialised"));

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_browser_sends_as_an_origin_is_none() {
+    fn origins_that_no_browser_sends_are_refused() {
         for text in [
             "",
             "*",

@@ -76,7 +76,7 @@ fn every_key_in_the_documented_file_has_a_comment_of_its_own() {
 }
 
 #[test]
-fn the_file_wins_over_the_defaults_the_environment_over_the_file_and_the_command_line_over_all() {
+fn settings_rank_defaults_below_file_below_environment_below_command_line() {
     let file = "[server]\nlisten = 'file:1'\nworkers = 2\n[data]\ndirectory = 'file'\n[runtime]\npermits = 7";
     let variables = [("STET_SERVER__LISTEN", "environment:2"), ("STET_DATA__DIRECTORY", "environment")];
     let overrides = ConfigOverrides { data: Some("option".into()), listen: None };
@@ -435,7 +435,7 @@ fn content_files_are_collected_unless_they_must_stay() {
 }
 
 #[test]
-fn a_mail_relay_has_an_address_to_send_from_and_gets_no_password_in_the_open() {
+fn mail_relays_need_a_sender_and_get_no_password_in_plain_text() {
     let relay = "[smtp]\nhost = 'mail.example.org'\nfrom = 'newsroom@example.org'\n";
     let from_file = |lines: &str| from_file(&format!("{relay}{lines}"));
     let smtp = from_file("").expect("all values are well").smtp;

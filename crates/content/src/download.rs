@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn bytes_that_are_replaced_meanwhile_are_those_of_the_content_they_are_given_with() {
+    async fn contents_replaced_during_a_download_are_served_with_their_own_bytes() {
         let ground = Ground::new().await;
         let (small, large) = (ground.replace(b"small").await, ground.replace(b"rather large").await);
         ground.put(&small, Some("small".into()));

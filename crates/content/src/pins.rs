@@ -111,7 +111,7 @@ mod tests {
     const HASH: Hash = [1; 32];
 
     #[test]
-    fn what_is_pinned_is_not_considered_until_its_last_pin_goes() {
+    fn pinned_files_are_not_considered_until_their_last_pin_is_dropped() {
         let pins = Arc::new(Pins::default());
         let (one, other) = (pins.pin(HASH), pins.pin(HASH));
         assert!(!pins.consider(HASH));
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_ends_considering_though_it_is_gone_again_before_the_file_would_leave() {
+    fn pinning_a_file_ends_its_consideration_even_if_the_pin_is_dropped() {
         let pins = Arc::new(Pins::default());
         assert!(pins.consider(HASH));
         drop(pins.pin(HASH));

@@ -146,7 +146,7 @@ fn an_upload_whose_write_was_cut_off_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn what_the_last_run_left_unfinished_is_removed_at_start() {
+async fn unfinished_uploads_of_the_last_run_are_removed_at_start() {
     let (data, store) = store();
     let kept = upload(&store, &bytes(5000), 5000).await;
     let leftover = data.path().join(FOLDER).join(UNFINISHED).join("upload-x");
@@ -157,7 +157,7 @@ async fn what_the_last_run_left_unfinished_is_removed_at_start() {
 }
 
 #[tokio::test]
-async fn a_missing_or_damaged_file_is_our_own_fault_and_the_next_upload_mends_it() {
+async fn missing_or_damaged_files_are_internal_errors_and_uploads_restore_them() {
     let (data, store) = store();
     let bytes = bytes(5000);
     let new = upload(&store, &bytes, 5000).await;
@@ -177,7 +177,7 @@ async fn a_missing_or_damaged_file_is_our_own_fault_and_the_next_upload_mends_it
 }
 
 #[tokio::test]
-async fn what_has_the_name_of_a_content_and_not_its_bytes_is_replaced_by_the_next_upload() {
+async fn damaged_content_files_are_replaced_by_the_next_upload() {
     let (data, store) = store();
     let elsewhere = data.path().join("elsewhere");
     let bytes = bytes(200_000);
@@ -246,7 +246,7 @@ async fn chunks(mut reader: ContentReader) -> Vec<Bytes> {
 }
 
 #[tokio::test]
-async fn a_content_is_read_in_chunks_whole_or_in_part_from_file_and_memory_alike() {
+async fn contents_are_read_in_chunks_whole_or_by_range_from_file_and_memory() {
     let (_data, store) = store();
     let bytes = bytes(200_000);
     let new = upload(&store, &bytes, 5000).await;

@@ -420,14 +420,14 @@ mod tests {
     }
 
     #[test]
-    fn what_people_read_keeps_its_capitals_and_is_not_cut() {
+    fn texts_for_readers_keep_their_case_and_full_length() {
         assert_eq!(read_of("text/xml", "<p>The <b>F</b>erry</p>\n<p>is LATE</p>"), "The Ferry is LATE");
         assert_eq!(read_of("text/plain", "<B>\tÄ"), "<B> Ä");
         assert_eq!(read_of("text/plain", &"x".repeat(2 * MOST)).len(), 2 * MOST);
     }
 
     #[test]
-    fn a_text_is_the_same_in_whatever_form_and_case_its_characters_are_written() {
+    fn folded_texts_are_equal_for_all_normal_forms_and_cases() {
         use unicode_normalization::UnicodeNormalization;
 
         // All planes with letters.
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_and_how_letters_and_spaces_are_written_is_of_no_account() {
+    fn invisible_characters_and_letter_or_space_variants_are_ignored() {
         for alike in [
             &["Ladehafen", "Lade\u{ad}hafen", "LADE\u{200b}HAFEN", "\u{feff}lade\u{2060}ha\u{200d}fen"][..],
             &["10 000", "10\u{a0}000", "10\u{202f}000", "10\u{2009} 000", "10\n000", "10\u{3000}000"],

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_followers_took_and_whether_some_were_let_go_is_reported() {
+    fn follower_cost_and_dropped_followers_are_reported() {
         let of = |cpu, drops| {
             let mut followed =
                 FollowerOutcome { followers: 100, threads: vec![thread(cpu)], ..FollowerOutcome::default() };

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_succeeds_or_is_refused_by_rule_or_for_overload_and_all_else_fails() {
+    fn answers_count_as_success_rule_refusal_overload_or_failure() {
         let of = |status, code: &str| {
             let body = if code.is_empty() { String::new() } else { format!("{{\"result\":{{\"code\":\"{code}\"}}}}") };
             OperationOutcome::of(&Ok(CallAnswer { status, etag: None, body: body.into() }), &["DrawerFull"])

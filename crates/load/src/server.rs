@@ -154,7 +154,7 @@ mod tests {
         stet_store_commit_seconds_sum 0.5\nstet_store_commit_seconds_count 100\n";
 
     #[test]
-    fn how_the_server_was_built_and_what_its_disk_took_is_read_from_its_metrics() {
+    fn build_facts_and_commit_times_are_read_from_the_metrics() {
         let infos = infos(METRICS);
         assert_eq!(infos.keys().collect::<Vec<_>>(), ["stet_build_info"]);
         let build = &infos["stet_build_info"];

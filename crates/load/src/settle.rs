@@ -62,7 +62,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(1);
 
     #[tokio::test(start_paused = true)]
-    async fn without_doubts_one_look_is_enough_and_with_them_two_in_a_row_must_be_alike() {
+    async fn one_read_settles_without_doubts_and_with_doubts_two_must_agree() {
         assert_eq!(looked(false, SHORT, Ok).await, (Ok(1), 1));
         assert_eq!(looked(false, SHORT, |look| if look < 3 { Err("away".into()) } else { Ok(7) }).await, (Ok(7), 3));
         assert_eq!(looked(true, SHORT, |look| Ok(look.min(4))).await, (Ok(4), 5));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_never_settles_is_told_with_the_last_reason() {
+    async fn values_that_never_settle_are_reported_with_the_last_reason() {
         assert_eq!(looked(true, SHORT, Ok).await.0, Err("the posts keep changing".to_owned()));
         let away = |look| if look == 1 { Ok(1) } else { Err("the server is away".to_owned()) };
         assert_eq!(looked(true, SHORT, away).await.0, Err("the server is away".to_owned()));

@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_named_must_fit() {
+    fn audit_entries_must_match_all_given_filters() {
         let store = store([(1, 2, "ada", 10), (1, 3, "ben", 20), (4, 2, "ada", 30), (2, 5, "ben", 40)]);
         let found = |filter: AuditFilter| times(&page(&store, &filter, None, 100).unwrap());
         assert_eq!(found(AuditFilter { object: Some(loid(2)), ..AuditFilter::default() }), [40, 30, 10]);
@@ -420,7 +420,7 @@ mod tests {
 
     /// A client that stopped at the first empty page missed the entry.
     #[actix::test]
-    async fn a_search_goes_on_over_empty_pages_until_it_finds_something_or_takes_too_long() {
+    async fn audit_searches_continue_past_empty_pages_until_a_match_or_the_deadline() {
         let store = store((0..3 * MOST_READ as u64).map(|at| (1, 2, if at == 3 { "ada" } else { "ben" }, at)));
         let filter = AuditFilter { user: Some("ada".into()), ..AuditFilter::default() };
         let mut reads = 0;

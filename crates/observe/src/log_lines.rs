@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_read_holds_nobody_up_and_what_is_dropped_is_counted() {
+    fn a_stalled_log_reader_blocks_nobody_and_dropped_lines_are_counted() {
         let (open, stalled) = mpsc::channel();
         let (mut writer, _, lines) = LogThread::to(Stalled(stalled));
         for _ in 0..QUEUED + 100 {

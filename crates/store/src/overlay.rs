@@ -306,7 +306,7 @@ mod tests {
     /// A regression test: the frozen generation was counted before it was dropped, and the count
     /// was stored after that, as if it still existed.
     #[test]
-    fn a_frozen_generation_that_is_dropped_while_what_is_pending_is_dropped_is_not_counted() {
+    fn a_frozen_generation_dropped_with_pending_changes_is_not_counted() {
         let (first, last) = (Table::ALL[0], Table::ALL[COUNT - 1]);
         let overlay = Overlay::new();
         let one = || Bytes::from_static(b"1");
@@ -329,7 +329,7 @@ mod tests {
     /// A regression test: the thread that drops pending rows holds the gate, and waited until a
     /// generation was freed.
     #[test]
-    fn nobody_waits_while_what_was_dropped_is_freed() {
+    fn dropped_overlay_rows_are_freed_without_holding_a_lock() {
         /// A value that notes, when it is freed, whether any lock is held.
         struct Freed(Arc<Overlay>, Arc<AtomicUsize>);
         impl AsRef<[u8]> for Freed {

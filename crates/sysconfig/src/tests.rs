@@ -82,7 +82,7 @@ fn case_and_prefix_count_where_they_tell_types_apart() {
 }
 
 #[test]
-fn a_type_is_inferred_from_the_content_type_then_the_extension_then_the_fallback() {
+fn types_are_inferred_by_content_type_then_extension_then_fallback() {
     let types = types();
     for (content_type, file_name, wanted) in [
         (Some("image/jpeg"), "a.txt", "Image"),
@@ -103,7 +103,7 @@ fn a_type_is_inferred_from_the_content_type_then_the_extension_then_the_fallback
 }
 
 #[test]
-fn the_first_type_that_lists_a_content_type_wins_and_without_a_fallback_nothing_is_inferred() {
+fn the_first_type_with_a_content_type_wins_and_no_fallback_infers_nothing() {
     let text = "<objectTypes><objectType name='A' family='document'><contentType>a/b</contentType></objectType>\
                 <objectType name='B' family='document'><contentType> A/B </contentType><extension>.Bin</extension>\
                 </objectType></objectTypes>";
@@ -114,7 +114,7 @@ fn the_first_type_that_lists_a_content_type_wins_and_without_a_fallback_nothing_
 }
 
 #[test]
-fn the_built_in_types_are_a_folder_a_drawer_a_liveblog_with_posts_and_a_fallback() {
+fn built_in_types_are_folder_drawer_liveblog_post_and_a_fallback() {
     let types = ObjectTypes::default();
     for (name, family) in [
         ("Folder", FamilyKind::Folder),
@@ -129,7 +129,7 @@ fn the_built_in_types_are_a_folder_a_drawer_a_liveblog_with_posts_and_a_fallback
 }
 
 #[test]
-fn what_is_unknown_or_written_otherwise_changes_nothing() {
+fn unknown_or_unusual_xml_in_object_types_changes_nothing() {
     let text = "\u{FEFF}<?xml version='1.0'?><!DOCTYPE objectTypes><!-- x --><objectTypes version='2'>\
                 <icons><objectType name='No' family='none'/></icons>\
                 <objectType name='R&amp;D' family='document' icon='x'><contentType>te<![CDATA[xt/]]>&#120;</contentType>\
@@ -140,7 +140,7 @@ fn what_is_unknown_or_written_otherwise_changes_nothing() {
 }
 
 #[test]
-fn what_a_doctype_declares_takes_no_effect() {
+fn doctype_declarations_take_no_effect() {
     let declared = "<!DOCTYPE objectTypes SYSTEM 'types.dtd' [<!ENTITY lt 'x'><!ENTITY e \"<extension>e</extension>\">\
                     <!ATTLIST objectType workflow CDATA 'W'>]>\n";
     let types = |label: &str, inner: &str| {
@@ -208,7 +208,7 @@ fn a_fault_tells_its_column_in_characters() {
 }
 
 #[test]
-fn the_next_statuses_are_those_of_the_transitions_unless_they_are_not_enforced() {
+fn next_statuses_follow_the_transitions_unless_these_are_not_enforced() {
     let workflows = workflows();
     let story = workflows.get("Story").expect("the sample has it");
     let all = ["Story/Draft", "Story/Edited", "Story/Ready", "Story/Released", "Story/Spiked"];
@@ -228,7 +228,7 @@ fn the_next_statuses_are_those_of_the_transitions_unless_they_are_not_enforced()
 }
 
 #[test]
-fn the_privileges_for_a_status_are_those_of_the_commands_that_fit_the_type() {
+fn status_privileges_come_from_the_commands_that_apply_to_the_type() {
     let text = "<commands><command name='a' privilege='moderate'><appliesTo>EOM::Story</appliesTo><set status='s'/></command>\
                 <command name='b' privilege='delete'><set status='s'/></command>\
                 <command name='c' privilege='read'><appliesTo>Image</appliesTo><set status='t'/></command>\
@@ -344,7 +344,7 @@ fn the_sample_catalogs_are_read_whole() {
 }
 
 #[test]
-fn of_several_catalogs_the_closest_comes_first() {
+fn the_closest_of_several_catalogs_comes_first() {
     let catalog = |attributes: &str, view: &str| {
         format!(
             "<catalog {attributes}><view name='v' title='{view}'><column id='c' width='1' path='name'/></view></catalog>"
@@ -374,7 +374,7 @@ fn of_several_catalogs_the_closest_comes_first() {
 }
 
 #[test]
-fn what_is_wrong_in_a_catalog_is_named_and_without_a_file_there_is_a_minimum() {
+fn catalog_faults_are_named_and_a_missing_file_gives_a_minimal_catalog() {
     let minimum = Catalogs::default();
     assert_eq!(view_of(&minimum, None, ListKind::Bundle, "/any", &[]), Some("default".to_owned()));
     let catalog = |attributes: &str, inner: &str| {
@@ -475,7 +475,7 @@ fn a_fault_in_the_site_is_told_with_its_place() {
 }
 
 #[test]
-fn what_a_site_refers_to_must_be_there_and_all_faults_are_told_at_once() {
+fn site_references_must_exist_and_all_faults_are_reported_at_once() {
     let text = "<siteConfig defaultProduct='Mag'>
 <products><product name='Paper'><calendar name='daily'><publishes day='XX'/>
 <exception date='20260230' publishes='true'/></calendar></product></products>
@@ -601,7 +601,7 @@ fn circles_bombs_and_what_lies_elsewhere_are_refused() {
 
 /// Each of these kept a thread for minutes, or took gigabytes, before it was bounded.
 #[test]
-fn what_readers_do_again_and_again_is_bounded() {
+fn repeated_work_of_configuration_readers_is_bounded() {
     let refused = |files: &[(&str, &str)], part: &str| {
         let faults = content_of::<SiteContent>(files).expect_err(part);
         assert!(faults.iter().any(|fault| fault.fault.contains(part)), "`{part}` is missing in {faults:?}");
@@ -743,7 +743,7 @@ fn the_sample_is_read_whole_and_has_nothing_that_is_not_known() {
 }
 
 #[test]
-fn what_is_not_known_is_passed_over_and_told() {
+fn unknown_job_settings_are_ignored_and_reported() {
     let text = "<jobs>\n<job name='a' command='b' schedule='* * * * *' colour='red'/>\n<task/></jobs>";
     let parsed = content_of::<Jobs>(&[("/SysConfig/Jobs/jobs.xml", text)]).expect("it is well");
     assert_eq!(parsed.value.0.len(), 1);

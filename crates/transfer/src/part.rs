@@ -87,7 +87,7 @@ mod tests {
     /// Temporary files of a killed export were never removed. A nightly export that reached its
     /// time limit filled the disk.
     #[test]
-    fn what_a_killed_run_left_goes_and_what_a_running_one_writes_stays() {
+    fn part_files_of_killed_runs_are_removed_and_those_of_running_ones_stay() {
         let directory = tempfile::tempdir().expect("a directory can be made");
         let at = |name: &str| directory.path().join(name);
         let object = [".stet-object.part", ".stet-object.part.record.json"];

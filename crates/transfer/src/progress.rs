@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_says_what_there_is_to_say() {
+    fn transfer_progress_reports_counts_bytes_and_failures() {
         let progress = TransferProgress::new("created", true);
         let said = progress.while_shown(|| {
             progress.note(TransferOutcome::Done, "a", None);

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_counts_and_too_many_values_are_refused_before_they_are() {
+    fn body_values_are_charged_and_too_many_are_refused_before_parsing() {
         let budget = MemoryBudget::new(1 << 20);
         let room = budget.reservation(Some(Holder::User("a".into())), MemoryPurpose::Bodies);
         let list = |values: usize| format!("[{}]", vec!["\"\""; values].join(","));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_body_some_is_taken_and_what_is_neither_object_nor_list_is_refused() {
+    fn partial_bodies_are_taken_from_objects_and_lists_only() {
         let some = |body: &str| reading(&Reservation::unaccounted(), 8).some::<Drawer>(body.as_bytes());
         assert_eq!(some(r#"{"x": [1, {}], "capacity": 3}"#).unwrap().capacity, 3);
         assert_eq!(some(r#"[{"capacity": 3}, 4]"#).unwrap().capacity, 0);
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_body_a_list_is_no_object_either_and_the_place_of_a_fault_is_told() {
+    fn nested_lists_are_no_objects_and_faults_name_their_place_in_the_body() {
         #[derive(Debug, Default, Deserialize)]
         #[serde(default)]
         struct Search {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_secret_body_a_fault_tells_the_path_and_nothing_that_stands_there() {
+    fn faults_in_secret_bodies_name_the_path_but_no_value() {
         #[derive(Debug, Deserialize)]
         #[serde(deny_unknown_fields)]
         #[expect(dead_code, reason = "only whether it can be read counts")]

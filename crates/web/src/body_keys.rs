@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_unknown_keys_are_kept_as_a_reply_reports() {
+    fn unknown_body_keys_are_kept_up_to_the_reported_maximum() {
         let many: Vec<String> = (0..100_000).map(|n| format!("\"{n}{}\": {n}", "k".repeat(300))).collect();
         let found = BodyKeys::of_body(type_of::<Desk>, false).unknown_in(format!("{{{}}}", many.join(",")).as_bytes());
         assert_eq!(found.len(), MOST);

@@ -282,7 +282,7 @@ mod tests {
     /// The coder answered each pause of its body with its output and continued. So a long reply
     /// monopolised its thread.
     #[tokio::test]
-    async fn whoever_sends_a_compressed_body_waits_after_each_piece() {
+    async fn compressed_bodies_yield_after_each_piece() {
         for (coding, _) in CODINGS {
             let mut response = actix_http::Response::ok();
             let body = BoxBody::new(Bytes::from(vec![b'a'; 10 * PIECE]));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coder_counts_while_its_reply_is_under_way_and_without_room_there_is_none() {
+    fn compression_reserves_memory_during_the_reply_and_is_skipped_without() {
         let pool = MemoryBudget::new(4 * CODER_BYTES);
         let answer = |bytes: usize| {
             let http = TestRequest::get().insert_header((header::ACCEPT_ENCODING, "br")).to_http_request();

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_it_since_then_has_it_still_and_a_tag_counts_for_more() {
+    fn if_modified_since_matches_equal_or_later_dates_unless_a_tag_is_given() {
         let known = |lines: &[(HeaderName, &str)]| is_known(&with(lines), Some(AT));
         for (date, wanted) in [(BEFORE, false), (SAME, true), (AFTER, true), ("yesterday", false), ("", false)] {
             assert_eq!(known(&[(IF_MODIFIED_SINCE, date)]), wanted, "{date}");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_modified_since_is_refused_and_a_tag_counts_for_more() {
+    fn if_unmodified_since_refuses_earlier_dates_unless_a_tag_is_given() {
         let refused = |lines: &[(HeaderName, &str)]| check_unmodified(&with(lines), Some(AT)).is_err();
         for (date, wanted) in [(BEFORE, true), (SAME, false), (AFTER, false), ("yesterday", false)] {
             assert_eq!(refused(&[(IF_UNMODIFIED_SINCE, date)]), wanted, "{date}");

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_gets_on_may_take_as_long_as_it_likes_and_who_does_not_is_cut_off() {
+    async fn steady_senders_may_take_any_time_and_stalled_ones_are_cut_off() {
         assert_eq!(taken(1000, 9, 10).await, 100);
         // One piece arrives before the period ends, and is too little.
         assert_eq!(taken(100, 9, 10).await, 1);

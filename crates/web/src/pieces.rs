@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_counted_once_for_all_who_share_it_until_the_last_of_them_has_gone() {
+    fn shared_reply_bytes_are_counted_once_until_the_last_reader_is_done() {
         let (pool, holder) = (MemoryBudget::new(16 * PIECE as u64), Some(Holder::User("reader".into())));
         let bytes = Bytes::from(vec![0; 3 * PIECE]);
         let answer = |share: &SharedReservation, may_fail| {

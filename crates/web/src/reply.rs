@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ready_is_sent_as_the_whole_would_be() {
+    fn a_reply_joined_from_ready_json_equals_the_whole_serialised() {
         let ready = ReadyJson::of(&Count { count: 1 }).expect("it can be serialised");
         let more = Revision { revision: 2 };
         let joined = EnvelopedReply::with(&ready, &more).expect("it can be serialised");

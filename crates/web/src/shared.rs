@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn many_who_ask_at_once_get_what_was_made_after_they_asked_and_few_are_made() {
+    async fn concurrent_requests_share_a_reply_rendered_after_they_asked() {
         let (shared, made) = (SharedReply::default(), Arc::new(AtomicUsize::new(0)));
         let ask = || {
             let made = made.clone();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_goes_away_while_making_it_leaves_it_to_the_next() {
+    async fn a_shared_reply_whose_maker_goes_away_is_made_by_the_next_caller() {
         let (shared, (end, wait)) = (SharedReply::default(), mpsc::channel::<()>());
         {
             let make = move || {

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_so_wherever_a_number_stands() {
+    fn whole_numbers_are_read_in_any_form_at_any_depth_of_a_body() {
         #[derive(Debug, PartialEq, Deserialize, Serialize)]
         #[serde(untagged)]
         enum Either {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_as_it_came_is_not_written_anew() {
+    fn raw_json_values_are_kept_as_received() {
         let kept: BTreeMap<String, Box<RawValue>> = read(r#"{"metadata": {"edition": 1.0}}"#).unwrap();
         assert_eq!(kept["metadata"].get(), r#"{"edition": 1.0}"#);
     }

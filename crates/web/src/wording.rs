@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_is_quoted_in_part_and_without_control_characters() {
+    fn wrong_values_are_quoted_shortened_and_without_control_characters() {
         assert!(said::<u8>(r#""nul\u0000""#).starts_with(r#"the text "nul\u0000" is not"#));
         let (all, shown) = (r#""a\"b\\c\n\u007f'é\u200b""#, r#"the text "a\"b\\c\n\u007f'é\u200b" is not"#);
         assert!(said::<u8>(all).starts_with(shown), "{}", said::<u8>(all));

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_reference_or_no_end_has_none() {
+    fn texts_without_a_complete_doctype_reference_have_none() {
         for head in [
             "",
             "<a/>",

@@ -42,7 +42,7 @@ fn with_messages() -> Ground {
 }
 
 #[test]
-fn messages_that_nobody_has_entries_of_none_and_wrong_counts_are_found_in_whichever_lot() {
+fn unreferenced_messages_and_wrong_copy_counts_are_found_in_every_batch() {
     type Damage = fn(&Ground, u64);
     let damages: [(Damage, &[&str]); 7] = [
         (|_, _| (), &[]),

@@ -187,7 +187,7 @@ fn entry(row: &impl Row, table: Table) -> RowPlace {
 }
 
 #[test]
-fn what_the_domain_writes_has_no_fault() {
+fn data_written_by_the_domain_has_no_faults() {
     let ground = Ground::new();
     assert_eq!(ground.faults(), Vec::<String>::new());
     let report = check(&ground.store, &ground.content).unwrap();
@@ -267,7 +267,7 @@ fn an_object_whose_folder_is_gone_is_found() {
 }
 
 #[test]
-fn what_was_discarded_with_nothing_is_found() {
+fn a_discarded_record_without_a_bin_entry_is_found_by_the_check() {
     let ground = Ground::new();
     let bin = DiscardNote { entry: STORY, ..spiked().bin.unwrap() };
     ground.put(&Record { bin: Some(bin), ..spiked() });

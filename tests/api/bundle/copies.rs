@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_copy_is_a_document_of_its_bundle_that_tells_what_it_was_inherited_from() {
+fn a_channel_copy_is_a_document_of_its_bundle_and_names_its_origin() {
     let desk = Desk::of("editor");
     let bundle = desk.bundle("story.xml");
     let body = json!({

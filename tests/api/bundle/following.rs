@@ -48,7 +48,7 @@ fn a_copy_follows_until_it_is_changed() {
 }
 
 #[test]
-fn a_copy_that_is_checked_out_keeps_its_content_and_follows_again_afterwards() {
+fn a_checked_out_copy_keeps_its_content_and_inherits_again_afterwards() {
     let desk = Desk::of("editor");
     let bundle = desk.bundle("story.xml");
     let web = id(&copy(&desk, &bundle, "Web", Some("Neutral")).ok());
@@ -94,7 +94,7 @@ fn large_contents_are_followed_too() {
 /// Writers of a bundle and of its copies, and copies made meanwhile: those that follow at the end
 /// have the bundle's text.
 #[test]
-fn whoever_follows_at_the_end_has_the_text_of_the_end() {
+fn inheriting_copies_end_with_the_bundles_last_text() {
     let mut server = Server::start();
     let client = server.user("editor");
     let options = json!({ "name": "story.xml", "type": "CompoundStory", "folderPath": "/Race" });

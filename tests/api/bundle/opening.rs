@@ -93,7 +93,7 @@ fn every_kind_of_container_can_be_opened_and_names_its_members() {
 }
 
 #[test]
-fn of_several_what_can_not_be_opened_is_told_by_its_source() {
+fn documents_that_cannot_be_opened_are_reported_by_source() {
     let desk = Desk::of("editor");
     let (first, second, held) = (desk.bundle("1.xml"), desk.bundle("2.xml"), desk.bundle("3.xml"));
     for channel in ["Web", "Tabloid"] {

@@ -57,7 +57,7 @@ fn each_story_that_is_linked_or_named_gets_one_copy() {
 }
 
 #[test]
-fn what_the_caller_may_not_read_is_not_copied() {
+fn bundles_that_the_caller_may_not_read_are_not_copied() {
     let admin = Desk::of("admin");
     let hidden = admin.bundle("hidden.xml");
     let desk = Desk::of("editor");

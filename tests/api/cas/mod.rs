@@ -151,7 +151,7 @@ fn both_logins_show_the_same_under_the_same_options() {
 }
 
 #[test]
-fn a_ticket_at_a_listed_address_is_for_that_address_with_the_query_of_the_request() {
+fn tickets_at_a_listed_address_are_validated_for_it_with_the_query() {
     const LISTED: &str = "https://news.example.org/v3/auth/login";
     let cas = CasServer::start();
     let proxy = ("SERVER__TRUSTED_PROXIES", "127.0.0.1");

@@ -223,7 +223,7 @@ fn a_group_of_the_configuration_that_is_not_there_is_nobodys() {
 }
 
 #[test]
-fn a_name_in_another_form_is_the_same_user_and_one_that_no_folder_can_have_is_none() {
+fn equivalent_cas_names_are_one_user_and_names_unfit_for_folders_fail() {
     let cas = CasServer::start();
     let mut server = stet(&cas, &[("CREATE_USERS", "true"), ("GROUPS", "reda\u{301}ction")]);
     server.user("admin").call("group-create-post", &[]).json(&json!({ "groupName": "red\u{e1}ction" })).ok();

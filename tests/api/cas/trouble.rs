@@ -16,7 +16,7 @@ fn unavailable(answer: Answer, what: &str) {
 }
 
 #[test]
-fn what_the_cas_server_refuses_is_refused_and_what_it_fails_over_is_not() {
+fn cas_refusals_refuse_the_login_and_cas_failures_are_unavailability() {
     let cas = CasServer::start();
     let mut server = stet(&cas, &[]);
     for (number, (code, part)) in [
@@ -203,7 +203,7 @@ fn so_many_tickets_are_validated_at_a_time_and_the_rest_may_try_again() {
 }
 
 #[test]
-fn who_waits_for_a_slow_cas_server_keeps_no_password_and_no_upload_waiting() {
+fn callers_waiting_for_a_slow_cas_server_block_no_login_and_no_upload() {
     const HELD: usize = 256;
     let cas = CasServer::start();
     let url = cas.url();

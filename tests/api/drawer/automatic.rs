@@ -45,7 +45,7 @@ fn every_user_has_one_and_many_first_calls_make_one() {
 }
 
 #[test]
-fn the_automatic_drawer_is_made_with_what_the_body_says_and_anew_once_it_is_gone() {
+fn the_automatic_drawer_is_created_from_the_body_and_again_once_discarded() {
     let server = Server::start();
     let client = server.user("admin");
     let story = client.story(&own_folder(), "a.xml");

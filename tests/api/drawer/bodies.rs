@@ -93,7 +93,7 @@ fn a_list_that_is_too_long_is_refused() {
 }
 
 #[test]
-fn what_is_no_source_is_told_in_words_of_the_interface() {
+fn invalid_sources_are_reported_in_words_of_the_interface() {
     let desk = Desk::new(5, 0, 0);
     let error = desk.add_all(json!({ "sources": ["1$1.0.1", { "a": 1 }] })).fails(400, "InvalidBody");
     assert_eq!(error["details"]["path"], "$.sources[1]");

@@ -94,7 +94,7 @@ fn the_tag_of_any_representation_serves_for_a_write() {
 }
 
 #[test]
-fn an_old_tag_refuses_every_write_with_the_current_record_and_changes_nothing() {
+fn an_old_etag_refuses_every_write_with_the_current_record() {
     let desk = Desk::new(5, 3, 2);
     let target = desk.other("target", 5);
     let old = tag(&head(&desk.client, &desk.drawer));

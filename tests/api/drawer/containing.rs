@@ -48,7 +48,7 @@ fn the_listing_has_pages() {
 }
 
 #[test]
-fn drawers_in_the_recycle_bin_are_not_listed_and_their_objects_are_not_found() {
+fn discarded_drawers_are_not_listed_and_their_objects_are_not_found() {
     let desk = Desk::new(5, 1, 1);
     let call = holders(&desk, 0);
     discard(&desk.client, &desk.drawer);

@@ -233,7 +233,7 @@ fn a_taken_name_is_refused_unless_the_mode_says_otherwise() {
 }
 
 #[test]
-fn what_a_new_version_of_a_drawer_does_not_name_stays() {
+fn a_drawers_new_version_keeps_fields_that_it_does_not_name() {
     let place = Place::new();
     place.make("x", &json!({ "capacity": 3, "title": "Front", "description": "As it was" })).ok();
     place

@@ -259,7 +259,7 @@ fn clearing_takes_everything_out() {
 }
 
 #[test]
-fn what_leaves_has_the_positions_that_it_had_before_anything_left() {
+fn removed_items_are_reported_with_their_positions_before_the_call() {
     let desk = Desk::new(5, 4, 4);
     let again = desk.shortcut(0);
     let gone = json!({ "sources": [desk.stories[3], desk.stories[0], desk.stories[1], again] });

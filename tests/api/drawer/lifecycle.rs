@@ -17,7 +17,7 @@ fn a_discarded_object_is_hidden_and_comes_back_where_it_was() {
 }
 
 #[test]
-fn what_is_hidden_can_neither_be_named_nor_added() {
+fn hidden_drawer_items_can_be_neither_addressed_nor_added() {
     let desk = Desk::new(5, 3, 3);
     let other = desk.other("other", 5);
     let shortcut = desk.shortcut(1);

@@ -28,7 +28,7 @@ fn an_item_is_moved_by_its_shortcut_too() {
 }
 
 #[test]
-fn what_is_not_in_the_source_is_not_found() {
+fn moving_an_item_that_is_not_in_the_source_drawer_is_not_found() {
     let (desk, other) = two(5);
     let before = desk.order_in(&other);
     desk.refuses(desk.move_to(2, &other), 404, "ObjectNotFound");
@@ -46,7 +46,7 @@ fn a_full_target_refuses_and_nothing_changes_in_either() {
 }
 
 #[test]
-fn an_item_that_is_in_the_target_already_only_leaves_the_source_even_when_it_is_full() {
+fn moving_an_item_into_a_drawer_that_has_it_only_empties_the_source() {
     let desk = Desk::new(2, 2, 2);
     let other = desk.other_with(&[0, 1], 2);
     let there = tag(&read(&desk.client, &other));

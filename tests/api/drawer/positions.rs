@@ -51,7 +51,7 @@ fn an_object_is_put_where_the_position_says() {
 }
 
 #[test]
-fn what_an_insertion_removed_is_out() {
+fn an_item_pushed_out_by_an_insertion_is_no_longer_in_the_drawer() {
     let desk = Desk::new(2, 3, 2);
     desk.position(2, 0).ok();
     desk.remove(1).fails(404, "ObjectNotFound");
@@ -100,7 +100,7 @@ fn an_item_that_moves_stays_the_same_item() {
 }
 
 #[test]
-fn positioning_what_is_there_at_the_count_or_beyond_is_the_tail_even_when_full() {
+fn positions_at_or_beyond_the_count_mean_the_end_even_in_full_drawers() {
     for capacity in [3, 10] {
         let desk = Desk::new(capacity, 3, 3);
         for (turn, position) in [-1, 2, 3, 4, 99, i64::MAX].into_iter().enumerate() {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_named_changes_and_nothing_else() {
+fn drawer_updates_change_only_the_named_fields() {
     let desk = Desk::new(5, 2, 2);
     let before = desk.info();
     let name = &before["name"];
@@ -109,7 +109,7 @@ fn a_renamed_drawer_is_found_by_its_new_path_and_keeps_its_loid() {
 }
 
 #[test]
-fn title_and_description_have_bounds_when_a_drawer_is_made_and_when_it_is_changed() {
+fn drawer_title_and_description_have_limits_on_creation_and_update() {
     let desk = Desk::new(5, 1, 1);
     desk.update(json!({ "title": "x".repeat(1024), "description": "x".repeat(8192) })).ok();
     for (name, limit) in [("title", 1024), ("description", 8192)] {

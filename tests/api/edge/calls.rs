@@ -68,7 +68,7 @@ fn a_fresh_copy_says_how_it_stands_too() {
 }
 
 #[test]
-fn calls_without_a_good_token_count_for_their_address_whatever_they_ask_for() {
+fn calls_without_a_valid_token_count_for_their_address_on_every_path() {
     let server = Server::with(&[("LIMITS__CALLS_PER_MINUTE", "4"), ("SERVER__TRUSTED_PROXIES", "127.0.0.1")]);
     let ask =
         |address: &str, path: &str| server.client().send("GET", path, &[("x-forwarded-for", address)], b"").status;

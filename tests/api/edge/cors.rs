@@ -249,7 +249,7 @@ fn a_kept_reply_speaks_to_who_asks_for_it() {
 }
 
 #[test]
-fn a_write_with_a_cookie_alone_may_come_from_a_listed_origin_and_from_no_other() {
+fn writes_with_only_a_cookie_are_accepted_from_listed_origins_only() {
     let server = open();
     for origin in [DESK, LOCAL] {
         let answer = write(&server, origin);

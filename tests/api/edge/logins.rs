@@ -62,7 +62,7 @@ fn a_success_forgives_the_users_failures() {
 }
 
 #[test]
-fn an_address_is_refused_whatever_names_it_tries_and_its_own_successes_do_not_help() {
+fn an_address_is_refused_whatever_names_and_successes_it_has() {
     let server = limited(&[("FAILURES_PER_ADDRESS", "3")]);
     for guess in 0..3 {
         log_in_from(&server, "198.51.100.1", &format!("nobody{guess}"), "x").fails(401, "InvalidLogin");
@@ -75,7 +75,7 @@ fn an_address_is_refused_whatever_names_it_tries_and_its_own_successes_do_not_he
 }
 
 #[test]
-fn who_is_guessed_at_elsewhere_is_let_in_where_they_are_known_also_after_a_restart() {
+fn a_user_guessed_at_elsewhere_can_log_in_from_known_addresses() {
     let server = limited(&[("FAILURES_PER_USER", "3"), ("FAILURES_PER_USER_ANYWHERE", "6")]);
     const HOME: &str = "192.0.2.7";
     log_in_from(&server, HOME, "editor", SAMPLE_PASSWORD).ok();
@@ -123,7 +123,7 @@ fn many_logins_at_once_are_not_refused_when_none_of_them_fails() {
 }
 
 #[test]
-fn of_many_wrong_logins_at_once_no_more_are_looked_at_than_one_by_one() {
+fn concurrent_wrong_logins_are_checked_no_more_often_than_the_limit() {
     let server = limited(&[("FAILURES_PER_USER", "3")]);
     let statuses = log_in_at_once(&server, "wrong");
     let count = |status| statuses.iter().filter(|found| **found == status).count();
@@ -140,7 +140,7 @@ fn comparable(answer: &Answer) -> (u16, Value, Vec<String>) {
 }
 
 #[test]
-fn nothing_tells_a_known_user_from_an_unknown_one_before_and_behind_the_limit() {
+fn known_and_unknown_names_get_equal_answers_before_and_after_the_limit() {
     let server = limited(&[("FAILURES_PER_USER", "3")]);
     for attempt in 0..5 {
         let (known, unknown) = (server.log_in("editor", "wrong"), server.log_in("nobody", "wrong"));
@@ -159,7 +159,7 @@ fn nothing_tells_a_known_user_from_an_unknown_one_before_and_behind_the_limit() 
 }
 
 #[test]
-fn what_stands_at_the_wrong_place_of_a_body_with_a_secret_is_told_to_nobody() {
+fn misplaced_values_in_bodies_with_secrets_are_never_shown_or_logged() {
     const SECRET: &str = "90817263544";
     let server = Server::start();
     let (admin, anyone) = (server.user("admin"), server.client());

@@ -29,7 +29,7 @@ fn write(server: &Server, origin: &str, headers: &[(&str, &str)]) -> u16 {
 }
 
 #[test]
-fn a_header_changes_what_our_own_pages_are_only_when_a_trusted_proxy_sends_it() {
+fn forwarded_host_headers_count_only_if_a_trusted_proxy_sends_them() {
     let stranger = Server::shared();
     for header in [("x-forwarded-host", "evil.example"), ("forwarded", "host=evil.example")] {
         assert_eq!(write(stranger, "https://evil.example", &[header]), 403, "{header:?}");

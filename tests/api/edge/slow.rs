@@ -106,7 +106,7 @@ fn a_head_has_no_more_than_96_headers_and_131072_bytes() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn who_asks_and_never_reads_is_cut_off() {
+fn clients_that_send_requests_and_never_read_are_cut_off() {
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
     let editor = server.user("editor");
     let mut stream = connect(&server);

@@ -146,7 +146,7 @@ fn browsers_are_told_to_come_by_tls_only_when_that_is_configured() {
 }
 
 #[test]
-fn who_does_not_speak_tls_or_falls_silent_is_cut_off() {
+fn connections_without_a_tls_handshake_are_cut_off() {
     let (files, certificate) = Files::made();
     let server = files.serve(&[("SERVER__TLS__HANDSHAKE_SECONDS", "1")]);
     let mut plain = socket(&server);
@@ -196,7 +196,7 @@ fn it_speaks_http_1_1_and_not_http_2() {
 }
 
 #[test]
-fn a_new_certificate_is_served_at_a_hang_up_and_one_that_can_not_be_used_is_not() {
+fn sighup_loads_a_new_certificate_and_keeps_the_old_one_on_faults() {
     let (files, first) = Files::made();
     let server = files.serve(&[("SERVER__TLS__RELOAD_SECONDS", "86400")]);
     assert!(is_served(&server, &first));

@@ -21,7 +21,7 @@ fn seen(corner: &Corner, loid: &str) -> (Option<String>, Value) {
 }
 
 #[test]
-fn what_a_client_has_already_is_not_sent_again() {
+fn unchanged_replies_are_answered_304_by_etag() {
     on_each(
         15,
         |endpoint| endpoint.method == "GET" && endpoint.knows("If-None-Match") && !reads_what_others_change(endpoint),
@@ -61,7 +61,7 @@ fn what_a_client_has_already_is_not_sent_again() {
 }
 
 #[test]
-fn a_read_is_conditional_where_the_document_lists_304_and_takes_no_notice_elsewhere() {
+fn reads_are_conditional_exactly_where_the_openapi_document_lists_304() {
     let document = Server::shared().client().get("/openapi.json").json();
     let listed = |endpoint: &Endpoint| document["paths"][&endpoint.path]["get"]["responses"].get("304").is_some();
     let about = |endpoint: &Endpoint| endpoint.method == "GET" && !endpoint.path.ends_with("/logout");
@@ -186,7 +186,7 @@ fn if_none_match_is_refused_on_a_write_and_changes_nothing() {
 }
 
 #[test]
-fn a_stale_tag_or_one_of_another_object_refuses_a_write_and_changes_nothing() {
+fn stale_etags_and_etags_of_other_objects_refuse_every_write() {
     on_each(34, changes_objects, |faults, case, corner| {
         let write = Write::of(case, corner);
         let other = corner.story().to_string();
@@ -311,7 +311,7 @@ fn a_tag_is_of_one_object_and_not_of_the_next_that_has_its_name() {
 }
 
 #[test]
-fn of_a_bulk_call_what_is_as_expected_is_done_and_the_rest_stays() {
+fn bulk_calls_change_matching_objects_and_leave_the_others() {
     let corner = Corner::new();
     for (id, is_gone) in [("objects-discard", 404), ("objects-destroy", 404)] {
         let [kept, gone] = ["kept", "gone"].map(|name| corner.client.story(&corner.folder, &format!("{id}-{name}")));
@@ -423,7 +423,7 @@ fn a_reply_has_no_header_that_the_document_does_not_list() {
 
 /// Many clients change one object at once; each learns what its own change has led to.
 #[test]
-fn of_changes_at_once_each_reply_shows_its_own() {
+fn concurrent_changes_are_each_answered_with_their_own_result() {
     let corner = Corner::new();
     let story = corner.client.story(&corner.folder, "contended.xml");
     let drawer = corner.client.drawer(&corner.folder, "contended", 5);

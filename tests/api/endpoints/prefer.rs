@@ -55,7 +55,7 @@ fn where_no_reply_may_be_short_the_wish_changes_nothing() {
 }
 
 #[test]
-fn a_call_sent_again_under_its_key_is_answered_as_it_was_whatever_it_prefers_now() {
+fn a_repeated_call_under_its_key_gets_the_same_answer_despite_prefer() {
     let about = |endpoint: &Endpoint| may_be_short(endpoint) && endpoint.knows("Idempotency-Key");
     on_each(15, about, |faults, case, corner| {
         let made = (case.make)(corner);

@@ -21,7 +21,7 @@ fn state(corner: &Corner, made: &Made) -> Vec<Value> {
 }
 
 #[test]
-fn nobody_gets_in_without_a_token_or_with_a_wrong_one() {
+fn endpoints_refuse_calls_without_a_token_or_with_a_wrong_one() {
     on_each(
         70,
         |endpoint| endpoint.token == "required",
@@ -96,7 +96,7 @@ fn each_role_of_the_sample_gets_what_its_groups_allow_and_no_more() {
 }
 
 #[test]
-fn who_made_an_object_may_change_and_discard_it() {
+fn creators_of_an_object_may_change_and_discard_it() {
     let owned = |endpoint: &Endpoint| {
         let by_owner = matches!(endpoint.privilege.as_deref(), Some("write" | "delete")) && endpoint.scope == "path";
         by_owner && !endpoint.path.contains("/folder/")
@@ -143,7 +143,7 @@ fn said(answer: &Answer, made: &Made) -> (u16, String) {
 }
 
 #[test]
-fn each_endpoint_is_refused_hidden_or_allowed_as_the_folder_of_its_object_says() {
+fn each_endpoint_is_denied_hidden_or_allowed_by_the_objects_folder() {
     let (server, reporter) = newsroom();
     let corner = |folder: &str| Corner::of(&server, folder.to_owned());
     let [own, foreign, hidden] = [OWN, FOREIGN, HIDDEN].map(corner);
@@ -180,7 +180,7 @@ fn each_endpoint_is_refused_hidden_or_allowed_as_the_folder_of_its_object_says()
 }
 
 #[test]
-fn what_is_made_must_go_where_the_caller_may_create() {
+fn creations_need_the_create_privilege_in_their_folder() {
     let (server, reporter) = newsroom();
     let about = |endpoint: &Endpoint| {
         // Two go where the configuration says, and into the home; a message lies in no folder.
@@ -208,7 +208,7 @@ fn what_is_made_must_go_where_the_caller_may_create() {
 }
 
 #[test]
-fn what_is_for_the_whole_server_comes_of_no_folder() {
+fn server_wide_calls_are_denied_to_grants_below_a_folder() {
     let (server, reporter) = newsroom();
     let corner = Corner::of(&server, OWN.to_owned());
     on_each(

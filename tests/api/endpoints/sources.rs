@@ -17,7 +17,7 @@ fn state(corner: &Corner, loid: &str) -> Value {
 }
 
 #[test]
-fn what_is_not_there_is_not_found_and_nothing_changes() {
+fn missing_sources_are_not_found_and_nothing_changes() {
     on_each(47, has_objects, |faults, case, corner| {
         let made = (case.make)(corner);
         let about = made.about().expect("it has objects").to_owned();
@@ -37,7 +37,7 @@ fn what_is_not_there_is_not_found_and_nothing_changes() {
 }
 
 #[test]
-fn what_is_no_source_is_a_wrong_parameter() {
+fn malformed_sources_are_invalid_parameters() {
     on_each(47, has_objects, |faults, case, corner| {
         let made = (case.make)(corner);
         // A post has a name, which can be any text.

@@ -54,7 +54,7 @@ fn entries(corner: &Corner) -> Value {
 }
 
 #[test]
-fn a_call_that_knows_all_its_names_has_no_warnings_and_passes_strict_handling() {
+fn calls_with_only_known_names_have_no_warnings_and_pass_strict_handling() {
     on_each(
         180,
         |_| true,
@@ -68,7 +68,7 @@ fn a_call_that_knows_all_its_names_has_no_warnings_and_passes_strict_handling() 
 }
 
 #[test]
-fn an_unknown_parameter_is_reported_once_and_refused_under_strict_handling() {
+fn unknown_parameters_are_warned_of_once_and_refused_when_strict() {
     on_each(
         180,
         |_| true,
@@ -141,7 +141,7 @@ fn with_body(made: &Made, body: Value) -> Made {
 }
 
 #[test]
-fn an_unknown_key_is_reported_at_every_depth_and_refused_under_strict_handling() {
+fn unknown_keys_are_warned_of_at_every_depth_and_refused_when_strict() {
     let about = |endpoint: &Endpoint| endpoint.body != "none" && !endpoint.takes_bytes;
     on_each(70, about, |faults, case, corner| {
         let made = (case.make)(corner);

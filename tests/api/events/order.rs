@@ -86,7 +86,7 @@ fn a_comment_keeps_the_connection_and_finds_out_who_has_gone() {
 }
 
 #[test]
-fn who_has_gone_keeps_a_place_until_the_first_event_at_most() {
+fn a_disconnected_follower_keeps_its_slot_until_the_next_event_at_most() {
     let server = Server::with(&[("EVENTS__KEEP_ALIVE_SECONDS", "3600")]);
     let desk = desk(server.user("editor"), 1);
     let (follow, _) = greeted(&desk.client, &desk.drawer);
@@ -96,7 +96,7 @@ fn who_has_gone_keeps_a_place_until_the_first_event_at_most() {
 }
 
 #[test]
-fn fifty_followers_hear_all_that_eight_writers_do_in_the_order_of_the_revisions() {
+fn fifty_followers_get_all_events_of_eight_writers_in_revision_order() {
     const WRITERS: usize = 8;
     const FOLLOWERS: usize = 50;
     const EACH: usize = 40;

@@ -13,7 +13,7 @@ fn told(client: &Client, container: &str) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn a_plan_tells_of_its_order_and_members_and_not_of_what_happens_in_a_topic() {
+fn a_plan_reports_its_order_and_topics_and_not_changes_inside_topics() {
     let (editor, folder) = (Server::shared().user("editor"), own_folder());
     let made = |call: &str| {
         let body = json!({ "name": call, "folder": folder, "createMode": "AUTO_RENAME" });
@@ -55,7 +55,7 @@ fn a_plan_tells_of_its_order_and_members_and_not_of_what_happens_in_a_topic() {
 }
 
 #[test]
-fn who_may_not_read_a_topic_or_an_attached_object_is_not_told_which_it_is() {
+fn followers_do_not_learn_ids_of_objects_that_they_may_not_read() {
     let server = Server::start();
     let (admin, reporter) = (server.user("admin"), reporter_below(&server, "/Desk", &["read"]));
     let made =

@@ -14,7 +14,7 @@ fn assert_follow_on(mut last: u64, told: &[FollowedEvent]) {
 }
 
 #[test]
-fn who_comes_back_goes_on_behind_the_last_event_by_header_or_parameter() {
+fn a_follower_resumes_behind_its_last_event_by_header_or_parameter() {
     let desk = shared_desk(3);
     let (_, hello) = greeted(&desk.client, &desk.drawer);
     let stored = |after: u64| stored(&desk.client, &desk.drawer, after);
@@ -39,7 +39,7 @@ fn who_comes_back_goes_on_behind_the_last_event_by_header_or_parameter() {
 }
 
 #[test]
-fn an_id_that_can_not_be_gone_on_from_is_answered_by_a_reset_at_the_present_revision() {
+fn unusable_last_event_ids_are_answered_by_a_reset_to_the_present() {
     let desk = shared_desk(1);
     desk.put_in(0);
     let present = desk.present();
@@ -93,7 +93,7 @@ fn an_id_that_is_none_is_refused_by_name_and_value() {
 }
 
 #[test]
-fn who_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
+fn repeatedly_disconnected_followers_miss_and_repeat_no_event() {
     cut_off_again_and_again(&[], 300);
 }
 
@@ -102,7 +102,7 @@ fn who_is_cut_off_again_and_again_misses_nothing_and_hears_nothing_twice() {
 /// container, late as views are.
 #[cfg(feature = "planted-bugs")]
 #[test]
-fn who_comes_back_before_the_log_has_what_is_there_already_goes_on_all_the_same() {
+fn a_follower_who_returns_before_the_log_has_its_events_still_resumes() {
     cut_off_again_and_again(&[("PLANTED_BUG", "late-views")], 40);
 }
 

@@ -11,7 +11,7 @@ fn limited() -> (Server, Client, Client) {
 }
 
 #[test]
-fn who_may_not_follow_takes_no_place() {
+fn refused_followers_take_no_slot() {
     let (server, admin, reporter) = limited();
     let drawer = admin.drawer("/Top/Other", "hidden", 5);
     events(&server.client(), &drawer).fails(401, "InvalidToken");

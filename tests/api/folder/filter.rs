@@ -18,7 +18,7 @@ fn filter<'c>(client: &'c Client, top: &str) -> Call<'c> {
 }
 
 #[test]
-fn one_of_the_patterns_has_to_fit_the_name_and_hidden_objects_are_left_out() {
+fn names_must_match_one_of_the_patterns_and_hidden_objects_are_omitted() {
     let (client, top) = desk();
     let found = |patterns: &[&str]| {
         let call = patterns.iter().fold(filter(&client, &top), |call, pattern| call.query("patternSequence", *pattern));
@@ -72,7 +72,7 @@ fn folders_below_hidden_objects_and_how_many_are_up_to_the_caller() {
 }
 
 #[test]
-fn what_can_not_be_looked_for_is_told_by_name() {
+fn invalid_filters_are_refused_by_name() {
     let (client, top) = (reporter(), own_folder());
     create(&client, &json!({ "path": top })).ok();
     for (name, value, says) in [
@@ -90,7 +90,7 @@ fn what_can_not_be_looked_for_is_told_by_name() {
 }
 
 #[test]
-fn nobody_is_told_of_what_they_may_not_read() {
+fn folder_filters_omit_objects_that_the_caller_may_not_read() {
     let server = Server::start();
     let admin = server.user("admin");
     let reporter = reporter_below(&server, "/Top/Open", &["read"]);

@@ -78,7 +78,7 @@ fn a_list_that_is_made_while_it_goes_out_is_compressed_too() {
 }
 
 #[test]
-fn what_gains_nothing_or_must_not_be_is_not_compressed() {
+fn replies_without_gain_or_permission_are_not_compressed() {
     let server = Server::shared();
     let client = server.user("editor");
     let drawer = filled(&client, 30);
@@ -119,7 +119,7 @@ fn what_gains_nothing_or_must_not_be_is_not_compressed() {
 }
 
 #[test]
-fn of_several_codings_the_one_that_is_wanted_most_is_taken() {
+fn the_preferred_one_of_several_content_codings_is_used() {
     let client = Server::shared().user("editor");
     let drawer = filled(&client, 30);
     let path = format!("/v3/container/drawer/{drawer}?showItems=true");
@@ -131,7 +131,7 @@ fn of_several_codings_the_one_that_is_wanted_most_is_taken() {
 }
 
 #[test]
-fn it_can_be_left_to_a_proxy() {
+fn compression_can_be_left_to_a_proxy() {
     let server = Server::with(&[("SERVER__COMPRESS_BYTES", "0")]);
     let client = server.login("editor");
     let drawer = filled(&client, 30);

@@ -42,7 +42,7 @@ fn the_document_has_every_row_of_the_endpoints_with_all_that_it_takes() {
 }
 
 #[test]
-fn without_a_token_or_with_nonsense_for_one_an_endpoint_that_requires_it_says_401() {
+fn endpoints_that_require_a_token_answer_401_without_a_valid_one() {
     let mut faults = Faults::default();
     for endpoint in Endpoint::all().iter().filter(|endpoint| endpoint.token == "required") {
         for client in [&Server::shared().client(), &stranger()] {
@@ -60,7 +60,7 @@ fn without_a_token_or_with_nonsense_for_one_an_endpoint_that_requires_it_says_40
 }
 
 #[test]
-fn an_endpoint_that_lists_no_token_works_without_one_but_says_401_to_one_that_is_not_valid() {
+fn endpoints_without_listed_token_need_none_but_refuse_an_invalid_one() {
     let mut faults = Faults::default();
     let open: Vec<_> = Endpoint::all().iter().filter(|endpoint| endpoint.token == "none-listed").collect();
     assert_eq!(open.len(), 5);

@@ -19,7 +19,7 @@ fn a_fixed_segment_wins_over_a_parameter() {
 }
 
 #[test]
-fn an_encoded_slash_belongs_to_the_path_of_the_object_and_a_bare_one_does_not() {
+fn encoded_slashes_belong_to_the_objects_path_and_bare_ones_do_not() {
     let client = Server::shared().user("editor");
     let record = client.get("/v3/object/%2FNews%2FCity%2Fharbour-ferry.xml?showPath=true").ok();
     assert_eq!(record["path"], FERRY);
@@ -164,7 +164,7 @@ fn an_optional_body_may_be_absent_empty_or_an_empty_object() {
 }
 
 #[test]
-fn what_a_body_has_beyond_what_is_known_is_ignored() {
+fn unknown_members_of_a_body_are_ignored() {
     let client = Server::shared().user("editor");
     let body = json!({ "sources": [FERRY], "what": "ever", "options": { "what": { "ever": [] } } });
     client.call("stet-object-list-post", &[]).json(&body).gives(&json!({ "items": [{}], "errors": [] }));
@@ -202,7 +202,7 @@ fn something_new_goes_into_the_database_that_the_query_names_or_the_body() {
 /// A mail had the main database's file of that path attached, and a topic's item too, though the
 /// body named another database.
 #[test]
-fn what_a_body_names_is_looked_up_in_the_database_that_it_names() {
+fn sources_in_a_body_are_resolved_in_the_database_that_it_names() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
     let editor = server.user("admin");
     let made = |database: u64| {
@@ -231,7 +231,7 @@ fn what_a_body_names_is_looked_up_in_the_database_that_it_names() {
 }
 
 #[test]
-fn what_belongs_to_the_server_as_a_whole_takes_no_notice_of_a_database() {
+fn server_wide_calls_ignore_the_database_parameter() {
     let session = Server::shared().login("editor");
     session.call("auth-connection-get", &[]).query("databaseId", "nowhere").ok();
     session.call("auth-logout-get", &[]).query("databaseId", "nowhere").ok();

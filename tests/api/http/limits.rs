@@ -30,7 +30,7 @@ fn refused(server: &Server, request: &[u8], or: u16) -> String {
 }
 
 #[test]
-fn a_web_product_has_bounds_in_queries_and_bodies_and_changes_nothing_that_is_shown() {
+fn web_products_are_limited_in_length_and_change_nothing_shown() {
     let client = Server::shared().user("editor");
     let story = client.story(&own_folder(), "a.xml");
     let read = || client.call("object-get", &[&story]).query("showWebType", true);
@@ -54,7 +54,7 @@ fn a_web_product_has_bounds_in_queries_and_bodies_and_changes_nothing_that_is_sh
 }
 
 #[test]
-fn a_head_that_is_too_large_to_be_read_is_answered_without_a_body_and_ends_the_connection() {
+fn oversized_request_heads_get_no_reply_body_and_end_the_connection() {
     let server = Server::shared();
     let next = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
     let headers = |count: usize| "x: y\r\n".repeat(count - 1);
@@ -219,7 +219,7 @@ fn what_is_no_http_is_refused_and_the_server_lives_on() {
 }
 
 #[test]
-fn a_body_framed_in_two_ways_or_by_nonsense_is_refused_and_hides_no_second_request() {
+fn ambiguously_framed_bodies_are_refused_and_hide_no_second_request() {
     let server = Server::shared();
     for headers in [
         "transfer-encoding: chunked\r\ncontent-length: 4\r\n",

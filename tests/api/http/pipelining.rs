@@ -66,7 +66,7 @@ fn a_change_behind_a_reply_that_closes_the_connection_is_not_carried_out() {
 }
 
 #[test]
-fn a_change_behind_one_that_asks_for_the_end_of_the_connection_is_not_carried_out() {
+fn a_change_pipelined_behind_connection_close_is_not_executed() {
     let server = server();
     let client = server.login("editor");
     let folder = own_folder();

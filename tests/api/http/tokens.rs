@@ -99,7 +99,7 @@ fn a_login_does_not_mind_a_token_that_has_died() {
 }
 
 #[test]
-fn a_write_with_a_cookie_alone_must_come_from_the_same_origin_or_from_none() {
+fn writes_with_only_a_cookie_need_the_same_origin_or_none() {
     let server = Server::shared();
     let token = token_of(server, "editor");
     let cookie = format!("{COOKIE}={token}");
@@ -120,7 +120,7 @@ fn a_write_with_a_cookie_alone_must_come_from_the_same_origin_or_from_none() {
 }
 
 #[test]
-fn a_read_with_a_cookie_and_a_write_with_any_other_token_may_come_from_anywhere() {
+fn cookie_reads_and_writes_with_other_tokens_are_accepted_from_any_origin() {
     let server = Server::shared();
     let token = token_of(server, "editor");
     let (cookie, bearer, foreign) =

@@ -131,7 +131,7 @@ fn warnings_stand_behind_a_list_that_is_made_while_it_goes_out() {
 }
 
 #[test]
-fn strict_handling_is_asked_for_in_any_prefer_header_and_said_to_be_applied() {
+fn strict_handling_is_read_from_any_prefer_header_and_confirmed() {
     let (client, folder) = (Server::shared().user("editor"), own_folder());
     let drawer = client.drawer(&folder, "d", 10);
     let put = |body: Value| client.call("drawer-put", &[&drawer]).json(&body);
@@ -154,7 +154,7 @@ fn strict_handling_is_asked_for_in_any_prefer_header_and_said_to_be_applied() {
 }
 
 #[test]
-fn a_login_reports_mistyped_options_and_repeats_no_key_that_may_be_a_secret() {
+fn logins_report_mistyped_options_but_repeat_no_key_that_may_be_a_secret() {
     let client = Server::shared().user("editor");
     let login = |more: Value| {
         let mut body = json!({

@@ -35,7 +35,7 @@ impl Blog {
 }
 
 #[test]
-fn the_approved_posts_stand_in_order_where_the_content_is_marked_for_all_who_may_read() {
+fn approved_posts_stand_in_order_at_the_contents_mark_for_all_readers() {
     let blog = Blog::new();
     for (title, timestamp, pinned) in [("a", 1000, false), ("b", 3000, false), ("c", 500, true), ("d", 2000, false)] {
         blog.post(&json!({ "title": title, "timestamp": timestamp, "pinned": pinned, "summary": "short" }), title);
@@ -117,7 +117,7 @@ fn a_content_stands_as_xml_as_text_or_as_a_reference() {
 }
 
 #[test]
-fn a_large_content_of_a_post_is_read_from_its_file_and_one_beyond_all_bounds_is_a_reference() {
+fn large_post_contents_are_read_from_files_and_oversized_ones_referenced() {
     let server = Server::with(&[("LIMITS__XML_BYTES", "100000"), ("SERVER__BASE_PATH", "/rest")]);
     let blog = Blog::of(editor_below(&server, "/rest"));
     for (title, size) in [("file", 90_000), ("beyond", 100_001)] {
@@ -193,7 +193,7 @@ fn maxsize_cuts_a_resolved_content_and_is_part_of_its_etag() {
 }
 
 #[test]
-fn raw_is_what_is_stored_and_versions_and_working_copies_are_resolved_alike() {
+fn raw_reads_return_the_stored_content_of_the_same_version_or_draft() {
     let blog = Blog::with_content("<one/>");
     blog.post(&json!({ "title": "x" }), "x");
     blog.write("<two/>").query("newVersion", true).ok();
@@ -245,7 +245,7 @@ fn a_content_says_what_it_is_when_posts_are_in_it() {
 }
 
 #[test]
-fn while_posts_are_replaced_and_removed_readers_get_what_was_approved_or_no_end_of_it() {
+fn readers_get_approved_posts_or_an_aborted_reply_during_replacements() {
     let blog = Blog::with_content("<a/>");
     let author = user("contributor");
     let put = |client: &Client, number: u64, text: &str| {

@@ -58,7 +58,7 @@ fn a_large_template_is_shared_and_not_held_in_memory() {
 }
 
 #[test]
-fn a_liveblog_made_while_its_template_is_replaced_begins_with_one_content_whole() {
+fn a_liveblog_created_while_its_template_changes_starts_with_one_content() {
     let mut server = Server::start();
     let client = server.login("editor");
     // Rows of several lengths, and a file; each of one letter, which its length tells.
@@ -165,7 +165,7 @@ fn a_template_that_is_not_there_or_may_not_be_read_is_none() {
 }
 
 #[test]
-fn what_can_not_be_is_refused_and_nothing_is_made() {
+fn invalid_liveblog_creations_are_refused_and_create_nothing() {
     let (client, folder) = (user("editor"), own_folder());
     for (extra, status, code) in [
         (json!({ "status": "LiveBlog/Sleeping" }), 404, "StatusNotFound"),
@@ -205,7 +205,7 @@ fn a_liveblog_goes_to_the_recycle_bin_and_comes_back_with_its_posts() {
 }
 
 #[test]
-fn product_and_team_leave_all_other_system_attributes_of_a_liveblog_that_is_there() {
+fn product_and_team_keep_other_system_attributes_of_existing_liveblogs() {
     let (client, folder) = (user("editor"), own_folder());
     let product = json!({ "name": "HarbourCourier", "edition": "Late" });
     let props = json!({ "props": { "productInfo": product, "team": "Web", "embargo": "20:00" } });
@@ -278,7 +278,7 @@ fn a_liveblog_begins_moderated_as_its_template_is() {
 
 /// One of another type than `LiveBlog`, made again without its type, keeps type and workflow.
 #[test]
-fn a_liveblog_made_again_without_its_type_has_a_status_of_its_own_workflow() {
+fn a_liveblog_replaced_without_type_takes_statuses_of_its_own_workflow() {
     let server = Server::start();
     let (admin, editor, folder) = (server.user("admin"), server.user("editor"), own_folder());
     let types = "/SysConfig/ObjectTypes/objecttypes.xml";

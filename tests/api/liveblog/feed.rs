@@ -124,7 +124,7 @@ fn times(blog: &Blog) -> Vec<(String, String)> {
 }
 
 #[test]
-fn feed_times_have_milliseconds_and_nothing_changes_before_it_is_published() {
+fn feed_times_have_milliseconds_and_no_update_precedes_publication() {
     let blog = Blog::new();
     let late = json!({ "title": "late", "timestamp": 4_000_000_000_123_u64 });
     for options in [json!({ "title": "now" }), late] {
@@ -158,7 +158,7 @@ fn json_of_a_feed_ends_no_script_that_it_stands_in() {
 }
 
 #[test]
-fn feed_is_called_by_the_title_of_its_liveblog_and_people_by_their_full_names() {
+fn feeds_have_the_liveblogs_title_and_the_full_names_of_people() {
     let blog = Blog::new();
     let made = |name: &str, body: Value| {
         let body = crate::harness::with(body, json!({ "name": name, "folder": blog.folder }));
@@ -236,7 +236,7 @@ fn json_ld_has_what_schema_org_wants_of_a_live_blog() {
 }
 
 #[test]
-fn a_feed_has_the_approved_posts_for_everyone_and_parts_of_them_when_asked() {
+fn feeds_have_all_approved_posts_for_everyone_and_pages_on_request() {
     let blog = Blog::new();
     for number in 0..5 {
         blog.post(&json!({ "title": number.to_string(), "timestamp": 1000 + number, "pinned": number == 2 }), "x");
@@ -271,7 +271,7 @@ fn a_feed_has_the_approved_posts_for_everyone_and_parts_of_them_when_asked() {
 }
 
 #[test]
-fn a_live_blog_covers_the_time_of_its_posts_although_it_was_made_before_and_without_any_when_it_was_made() {
+fn a_json_feeds_coverage_spans_its_posts_or_is_its_creation_time() {
     let blog = Blog::new();
     let covers = || {
         let found = blog.feed("jsonld").send().json();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn pinned_posts_stand_first_then_the_newest_and_other_orders_may_be_asked_for() {
+fn pinned_posts_are_listed_first_then_the_newest_unless_sorted_otherwise() {
     let blog = Blog::new();
     let post = |timestamp: u64, title: &str, pinned: bool| {
         blog.post(&json!({ "timestamp": timestamp, "title": title, "pinned": pinned }), title)

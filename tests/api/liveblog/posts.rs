@@ -70,7 +70,7 @@ fn a_form_may_have_its_parts_in_any_order_and_no_options() {
 }
 
 #[test]
-fn what_can_not_be_is_refused_by_name_and_changes_nothing() {
+fn invalid_post_options_are_refused_by_name_and_change_nothing() {
     let blog = Blog::new();
     let post = blog.post(&json!({ "title": "One" }), "one");
     let before = blog.read().ok();
@@ -435,7 +435,7 @@ fn the_loid_of_a_version_changes_no_post() {
 }
 
 #[test]
-fn of_a_posts_content_only_the_present_version_is_read() {
+fn a_posts_content_is_readable_in_its_present_version_only() {
     let blog = Blog::new();
     let post = blog.post(&json!({ "title": "One" }), "one");
     blog.update(&post, &json!({}), &[content(PAGE)]).ok();

@@ -24,7 +24,7 @@ fn mixed() -> (Blog, Vec<(&'static str, Client)>, Vec<Known>) {
 }
 
 #[test]
-fn what_is_not_approved_is_seen_by_its_author_and_by_who_may_moderate_or_write() {
+fn unapproved_posts_are_seen_by_their_author_moderators_and_writers() {
     let (blog, _, posts) = mixed();
     for user in ["editor", "reporter", "contributor", "reader"] {
         let client = self::user(user);
@@ -68,7 +68,7 @@ fn what_is_not_approved_is_seen_by_its_author_and_by_who_may_moderate_or_write()
 }
 
 #[test]
-fn to_a_key_belongs_nothing_not_even_what_its_user_or_itself_has_made() {
+fn keys_own_no_posts_neither_their_own_nor_their_users() {
     let (blog, clients, posts) = mixed();
     let of_user = |status: &str| {
         let (.., post) = posts.iter().find(|(user, of, _)| (*user, *of) == ("contributor", status)).unwrap();
@@ -119,7 +119,7 @@ fn to_a_key_belongs_nothing_not_even_what_its_user_or_itself_has_made() {
 }
 
 #[test]
-fn what_others_make_of_a_post_that_a_key_has_added_is_not_shown_to_it_when_it_adds_it_again() {
+fn a_key_that_repeats_its_post_sees_no_later_changes_of_others() {
     let blog = Blog::new();
     let key = machine("contributor", &["read", "create"]);
     // The reply is too large to be kept, and so is made anew.
@@ -136,7 +136,7 @@ fn what_others_make_of_a_post_that_a_key_has_added_is_not_shown_to_it_when_it_ad
 }
 
 #[test]
-fn of_a_hidden_post_no_more_is_told_than_that_its_name_is_taken() {
+fn a_hidden_posts_name_is_taken_without_revealing_more() {
     let blog = Blog::new();
     let (contributor, file) = (user("contributor"), ("content", "c", "text/plain", &b"x"[..]));
     let hidden = blog.post(&json!({ "timestamp": 1000, "moderated": true }), "editor's");
@@ -160,7 +160,7 @@ fn of_a_hidden_post_no_more_is_told_than_that_its_name_is_taken() {
 }
 
 #[test]
-fn a_post_that_may_not_be_seen_is_as_one_that_is_not_there_whatever_is_done_to_it() {
+fn invisible_posts_are_answered_like_missing_ones_by_every_call() {
     let (blog, clients, posts) = mixed();
     let contributor = &clients[1].1;
     let (.., hidden) = posts.iter().find(|(user, status, _)| (*user, *status) == ("editor", "pending")).unwrap();
@@ -214,7 +214,7 @@ fn the_sample_has_a_night_to_read_and_a_match_to_come() {
 }
 
 #[test]
-fn a_text_that_nobody_has_approved_is_never_shown_in_place_of_the_one_that_was() {
+fn an_unapproved_text_is_never_shown_in_place_of_an_approved_one() {
     let blog = Blog::new();
     let contributor = user("contributor");
     let write = |text: &str| {

@@ -6,7 +6,7 @@ const CALLS: [(&str, &str); 4] =
     [("pending", "pending"), ("approve", "approved"), ("reject", "rejected"), ("delete", "deleted")];
 
 #[test]
-fn every_state_is_reached_from_every_state_and_each_change_is_in_the_history() {
+fn every_post_status_is_reachable_from_every_other_and_kept_in_history() {
     let blog = Blog::new();
     let post = blog.post(&json!({}), "one");
     let mut history = vec![(Value::Null, json!("approved"))];
@@ -32,7 +32,7 @@ fn every_state_is_reached_from_every_state_and_each_change_is_in_the_history() {
 }
 
 #[test]
-fn a_new_post_waits_if_it_or_the_liveblog_is_moderated_or_its_author_does_not_moderate() {
+fn new_posts_are_pending_if_moderated_or_if_the_author_cannot_moderate() {
     let blog = Blog::new();
     let status = |blog: &Blog, client: &Client, options: Value| {
         blog.read_post(&blog.post_by(client, &options, "x")).by(client).ok()["status"].clone()
@@ -59,7 +59,7 @@ fn a_new_post_waits_if_it_or_the_liveblog_is_moderated_or_its_author_does_not_mo
 }
 
 #[test]
-fn an_author_who_does_not_moderate_sets_their_own_posts_pending_or_deleted_and_no_more() {
+fn authors_who_cannot_moderate_only_set_own_posts_pending_or_deleted() {
     let blog = Blog::new();
     for author in ["reporter", "contributor"].map(user) {
         let own = blog.post_by(&author, &json!({ "title": "mine" }), "one");

@@ -21,7 +21,7 @@ fn restarted<T>(data: &std::path::Path, settings: &[(&str, &str)], read: impl Fn
 }
 
 #[test]
-fn what_the_configuration_has_a_part_in_has_another_tag_under_another() {
+fn etags_change_with_the_settings_that_shape_contents_and_feeds() {
     let data = tempfile::tempdir().expect("a temporary directory can be made");
     let tags = restarted(data.path(), &[], |calls| calls.map(|call| tag(&served(&call))));
     // The depth and length of XML decide on what a post is given as; feeds have none of that in

@@ -159,7 +159,7 @@ fn a_message_goes_out_as_one_mail_to_all_who_have_an_address() {
 }
 
 #[test]
-fn what_the_relay_refuses_is_told_and_the_rest_goes_out() {
+fn recipients_that_the_relay_refuses_are_counted_and_others_get_the_mail() {
     let relay = MailServer::start(&[]);
     relay.set("busy", true);
     let server = relay.stet(&[]);
@@ -213,7 +213,7 @@ fn a_server_that_ends_while_mails_are_due_ends_in_good_order() {
 }
 
 #[test]
-fn a_mail_waits_for_a_relay_that_is_down_also_over_a_crash_and_goes_out_once() {
+fn mails_wait_for_an_unavailable_relay_over_a_crash_and_are_sent_once() {
     let relay = MailServer::start(&[]);
     let mut server = stet(NOBODYS, &[]);
     let [ada, _] = people(&server, ["ada", "bob"]);
@@ -243,7 +243,7 @@ fn a_mail_waits_for_a_relay_that_is_down_also_over_a_crash_and_goes_out_once() {
 }
 
 #[test]
-fn a_mail_of_which_nobody_knows_whether_the_relay_has_it_is_not_sent_again() {
+fn a_mail_with_unknown_outcome_is_not_sent_again() {
     let relay = MailServer::start(&[]);
     relay.set("hold", true);
     let mut server = relay.stet(&[]);
@@ -302,7 +302,7 @@ fn mails_that_are_too_many_or_wait_for_too_long_are_given_up_and_told() {
 }
 
 #[test]
-fn the_relay_is_spoken_to_by_tls_with_a_password_and_nobody_else_is_believed() {
+fn mails_go_over_tls_with_a_password_and_only_to_trusted_relays() {
     let files = TempDir::new().expect("a temporary directory can be made");
     let path = |name: &str| files.path().join(name).to_str().expect("the path is a text").to_owned();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("one can be made");

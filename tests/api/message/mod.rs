@@ -114,7 +114,7 @@ fn a_message_is_read_or_not_and_removed_by_each_for_themselves() {
 }
 
 #[test]
-fn what_is_wrong_with_a_message_is_told_and_nobody_receives_anything() {
+fn invalid_messages_are_refused_and_reach_nobody() {
     let server = Server::start();
     let [ada, bob] = people(&server, ["ada", "bob"]);
     group(&server, "empty", &[]);
@@ -262,7 +262,7 @@ fn a_message_sent_again_under_its_key_is_one_also_after_a_crash() {
 }
 
 #[test]
-fn a_crash_amid_many_messages_leaves_each_with_all_of_its_receivers_or_none() {
+fn a_crash_amid_many_messages_leaves_each_with_all_recipients_or_none() {
     let mut server = Server::start();
     let [ada, bob, eve] = people(&server, ["ada", "bob", "eve"]);
     group(&server, "all", &["ada", "bob", "eve"]);

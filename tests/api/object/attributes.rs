@@ -90,7 +90,7 @@ fn an_object_without_attributes_shows_empty_groups_that_can_be_sent_back() {
 }
 
 #[test]
-fn what_can_be_no_attributes_is_refused_by_the_name_of_its_field_and_creates_nothing() {
+fn invalid_attributes_are_refused_by_field_name_and_create_nothing() {
     let desk = Desk::of("reporter");
     let deep = format!("{}{}", "<a>".repeat(100), "</a>".repeat(100));
     let bomb = "<!DOCTYPE a [<!ENTITY x \"xx\"><!ENTITY y \"&x;&x;\">]><a>&y;</a>";

@@ -52,7 +52,7 @@ fn the_recycle_bin_lists_what_was_discarded_with_where_it_was() {
 }
 
 #[test]
-fn what_is_restored_was_changed_by_nobody_since() {
+fn restored_objects_keep_their_modifier_and_time_of_change() {
     let server = Server::with(&[("RUNTIME__OBJECTS_PER_STEP", "4")]);
     let admin = server.user("admin");
     let folder = "/Bin/kept";
@@ -104,7 +104,7 @@ fn what_is_restored_was_changed_by_nobody_since() {
 }
 
 #[test]
-fn who_may_not_read_it_does_not_see_it_in_the_bin() {
+fn the_bin_hides_objects_that_the_caller_may_not_read() {
     let server = Server::start();
     let admin = server.user("admin");
     for folder in ["/Open", "/Closed"] {

@@ -129,7 +129,7 @@ fn an_empty_object_of_json_is_no_body() {
 }
 
 #[test]
-fn what_others_write_takes_no_draft_away_and_is_not_written_over_by_it() {
+fn versions_of_others_keep_a_draft_and_are_not_overwritten_by_it() {
     let (writer, _, other, loid) = desk();
     write(&writer, &loid, "checkOut&checkIn=false&unlock", b"draft").ok();
     write(&other, &loid, "", b"two").ok();
@@ -208,7 +208,7 @@ fn the_type_is_what_the_call_says_or_stays() {
 }
 
 #[test]
-fn what_cannot_be_written_is_refused_and_leaves_nothing() {
+fn refused_content_writes_leave_nothing_behind() {
     let server = Server::with(&[("LIMITS__UPLOAD_BYTES", "200000")]);
     let desk = Desk::at(server.user("editor"));
     let loid = desk.make("a.xml", b"one");
@@ -224,7 +224,7 @@ fn what_cannot_be_written_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn of_many_writes_at_once_each_is_whole() {
+fn concurrent_content_writes_are_each_stored_whole() {
     let (writer, _, reader, loid) = desk();
     at_once(|number| write(&writer.afresh(), &loid, "newVersion", format!("writer {number}").as_bytes()).ok());
     assert_eq!(state(&reader, &loid).0, 17);
@@ -233,7 +233,7 @@ fn of_many_writes_at_once_each_is_whole() {
 }
 
 #[test]
-fn who_reads_while_others_replace_gets_one_content_whole() {
+fn contents_read_during_replacements_are_whole() {
     let (writer, _, reader, loid) = desk();
     // Rows of several lengths, and a file; each of one letter, which its length tells.
     let lengths = [1, 50, 7_000, 32_000, 40_000];

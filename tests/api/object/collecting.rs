@@ -120,7 +120,7 @@ fn old_versions_and_drafts_keep_their_files_and_what_is_replaced_does_not() {
 }
 
 #[test]
-fn attachments_keep_their_files_and_so_does_a_liveblog_the_file_of_its_template() {
+fn attachments_keep_their_files_and_a_liveblog_its_templates_file() {
     let mut house = House::new();
     let [one, other, template] = [21, 22, 23].map(large);
     let taken = house.desk.make("template.xml", &template);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn large_content_lies_in_a_file_and_small_in_a_row_and_both_come_back_byte_for_byte() {
+fn large_contents_are_files_and_small_ones_rows_and_both_are_read_exactly() {
     let mut server = Server::start();
     let desk = Desk::at(server.user("reporter"));
     let (large, small) = (noise(1_000_000), noise(1000));

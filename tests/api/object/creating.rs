@@ -39,7 +39,7 @@ fn every_option_is_found_again_in_the_record() {
 }
 
 #[test]
-fn what_is_said_of_the_product_goes_beside_system_attributes_that_say_nothing_of_it() {
+fn product_details_are_added_to_system_attributes_that_have_none() {
     let desk = Desk::of("reporter");
     let product = json!({ "name": "Courier" });
     let beside = json!({ "notes": "x", "productInfo": product, "team": "City" });
@@ -78,7 +78,7 @@ fn an_empty_issue_date_is_none_wherever_something_is_made() {
 }
 
 #[test]
-fn a_missing_type_follows_from_the_content_type_and_then_from_the_extension() {
+fn missing_types_follow_from_the_content_type_then_from_the_extension() {
     let desk = Desk::of("reporter");
     let generic = "application/octet-stream";
     for (name, sent, bytes, kind, kept) in [
@@ -104,7 +104,7 @@ fn a_missing_type_follows_from_the_content_type_and_then_from_the_extension() {
 }
 
 #[test]
-fn a_type_may_have_a_products_prefix_and_any_case_and_gives_the_first_status_of_its_workflow() {
+fn types_match_with_prefix_and_in_any_case_and_give_the_first_status() {
     let desk = Desk::of("reporter");
     for (name, extra, kind, status) in [
         ("a", json!({ "type": "EOM::Story" }), "Story", "Story/Draft"),
@@ -119,7 +119,7 @@ fn a_type_may_have_a_products_prefix_and_any_case_and_gives_the_first_status_of_
 }
 
 #[test]
-fn what_says_nothing_that_is_known_is_refused_and_creates_nothing() {
+fn creations_with_unknown_values_are_refused_and_create_nothing() {
     let desk = Desk::of("editor");
     for (extra, status, code) in [
         (json!({ "type": "Sonnet" }), 404, "TypeNotFound"),
@@ -196,7 +196,7 @@ fn a_missing_folder_is_made_with_its_parents() {
 }
 
 #[test]
-fn what_can_be_no_folder_is_refused() {
+fn invalid_folders_of_new_objects_are_refused() {
     let desk = Desk::of("reporter");
     let story = desk.make("a.xml", b"<story/>");
     for (folder, status, code) in [
@@ -249,7 +249,7 @@ fn without_a_folder_type_and_work_folder_lead_to_one_or_it_goes_home() {
 }
 
 #[test]
-fn a_story_of_the_older_surface_begins_with_its_content_or_with_the_configured_template() {
+fn an_older_story_starts_with_its_content_or_the_configured_template() {
     let (editor, folder) = (Server::shared().user("editor"), own_folder());
     let story = |name: Option<&str>, file: &[File<'_>]| {
         let options = json!({ "name": name, "folderPath": folder, "workFolder": "/News/City" });

@@ -80,7 +80,7 @@ fn a_text_of_megabytes_is_set_and_counts_as_a_change() {
 }
 
 #[test]
-fn what_is_not_named_stays_to_the_byte() {
+fn attributes_not_named_by_a_change_keep_every_byte() {
     let desk = Desk::of("editor");
     let text =
         "<?xml version='1.0'?>\n<!DOCTYPE m [ <!ENTITY e \"x\"> ]>\n<m  a='1' ><!-- kept --><b></b><c >1</c ></m>";
@@ -127,7 +127,7 @@ fn each_object_is_changed_whole_or_not_at_all_and_told_of_by_its_source() {
 }
 
 #[test]
-fn what_no_object_could_be_changed_by_is_refused_as_a_whole() {
+fn field_changes_that_fit_no_object_are_refused_as_a_whole() {
     let desk = Desk::of("editor");
     let story = desk.story(&desk.folder, "a.xml");
     let before = read(&desk, &story);
@@ -254,7 +254,7 @@ fn a_call_made_anew_does_what_is_left_and_nothing_twice() {
 }
 
 #[test]
-fn what_records_and_liveblogs_show_of_system_attributes_follows_them() {
+fn values_shown_from_system_attributes_follow_their_changes() {
     let desk = Desk::of("editor");
     let story = desk.story(&desk.folder, "a.xml");
     let date = |content: Value| json!([{ "set": { "xpath": "/sysattributes/props/productInfo/issueDate", "content": content } }]);
@@ -289,7 +289,7 @@ fn what_records_and_liveblogs_show_of_system_attributes_follows_them() {
 }
 
 #[test]
-fn what_a_creation_has_said_by_itself_follows_a_change_that_names_it() {
+fn values_set_at_creation_follow_field_changes_that_name_them() {
     let desk = Desk::of("editor");
     let set = |at: &str, content: Value| json!([{ "set": { "xpath": format!("/sysattributes/props{at}"), "content": content } }]);
     let unset = |at: &str| json!([{ "unset": { "xpath": format!("/sysattributes/props{at}") } }]);
@@ -373,7 +373,7 @@ fn no_increment_is_lost() {
 }
 
 #[test]
-fn what_would_be_too_large_is_refused_and_changes_nothing() {
+fn oversized_attribute_changes_are_refused_and_change_nothing() {
     let server = Server::with(&[("LIMITS__XML_BYTES", "65536")]);
     let client = server.user("editor");
     let story = client.story("/Large", "a.xml");

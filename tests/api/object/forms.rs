@@ -162,7 +162,7 @@ fn a_connection_cut_off_midway_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_is_too_large_is_refused_and_leaves_nothing_behind() {
+fn oversized_upload_forms_are_refused_and_leave_nothing_behind() {
     let limits = [("LIMITS__UPLOAD_PART_OPTIONS_BYTES", "1024"), ("LIMITS__UPLOAD_BYTES", "300000")];
     let server = Server::with(&limits);
     let desk = Desk::at(server.user("reporter"));

@@ -31,7 +31,7 @@ fn record(client: &Client, uuid: &Value) -> Value {
 }
 
 #[test]
-fn what_is_imported_keeps_what_it_was() {
+fn imported_objects_keep_their_history_and_attributes() {
     let (admin, folder) = (Server::shared().user("admin"), own_folder());
     let said = json!({
         "workFolder": "/News/City", "issueDate": "20240229", "suid": "family-1", "status": "Story/Ready",
@@ -74,7 +74,7 @@ fn what_is_imported_keeps_what_it_was() {
 }
 
 #[test]
-fn what_the_configuration_does_not_know_is_taken_as_it_is() {
+fn imported_types_and_statuses_need_not_be_configured() {
     let (admin, folder) = (Server::shared().user("admin"), own_folder());
     for family in ["document", "bundle", "webcontainer", "folder"] {
         let more = json!({ "type": "Unheard::Of", "family": family, "status": "Some/Status" });
@@ -189,7 +189,7 @@ fn a_channel_copy_goes_into_its_bundle_and_follows_what_it_followed() {
 }
 
 #[test]
-fn it_takes_the_right_to_configure_and_all_that_it_needs_to_know() {
+fn imports_need_the_configure_privilege_and_all_required_fields() {
     let (admin, folder) = (Server::shared().user("admin"), own_folder());
     import(&Server::shared().user("editor"), &story(&folder, "a.xml"), None).fails(403, "PermissionDenied");
     for field in ["uuid", "name", "type", "folderPath"] {
@@ -242,7 +242,7 @@ fn a_status_that_the_configuration_does_not_know_is_kept() {
 }
 
 #[test]
-fn of_many_who_import_the_same_one_makes_it() {
+fn one_of_many_imports_of_the_same_uuid_creates_the_object() {
     let (folder, uuid) = (own_folder(), fresh());
     let made: Vec<Value> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..16)

@@ -188,7 +188,7 @@ fn locks_survive_a_crash_with_their_sessions() {
 }
 
 #[test]
-fn of_sixteen_sessions_that_lock_at_once_one_gets_the_lock() {
+fn one_of_sixteen_sessions_that_lock_at_once_gets_the_lock() {
     let desk = Desk::of("editor");
     let loid = desk.make("a.xml", b"one");
     let wrong = desk.call("stet-object-unlock-post", &[&loid]).json(&json!({ "force": "perhaps" }));

@@ -8,7 +8,7 @@ fn system(client: &Client, object: &str) -> Value {
 }
 
 #[test]
-fn product_and_team_take_their_own_places_among_system_attributes_and_leave_all_others() {
+fn product_and_team_replace_their_own_system_attributes_only() {
     let desk = Desk::of("editor");
     for (name, filler) in [("short.xml", "x".to_owned()), ("long.xml", "x".repeat(100_000))] {
         let product = json!({ "name": "HarbourCourier", "edition": "Late", "issueDate": "20261126", "insert": "A" });
@@ -134,7 +134,7 @@ fn a_story_without_content_replaces_no_text() {
 }
 
 #[test]
-fn what_system_attributes_say_of_work_folder_and_day_is_what_the_record_shows() {
+fn work_folder_and_issue_date_in_system_attributes_show_in_the_record() {
     let desk = Desk::of("editor");
     let props = |folder: &str, date: &str| {
         let xml = format!(
@@ -174,7 +174,7 @@ fn what_system_attributes_say_of_work_folder_and_day_is_what_the_record_shows() 
 /// that type's workflow: that of the type which a new object would have had decided, so that a
 /// template became a story that is ready, and could not be done.
 #[test]
-fn the_status_is_one_that_the_object_may_have_and_not_one_of_the_type_that_a_new_one_would_get() {
+fn a_status_must_belong_to_the_type_that_the_existing_object_keeps() {
     let desk = Desk::of("editor");
     let of = |mode: &str, status: &str| json!({ "createMode": mode, "status": status });
     let made = desk.create("form.xml", b"1", json!({ "type": "Template" })).ok();
@@ -208,7 +208,7 @@ fn the_status_is_one_that_the_object_may_have_and_not_one_of_the_type_that_a_new
 
 /// A bundle that was saved again without its type was told that its name is taken.
 #[test]
-fn what_is_no_document_is_saved_again_without_its_type() {
+fn bundles_and_web_containers_are_saved_again_without_a_type() {
     let desk = Desk::of("editor");
     for kind in ["CompoundStory", "WebContainer"] {
         let name = format!("{kind}.xml");

@@ -23,7 +23,7 @@ fn folder(client: &Client, path: &str) -> String {
 }
 
 #[test]
-fn a_name_is_changed_in_its_folder_and_one_that_is_taken_is_refused_or_numbered() {
+fn renames_stay_in_the_folder_and_taken_names_are_refused_or_numbered() {
     let (client, top) = (Server::shared().user("editor"), own_folder());
     let (a, b) = (client.story(&top, "a.xml"), client.story(&top, "b.xml"));
     let reply = rename(&client, &a, "c:d.xml").ok();
@@ -105,7 +105,7 @@ fn a_tag_and_a_lock_hold_an_object_where_it_is() {
 }
 
 #[test]
-fn who_may_do_what_is_up_to_the_new_place() {
+fn rights_of_a_moved_object_follow_from_its_new_folder() {
     let server = Server::start();
     let admin = server.user("admin");
     let grant = |privilege: &str, folder: &str| json!({ "privilege": privilege, "folder": folder });
@@ -154,7 +154,7 @@ fn nothing_comes_to_lie_deeper_than_a_path_may_lead() {
 /// Folders that go into each other at once would be cut off from the root; names that many want are
 /// each one's own.
 #[test]
-fn many_that_move_and_rename_at_once_leave_a_tree_with_names_that_are_unique() {
+fn concurrent_moves_and_renames_keep_the_tree_whole_and_names_unique() {
     let mut server = Server::start();
     let admin = server.user("admin");
     let folders: Vec<String> = (0..4).map(|number| folder(&admin, &format!("/Tree/{number}"))).collect();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_file_systems_dislike_becomes_an_underscore() {
+fn characters_illegal_in_file_names_become_underscores() {
     let desk = Desk::of("reporter");
     let made = desk.create_empty("a:b\"c|d.xml", json!({})).ok();
     shows(&made, json!({ "name": "a_b_c_d.xml", "path": format!("{}/a_b_c_d.xml", desk.folder) }));
@@ -41,7 +41,7 @@ fn without_a_name_the_files_name_counts_and_without_either_there_is_none() {
 }
 
 #[test]
-fn of_sixteen_who_create_the_same_name_at_once_one_wins() {
+fn one_of_sixteen_creations_of_the_same_name_succeeds() {
     let desk = Desk::of("reporter");
     let answers =
         at_once(|number| desk.create_empty(["a\u{e9}", "ae\u{301}"][number % 2], json!({ "type": "Story" })).send());
@@ -58,7 +58,7 @@ fn all<'r>(records: &'r [Value], member: &str) -> HashSet<&'r str> {
 }
 
 #[test]
-fn of_sixteen_who_let_it_be_renamed_all_win_with_names_of_their_own() {
+fn sixteen_auto_renamed_creations_all_get_names_of_their_own() {
     let desk = Desk::of("reporter");
     let made = at_once(|_| desk.again("a.xml", b"x", "AUTO_RENAME"));
     let names = all(&made, "name");

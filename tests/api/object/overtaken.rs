@@ -96,7 +96,7 @@ fn a_creation_that_replaces_leaves_the_text_of_others_as_a_version() {
 }
 
 #[test]
-fn who_holds_the_lock_replaces_the_text_of_others() {
+fn a_lock_owner_replaces_versions_of_others() {
     let desk = Late::new();
     lock(&desk.late, &desk.object).ok();
     write(&desk.late, &desk.object, "", b"late").gives(&json!({ "version": 1 }));

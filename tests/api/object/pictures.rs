@@ -92,7 +92,7 @@ fn each_version_and_the_working_copy_are_scaled_as_they_are() {
 }
 
 #[test]
-fn what_can_be_seen_through_is_sent_as_png() {
+fn transparent_pictures_are_sent_as_png() {
     let desk = Desk::of("editor");
     let loid = desk.picture("logo.webp", "image/webp", &encode(RgbaImage::new(600, 600), ImageFormat::WebP));
     let answer = lowres(&desk, &loid).send();
@@ -126,7 +126,7 @@ fn what_is_no_picture_or_no_format_is_refused() {
 }
 
 #[test]
-fn who_may_not_read_a_picture_does_not_see_it_scaled_either() {
+fn unreadable_pictures_cannot_be_seen_scaled_either() {
     let server = Server::start();
     let admin = Desk::at(server.user("admin"));
     let bytes = picture(600, 300, ImageFormat::Png, false);

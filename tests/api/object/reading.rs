@@ -5,7 +5,7 @@ use super::*;
 const FERRY: &str = "/News/City/harbour-ferry.xml";
 
 #[test]
-fn a_source_with_a_number_that_is_none_is_invalid_and_nothing_lies_below_a_document() {
+fn malformed_sources_are_invalid_and_nothing_lies_below_a_document() {
     let client = Server::shared().user("reader");
     for source in ["harbour", "1$1.0.x", "not-a-uuid"] {
         client.call("object-get", &[&source]).fails(400, "InvalidParameter");
@@ -61,7 +61,7 @@ fn the_number_of_objects_in_a_folder_is_never_an_old_one() {
 }
 
 #[test]
-fn a_list_gives_each_that_is_found_once_in_order_and_an_error_for_each_that_is_not() {
+fn object_lists_give_each_found_object_once_and_one_error_for_each_other() {
     let desk = Desk::of("reporter");
     let (a, b) = (desk.make("a", b"x"), desk.make("b", b"x"));
     let missing = "1$1.0.999999999";
@@ -79,7 +79,7 @@ fn a_list_gives_each_that_is_found_once_in_order_and_an_error_for_each_that_is_n
 }
 
 #[test]
-fn display_options_of_a_list_stand_in_its_body_at_the_top_or_under_options() {
+fn display_options_of_a_list_stand_at_the_top_or_under_options() {
     let desk = Desk::of("reporter");
     let a = desk.make("a", b"x");
     let list = |body: Value| desk.call("stet-object-list-post", &[]).json(&body).ok()["items"][0].clone();

@@ -20,7 +20,7 @@ fn folders(client: &Client, top: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_folder_with_1100_folders_that_are_not_empty_goes_comes_back_and_ceases_to_be_while_others_work() {
+fn a_folder_with_1100_nonempty_folders_is_removed_while_others_work() {
     let server = small_steps(16);
     let (client, other) = (server.login("editor"), server.login("reporter"));
     let (top, elsewhere) = (own_folder(), own_folder());
@@ -72,7 +72,7 @@ fn a_folder_with_1100_folders_that_are_not_empty_goes_comes_back_and_ceases_to_b
 /// Of a folder that came back in steps, whoever looked meanwhile left a number of objects behind
 /// that was told from then on.
 #[test]
-fn a_folder_that_has_come_back_in_steps_tells_how_much_is_in_it_whoever_looked_meanwhile() {
+fn a_folder_restored_in_steps_counts_its_children_right_despite_readers() {
     const STORIES: usize = 200;
     let server = small_steps(2);
     let (client, other) = (server.login("editor"), server.login("reporter"));
@@ -96,7 +96,7 @@ fn a_folder_that_has_come_back_in_steps_tells_how_much_is_in_it_whoever_looked_m
 }
 
 #[test]
-fn what_others_have_locked_far_below_is_not_removed_and_a_lock_of_ones_own_ends() {
+fn objects_locked_by_others_far_below_block_removal_and_own_locks_end() {
     let server = small_steps(4);
     let (client, other) = (server.login("editor"), server.login("admin"));
     let top = own_folder();

@@ -115,7 +115,7 @@ fn a_folder_takes_its_children_along_as_one_entry_and_brings_all_back() {
 }
 
 #[test]
-fn what_is_destroyed_is_gone_for_good() {
+fn destroyed_objects_are_gone_for_good() {
     let desk = Desk::of("editor");
     let [live, binned] = ["a.xml", "b.xml"].map(|name| desk.make(name, b"one"));
     let drawer = desk.drawer(&desk.folder, "drawer", 5);

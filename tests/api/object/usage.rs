@@ -39,7 +39,7 @@ fn the_target_of_a_link_says_once_what_uses_it() {
 }
 
 #[test]
-fn a_bundle_says_for_which_channels_it_was_used_and_keeps_what_clients_have_written() {
+fn a_bundle_adds_channels_to_its_usage_tickets_and_keeps_client_texts() {
     let desk = Desk::of("editor");
     let options = json!({
         "name": "story.xml", "type": "EOM::CompoundStory", "folderPath": desk.folder,

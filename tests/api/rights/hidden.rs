@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 
 #[test]
-fn what_may_not_be_read_is_not_there_by_any_of_its_names() {
+fn unreadable_objects_are_not_found_by_any_of_their_names() {
     let (_server, admin, reporter) = desk();
     let story = admin.story("/Top/Other", "a.xml");
     let record = admin.call("object-get", &[&story]).ok();
@@ -73,7 +73,7 @@ fn links_of_a_folder_on_the_way_are_not_told() {
 }
 
 #[test]
-fn of_a_folder_on_the_way_no_change_shows() {
+fn folders_shown_as_ancestors_reveal_no_change() {
     let (_server, admin, reporter) = desk();
     let seen = || {
         let displayed = |call: Call<'_>| {
@@ -114,7 +114,7 @@ fn of_a_folder_on_the_way_no_change_shows() {
 }
 
 #[test]
-fn what_lies_in_the_recycle_bin_is_not_there_for_those_who_may_not_bring_it_back() {
+fn discarded_objects_are_not_found_by_callers_who_may_not_restore_them() {
     let (_server, admin, reporter) = desk();
     grant(&admin, &["read", "create"]);
     let drawer = admin.drawer("/Top/Desk", "gone", 5);
@@ -132,7 +132,7 @@ fn what_lies_in_the_recycle_bin_is_not_there_for_those_who_may_not_bring_it_back
 }
 
 #[test]
-fn a_name_that_a_hidden_object_has_is_taken_and_nothing_is_told_of_that_object() {
+fn a_hidden_objects_name_is_taken_without_revealing_the_object() {
     let (_server, admin, reporter) = desk();
     let folder = |path: &str| {
         let made = admin.call("folder-post", &[]).json(&json!({ "path": path })).ok();

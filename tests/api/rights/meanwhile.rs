@@ -32,7 +32,7 @@ fn a_change_of_a_group_holds_from_the_next_request_on_in_every_session() {
 /// Calls whose replies are too large to be kept, and so are made anew from what is there when they
 /// are sent again.
 #[test]
-fn a_call_sent_again_shows_nothing_of_what_has_been_moved_out_of_sight_since() {
+fn a_repeated_call_shows_nothing_that_was_moved_out_of_sight_since() {
     let (_server, admin, reporter) = desk();
     let folder = "/Top/Desk";
     new(&reporter, folder, "template.xml", "EXCEPTION").ok();
@@ -61,7 +61,7 @@ fn a_call_sent_again_shows_nothing_of_what_has_been_moved_out_of_sight_since() {
 }
 
 #[test]
-fn what_a_session_may_do_is_decided_when_its_body_has_come() {
+fn rights_are_decided_after_the_body_has_arrived() {
     let (_server, admin, reporter) = desk();
     let options = json!({ "name": "late.xml", "type": "Story", "folderPath": "/Top/Desk" }).to_string();
     let part = format!("--x\r\ncontent-disposition: form-data; name=\"options\"\r\n\r\n{options}\r\n");
@@ -85,7 +85,7 @@ fn what_a_session_may_do_is_decided_when_its_body_has_come() {
 /// A path may come to lead to another object while a body is held back: what has been there is not
 /// written, whatever lies there now.
 #[test]
-fn what_is_written_is_what_the_caller_may_write_when_the_body_has_come() {
+fn late_bodies_are_written_to_the_object_then_at_the_path() {
     let (_server, admin, reporter) = desk();
     let make = || {
         let body = json!({ "name": "night", "folderPath": "/Top/Desk" });

@@ -93,7 +93,7 @@ fn a_right_goes_with_the_folder_and_not_with_its_path() {
 }
 
 #[test]
-fn who_may_only_create_changes_and_discards_what_they_created_and_nothing_else() {
+fn users_with_only_create_change_and_discard_only_their_own_objects() {
     let server = Server::start();
     let (editor, contributor) = (server.user("editor"), server.user("contributor"));
     let own = contributor.story("/News/Culture", "mine.xml");
@@ -139,7 +139,7 @@ fn without_read_no_other_privilege_holds() {
 
 /// Who may only create has made a bundle, and others what lies in it.
 #[test]
-fn who_created_a_bundle_takes_along_only_what_they_created() {
+fn bundle_creators_move_and_discard_only_what_they_created() {
     let server = Server::start();
     let (editor, contributor) = (server.user("editor"), server.user("contributor"));
     let bundle = |client: &Client, folder: &str, name: &str| {
@@ -188,7 +188,7 @@ fn who_created_a_bundle_takes_along_only_what_they_created() {
 /// theirs: who created the bundle wrote over it by a creation under its name, and was refused every
 /// other change of it.
 #[test]
-fn who_created_a_bundle_writes_over_nothing_that_others_made_in_it() {
+fn bundle_creators_overwrite_nothing_that_others_made_in_it() {
     let server = Server::start();
     let (editor, contributor) = (server.user("editor"), server.user("contributor"));
     let create = |client: &Client, place: Value, name: &str, mode: &str| {
@@ -219,7 +219,7 @@ fn who_created_a_bundle_writes_over_nothing_that_others_made_in_it() {
 /// Saved as it was read, a group's grant for a folder of the archive became one for the folder of
 /// that path in the main database.
 #[test]
-fn a_grant_can_be_sent_back_as_it_is_shown_whatever_database_its_folder_is_of() {
+fn grants_can_be_sent_back_as_shown_in_any_database() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);
     let admin = server.user("admin");
     let folder = |database: u64| {

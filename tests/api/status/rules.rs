@@ -43,7 +43,7 @@ fn only_the_transitions_of_the_workflow_are_allowed() {
 }
 
 #[test]
-fn a_workflow_that_does_not_enforce_its_transitions_allows_all_of_its_statuses() {
+fn a_workflow_without_enforced_transitions_allows_all_its_statuses() {
     let server = Server::start();
     let (admin, desk) = (server.user("admin"), Desk::at(&server));
     let (story, other) = (desk.story("a.xml"), desk.story("b.xml"));

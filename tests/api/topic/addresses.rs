@@ -27,7 +27,7 @@ fn key(admin: &Client, name: &str, privileges: &[(&str, bool)]) -> String {
 }
 
 #[test]
-fn a_key_that_only_reads_may_stand_in_the_address_of_exports_and_feeds_alone() {
+fn only_read_keys_may_stand_in_addresses_and_only_of_exports_and_feeds() {
     let server = Server::start();
     let (admin, nobody) = (server.user("admin"), server.client());
     let exports = exports(&admin);
@@ -59,7 +59,7 @@ fn a_key_that_only_reads_may_stand_in_the_address_of_exports_and_feeds_alone() {
 }
 
 #[test]
-fn a_key_that_may_do_more_than_read_is_refused_in_the_address_of_an_export() {
+fn a_key_with_more_than_read_is_refused_in_the_address_of_an_export() {
     let server = Server::start();
     let (admin, nobody) = (server.user("admin"), server.client());
     let exports = exports(&admin);

@@ -63,7 +63,7 @@ fn no_item_is_moved_into_the_topic_that_hangs_on_it() {
 }
 
 #[test]
-fn what_is_discarded_is_hidden_comes_back_and_goes_when_it_is_destroyed() {
+fn discarded_attachments_are_hidden_until_they_are_restored_or_destroyed() {
     let desk = Desk::new();
     let (topic, story) = (desk.topic("topic"), desk.story("a.xml"));
     desk.item(&topic, json!({ "name": "1", "attachment": story }));

@@ -87,7 +87,7 @@ fn a_link_is_taken_back_from_either_side() {
 }
 
 #[test]
-fn what_can_not_be_linked_is_refused_and_changes_nothing() {
+fn invalid_links_are_refused_and_change_nothing() {
     let desk = Desk::new();
     let story = desk.story("a.xml");
     let topic = desk.topic("topic");
@@ -194,7 +194,7 @@ fn a_link_goes_with_either_side_and_hides_what_is_discarded() {
 }
 
 #[test]
-fn who_links_may_change_both_sides_and_who_may_not_read_one_sees_its_place() {
+fn linking_needs_write_on_both_sides_and_unreadable_sides_show_a_place() {
     let mut server = Server::start();
     let admin = server.user("admin");
     let reporter = reporter_below(&server, "/Open", &["read", "write", "create"]);

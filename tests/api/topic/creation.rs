@@ -31,7 +31,7 @@ fn a_topic_is_made_with_the_folders_that_are_named() {
 }
 
 #[test]
-fn what_is_named_of_a_topic_changes() {
+fn topic_updates_change_only_the_named_fields() {
     let desk = Desk::new();
     let topic = desk.topic("topic");
     desk.item(&topic, json!({ "name": "a" }));
@@ -155,7 +155,7 @@ fn a_plan_begins_with_the_dividers_of_its_template() {
 }
 
 #[test]
-fn a_topic_or_plan_that_is_there_keeps_the_title_that_its_template_has_otherwise() {
+fn new_versions_of_topics_and_plans_keep_titles_and_replacements_do_not() {
     let desk = Desk::new();
     for (kind, dividers) in [("topic", "[Words]"), ("topicplan", "[City]")] {
         let call = format!("{kind}-from-default-template-post");

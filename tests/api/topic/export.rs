@@ -151,7 +151,7 @@ fn a_spreadsheet_finds_what_the_items_say() {
 }
 
 #[test]
-fn what_has_no_items_is_a_file_without_any() {
+fn exports_of_empty_topics_and_plans_are_files_without_items() {
     let desk = Desk::new();
     for call in [desk.export(&desk.topic("t"), "ics"), desk.export_plan(&desk.plan("p"), "ics")] {
         assert_eq!(summaries(&served(&call)), Vec::<String>::new());

@@ -83,7 +83,7 @@ fn opposite_moves_at_once_lose_nothing() {
 
 /// Who keeps several topics at hand knows from the reply which of them to read again.
 #[test]
-fn the_reply_to_a_move_tells_the_revision_of_each_topic_and_plan_that_it_has_changed() {
+fn replies_to_moves_list_the_revision_of_each_changed_topic_and_plan() {
     let desk = Desk::new();
     let topics = ["a", "b", "c", "other"].map(|name| desk.topic(name));
     let [a, b, c, _] = &topics;

@@ -75,7 +75,7 @@ fn topics_move_between_plans_in_one_step() {
 }
 
 #[test]
-fn a_plan_shows_the_whole_depth_and_tells_nothing_of_what_happens_inside_a_topic() {
+fn a_plan_shows_all_depths_but_its_revision_ignores_changes_in_topics() {
     let desk = Desk::new();
     let (plan, topic, empty) = (desk.plan("plan"), desk.topic("topic"), desk.topic("empty"));
     let item = desk.item(&topic, json!({ "name": "a", "attachment": desk.story("a.xml") }));
@@ -177,7 +177,7 @@ fn a_topic_that_many_move_at_once_is_in_one_plan_then() {
 }
 
 #[test]
-fn a_reply_about_a_plan_agrees_with_itself_while_a_topic_goes_and_comes_back() {
+fn replies_about_a_plan_are_consistent_while_topics_are_discarded() {
     let desk = Desk::new();
     let plan = desk.plan("plan");
     let topics: Vec<String> = (0..30).map(|number| desk.topic(&number.to_string())).collect();

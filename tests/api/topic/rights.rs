@@ -4,7 +4,7 @@ use super::*;
 use crate::api::liveblog::reporter_below;
 
 #[test]
-fn who_may_not_read_an_object_sees_its_place_and_not_the_object() {
+fn topics_and_plans_hide_objects_that_the_caller_may_not_read() {
     let server = Server::start();
     let admin = server.user("admin");
     let reporter = reporter_below(&server, "/Open", &["read", "write", "create"]);
@@ -53,7 +53,7 @@ fn who_may_not_read_an_object_sees_its_place_and_not_the_object() {
 }
 
 #[test]
-fn who_may_not_change_a_topic_moves_nothing_out_of_it() {
+fn items_cannot_be_moved_out_of_a_topic_that_the_caller_may_not_change() {
     let server = Server::start();
     let admin = server.user("admin");
     let reporter = reporter_below(&server, "/Open", &["read"]);

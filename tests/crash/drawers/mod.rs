@@ -297,7 +297,7 @@ fn hire(_: &Server, client: &Client, top: &str, dice: &mut Dice) -> Vec<Box<dyn 
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_crash_and_nothing_is_half_done() {
+fn acknowledged_drawer_changes_survive_crashes_whole() {
     all_rounds(hire);
 }
 

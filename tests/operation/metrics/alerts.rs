@@ -153,7 +153,7 @@ fn a_cas_server_that_is_away_or_slow_raises_alerts() {
 }
 
 #[test]
-fn what_is_refused_for_overload_raises_an_alert_at_once() {
+fn overload_refusals_raise_an_alert_at_once() {
     let server = Server::with(&[("EVENTS__FOLLOWERS_PER_USER", "1")]);
     let client = server.login("editor");
     let drawer = client.drawer(&own_folder(), "drawer", 3);

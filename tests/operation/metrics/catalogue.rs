@@ -115,7 +115,7 @@ fn of_slow_turns(scrape: &Scrape) -> usize {
 }
 
 #[test]
-fn what_the_system_says_of_the_process_and_its_disk_is_so() {
+fn process_and_disk_metrics_match_the_system() {
     let server = Server::start();
     let value = |scrape: &Scrape, name: &str| {
         *scrape.series.get(name).unwrap_or_else(|| panic!("{name} is not in\n{}", scrape.text))

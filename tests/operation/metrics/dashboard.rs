@@ -107,7 +107,7 @@ fn named(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn alerts_and_dashboard_name_only_what_a_server_says_and_the_dashboard_shows_all_of_it() {
+fn alerts_and_dashboard_use_existing_metrics_and_the_dashboard_shows_all() {
     let document = text("docs/METRICS.md");
     let of_document: BTreeSet<String> =
         document.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_owned())).collect();
@@ -130,7 +130,7 @@ fn alerts_and_dashboard_name_only_what_a_server_says_and_the_dashboard_shows_all
 }
 
 #[test]
-fn a_prometheus_that_watches_a_server_understands_the_rules_and_answers_the_dashboard() {
+fn prometheus_accepts_the_rules_and_answers_the_dashboard_queries() {
     let server = Server::start();
     let Some(prometheus) = Prometheus::watching(&server) else { return };
     wait_patiently_until("prometheus is up", || prometheus.ask("status/buildinfo").is_some());

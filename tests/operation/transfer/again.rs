@@ -4,7 +4,7 @@ use super::*;
 
 /// Each export that was killed left its parts behind, until they filled the disk.
 #[test]
-fn what_a_killed_export_was_writing_goes_with_the_next() {
+fn part_files_of_a_killed_export_are_removed_by_the_next() {
     let (server, folder) = (Server::shared(), own_folder());
     let files = tempfile::tempdir().expect("a directory can be made");
     let (source, out) = (files.path().join("in"), files.path().join("out"));
@@ -53,7 +53,7 @@ fn send(client: &Client, from: &str, to: &str) {
 /// The old record stayed, and an import took whichever it met first: the old text, at the old
 /// place.
 #[test]
-fn what_was_moved_and_renamed_is_in_the_copy_once() {
+fn moved_and_renamed_objects_are_exported_once() {
     let (first, second) = (Server::shared(), Server::start());
     let (client, folder) = (first.user("admin"), own_folder());
     let at = |below: &str| format!("{folder}{below}");
@@ -106,7 +106,7 @@ fn what_was_moved_and_renamed_is_in_the_copy_once() {
 
 /// An export that was cut short has removed nothing yet.
 #[test]
-fn of_two_records_of_one_object_the_newer_is_imported() {
+fn the_newer_of_two_records_of_an_object_is_imported() {
     let (server, folder) = (Server::shared(), own_folder());
     let files = tempfile::tempdir().expect("a directory can be made");
     let record = |file: &str, uuid: u128, modified: u32, family: &str| {

@@ -36,7 +36,7 @@ fn an_import_that_is_killed_is_begun_again() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_named_and_the_rest_is_made() {
+fn unimportable_files_are_named_and_the_others_imported() {
     let (server, folder) = (Server::shared(), own_folder());
     let files = tempfile::tempdir().expect("a directory can be made");
     let top = files.path();
@@ -143,7 +143,7 @@ fn beside_a_record_only_a_regular_file_is_read() {
 }
 
 #[test]
-fn what_is_there_and_differs_is_told_and_left() {
+fn existing_objects_that_differ_are_reported_and_left_unchanged() {
     let (server, folder) = (Server::shared(), own_folder());
     let client = server.user("admin");
     let files = tempfile::tempdir().expect("a directory can be made");
@@ -170,7 +170,7 @@ fn what_is_there_and_differs_is_told_and_left() {
 }
 
 #[test]
-fn who_may_not_is_refused_and_options_are_looked_at() {
+fn imports_without_rights_are_refused_and_options_are_checked() {
     let (server, files) = (Server::shared(), tempfile::tempdir().expect("a directory can be made"));
     let base = &server.client().base;
     put(files.path(), "in/a.xml", "<a/>");

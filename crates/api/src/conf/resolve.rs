@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_looked_for_are_paths() {
+    fn product_attribute_paths_are_valid() {
         assert_eq!(SAID.len(), 4);
     }
 }

@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn what_failed_is_told_one_after_the_other_and_counts() {
+    async fn failed_sources_are_reported_in_order_and_counted_in_the_reply_size() {
         let fixture = ServerFixture::new().await;
         let call = fixture.call_of("drawer-get");
         let sources: Vec<String> = (0..100).map(|number| format!("/{number}{}", "x".repeat(400))).collect();

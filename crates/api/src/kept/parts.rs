@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_a_part_of_the_room_is_not_kept() {
+    fn parts_too_large_for_the_cache_are_not_kept() {
         let kept = Kept::new(ROOM);
         put(&kept, part(1), 10);
         put(&kept, part(2), ROOM as usize / 8);

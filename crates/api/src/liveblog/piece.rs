@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn xml_stands_as_xml_with_its_own_namespaces_and_what_needs_its_doctype_as_text() {
+    fn xml_posts_stay_xml_with_namespaces_but_become_text_if_they_need_a_dtd() {
         for (xml, root) in [
             ("<p>x</p>", "{}p"),
             ("<p xmlns='urn:p'>x</p>", "{urn:p}p"),

@@ -96,7 +96,7 @@ impl Blog {
 }
 
 #[actix_web::test]
-async fn what_a_new_post_was_made_of_is_what_its_rows_have() {
+async fn the_reply_for_a_new_post_equals_what_its_rows_contain() {
     let blog = Blog::new().await;
     let text = |said: Option<&str>| said.map(Into::into);
     for (media_type, bytes, attributes, system_attributes) in [
@@ -129,7 +129,7 @@ async fn what_a_new_post_was_made_of_is_what_its_rows_have() {
 }
 
 #[actix_web::test]
-async fn the_reply_to_a_change_shows_what_it_left_although_others_have_changed_the_post_since() {
+async fn replies_to_post_changes_show_their_own_result_despite_later_changes() {
     let blog = Blog::new().await;
     // Not UTF-8: what is compared are the bytes, what is shown is their text.
     let (first, post) = blog.add("first", LATIN, b"K\xf6ln").await;
@@ -142,7 +142,7 @@ async fn the_reply_to_a_change_shows_what_it_left_although_others_have_changed_t
 }
 
 #[actix_web::test]
-async fn the_reply_to_a_change_never_shows_bytes_that_were_put_in_the_place_of_those_it_left() {
+async fn replies_to_post_changes_never_show_bytes_that_replaced_theirs() {
     let blog = Blog::new().await;
     let (first, post) = blog.add("first", "text/plain", b"one").await;
     let (again, same) = blog.add("again", "text/plain", b"two").await;
@@ -171,7 +171,7 @@ async fn a_post_whose_file_was_collected_after_it_changed_is_no_failure() {
 }
 
 #[actix_web::test]
-async fn an_attachment_whose_file_was_collected_after_it_was_removed_is_not_there() {
+async fn removed_attachments_whose_file_was_collected_are_not_found() {
     let blog = Blog::new().await;
     let (open, address) = blog.add("a", "text/plain", &[b'x'; SMALL + 1]).await;
     let post = open.view.state.get(&address).expect("it is there").clone();

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn who_has_lost_the_lock_since_it_was_looked_at_is_not_shown_the_next_holders_draft() {
+    async fn a_caller_who_just_lost_the_lock_never_sees_the_next_owners_draft() {
         let started =
             Repository::start(Arc::new(MemoryStore::new()), Arc::new(SystemClock), RuntimeOptions::default()).await;
         let repository = started.expect("a repository starts");

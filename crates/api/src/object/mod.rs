@@ -355,7 +355,7 @@ mod tests {
     /// A regression test: a user with a full queue had made a change and got the error that nothing
     /// was changed. Each retry then made another version.
     #[actix_web::test]
-    async fn who_has_changed_something_is_told_so_however_much_of_theirs_waits() {
+    async fn callers_who_changed_something_are_answered_despite_a_full_queue() {
         let fixture = ServerFixture::new().await;
         let ada = User::new("ada");
         fixture.app.directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");

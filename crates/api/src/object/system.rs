@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_stands_at_paths() {
+    fn shown_system_attribute_paths_are_valid() {
         assert_eq!(SHOWN.len(), 4);
     }
 }

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_named_so_comes_before_who_only_does_such_things() {
+    fn matches_of_user_names_rank_above_matches_of_descriptions() {
         let mut user = User::new("mara.holm");
         user.full_name = "Mara Holm".to_owned();
         user.description = "Harbour and ferries".to_owned();

@@ -140,7 +140,7 @@ fn the_rule_for_the_body_is_that_of_the_interface() {
 }
 
 #[test]
-fn who_is_not_known_can_send_nothing_but_a_short_body() {
+fn endpoints_without_required_token_accept_only_short_bodies() {
     let open: Vec<_> = all().filter(|route| route.token != TokenRule::Required).collect();
     assert!(open.iter().any(|route| !matches!(route.body, BodyRule::None)), "logins have bodies");
     for route in open {
@@ -213,7 +213,7 @@ fn rows_of(document: &str) -> Vec<(String, String, Option<String>)> {
 }
 
 #[test]
-fn every_endpoint_that_is_served_stands_with_its_privilege_in_the_document_that_it_names() {
+fn every_served_endpoint_is_documented_with_its_privilege() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut documents: HashMap<&str, Vec<_>> = HashMap::new();
     for route in all() {
@@ -232,7 +232,7 @@ fn every_endpoint_that_is_served_stands_with_its_privilege_in_the_document_that_
 }
 
 #[test]
-fn without_a_token_no_privilege_is_asked_for_and_with_one_only_the_session_calls_ask_none() {
+fn endpoints_without_required_token_and_session_calls_need_no_privilege() {
     for route in all() {
         // Among them what everybody may do about sessions and the password of their own.
         let own = ["/v3/session", "/v3/session/{id}", "/v3/user/password"].contains(&route.path);
@@ -252,7 +252,7 @@ fn every_endpoint_and_every_parameter_has_its_line_for_the_reference() {
 }
 
 #[test]
-fn who_answers_json_says_what_is_in_it() {
+fn endpoints_that_produce_json_declare_its_schema() {
     for route in all() {
         let handler = route.handler();
         let is_json = matches!(route.produces, ReplyFormat::Json | ReplyFormat::Any);

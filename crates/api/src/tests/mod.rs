@@ -50,7 +50,7 @@ async fn each_object_of_a_bulk_call_is_changed_by_who_the_caller_is_by_then() {
 /// A handler's future is copied on its way to the executor, and occupies memory for as long as
 /// a client takes.
 #[actix_web::test]
-async fn what_a_handler_holds_while_it_waits_is_small() {
+async fn waiting_handlers_hold_little_memory() {
     let fixture = ServerFixture::new().await;
     let mut handlers = 0;
     for route in fixture.app.groups.iter().flat_map(|group| group.routes()) {

@@ -89,7 +89,7 @@ fn referred(id: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_many_operations_take_stands_once() {
+fn shared_openapi_parameters_are_defined_once() {
     let shared = whole()["components"]["parameters"].clone();
     assert_eq!(shared["showAdditionalInfo"]["schema"], json!({"type": "boolean", "default": false}));
     assert_eq!(shared["showAdditionalInfo.shown"]["schema"], json!({"type": "boolean", "default": true}));
@@ -209,7 +209,7 @@ fn a_type_that_is_another_in_requests_has_two_schemas() {
 
 /// Clients that are made of the document send null for what they leave out.
 #[test]
-fn what_may_be_left_out_of_a_body_may_be_null() {
+fn optional_body_members_accept_null() {
     fn followed<'d>(schema: &'d Value, document: &'d Value) -> &'d Value {
         match schema["$ref"].as_str() {
             Some(reference) => document.pointer(&reference[1..]).expect("it leads somewhere"),

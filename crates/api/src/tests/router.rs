@@ -227,7 +227,7 @@ fn a_path_that_only_begins_like_a_fixed_one_has_its_parameter() {
 }
 
 #[test]
-fn a_fixed_path_that_lacks_the_method_leaves_it_to_the_parameter_that_has_it() {
+fn fixed_paths_without_the_method_fall_back_to_the_parameter_path() {
     for (verb, path, id) in [
         (Verb::Get, "/v3/object/discard", "object-get source=discard"),
         (Verb::Get, "/v3/container/drawer/automatic", "drawer-get source=automatic"),

@@ -89,7 +89,7 @@ fn the_namespace_counts_and_not_the_prefix() {
 }
 
 #[test]
-fn what_is_of_another_namespace_is_no_answer() {
+fn cas_answers_in_another_namespace_are_refused() {
     let none = "<serviceResponse><authenticationSuccess><user>ada</user></authenticationSuccess></serviceResponse>";
     let other = success("<cas:user>ada</cas:user>").replace("http://www.yale.edu/tp/cas", "urn:other");
     let unbound = success("<cas:user>ada</cas:user>").replace("xmlns:cas", "xmlns:other");

@@ -161,7 +161,7 @@ proptest! {
 /// Between the look at the groups and the change lies the hash of a password, and the group may be
 /// deleted meanwhile: its name would be waiting for whoever makes a group of that name.
 #[test]
-fn nobody_comes_into_a_group_that_is_not_there_any_more() {
+fn users_cannot_be_added_to_a_group_that_was_deleted_meanwhile() {
     run(async {
         let server = Server::new().await;
         let changing = server.directory.by(CallerIdentity::operator());
@@ -181,7 +181,7 @@ fn nobody_comes_into_a_group_that_is_not_there_any_more() {
 }
 
 #[test]
-fn what_an_operator_forces_may_leave_no_administrator() {
+fn forced_operator_changes_may_leave_no_administrator() {
     run(async {
         let server = Server::new().await;
         let manage = || Some(vec![Grant { privilege: Privilege::ManageGroups, folder: None }]);

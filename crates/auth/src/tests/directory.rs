@@ -155,7 +155,7 @@ fn a_change_of_the_directory_holds_at_once() {
 }
 
 #[test]
-fn what_can_not_be_changed_stays_as_it_is() {
+fn refused_or_failed_user_changes_change_nothing() {
     run(async {
         let server = Server::new().await;
         let refuse = || Err(Error::new(Code::PermissionDenied, "no"));
@@ -353,7 +353,7 @@ fn texts_that_read_the_same_name_the_same_user_group_and_key() {
 }
 
 #[test]
-fn users_and_groups_from_before_are_found_by_their_own_names_and_by_those_that_read_the_same() {
+fn older_users_and_groups_are_found_by_exact_and_by_equivalent_names() {
     run(async {
         let server = Server::new().await;
         let before = |text: &str| User { full_name: text.to_owned(), ..User::new("") };

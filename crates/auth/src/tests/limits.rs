@@ -38,7 +38,7 @@ fn a_login_beyond_the_limit_ends_the_session_that_was_least_recently_used() {
 }
 
 #[test]
-fn the_limit_counts_what_was_used_since_the_last_flush_and_after_a_restart() {
+fn the_session_limit_counts_uses_since_the_last_flush_and_after_a_restart() {
     run(async {
         let server = limited(2).await;
         let (old, new) = (server.log_in().await, server.log_in().await);

@@ -62,7 +62,7 @@ fn a_lock_that_can_not_be_given_back_at_the_logout_keeps_no_other() {
 }
 
 #[test]
-fn while_a_login_gives_back_the_locks_of_what_it_ended_everything_else_goes_on() {
+fn releasing_the_locks_of_evicted_sessions_blocks_no_flush_and_no_login() {
     run(async {
         let server = Server::new().await;
         let one = SessionOptions { per_user: 1, ..SessionOptions::default() };
@@ -115,7 +115,7 @@ fn a_session_that_ends_gives_back_all_its_locks_however_many() {
 
 /// A clock that was wrong for a moment took all sessions, keys and locks away for good.
 #[test]
-fn a_clock_that_leaps_takes_neither_session_nor_lock_away_before_it_is_believed() {
+fn a_leaping_clock_ends_no_session_or_lock_until_it_is_trusted() {
     run(async {
         let server = Server::new().await;
         let session = server.log_in().await;

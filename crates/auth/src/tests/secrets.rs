@@ -129,7 +129,7 @@ fn a_hash_of_a_password_in_another_form_stays_good_and_is_made_anew() {
 /// just set: the change was decided by the password as it was when the call came, and made when the
 /// new one's hash was there.
 #[test]
-fn a_change_of_ones_own_password_does_not_undo_what_an_administrator_did_meanwhile() {
+fn ones_own_password_change_never_overrides_an_administrators_change() {
     run(async {
         let server = Server::new().await;
         let changing = server.directory.by(CallerIdentity::operator());
@@ -216,7 +216,7 @@ fn a_password_is_not_its_users_name_in_whatever_form_and_case() {
 }
 
 #[test]
-fn who_has_a_shorter_password_from_before_logs_in_with_it() {
+fn older_passwords_shorter_than_the_minimum_still_log_in() {
     run(async {
         let server = Server::new().await;
         let before = Passwords::new(CHEAP, PasswordRules { min_length: 1 }).unwrap();

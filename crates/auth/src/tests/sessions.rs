@@ -56,7 +56,7 @@ fn using_a_session_writes_nothing_until_the_flush() {
 }
 
 #[test]
-fn what_one_flush_could_not_write_the_next_one_does() {
+fn a_failed_session_flush_is_made_up_for_by_the_next() {
     run(async {
         let server = Server::new().await;
         let new = server.log_in().await;
@@ -84,7 +84,7 @@ fn a_token_is_good_after_a_restart() {
 }
 
 #[test]
-fn after_a_restart_the_idle_time_counts_from_the_last_recorded_use_and_the_flush_interval() {
+fn idle_time_after_restart_counts_from_recorded_use_plus_flush_interval() {
     run(async {
         let server = Server::new().await;
         let (new, other) = (server.log_in().await, server.log_in().await);
@@ -162,7 +162,7 @@ fn a_logout_works_for_a_session_that_is_not_in_memory() {
 }
 
 #[test]
-fn a_logout_that_the_disk_refuses_holds_all_the_same_and_is_made_to_last_by_the_sweep() {
+fn logouts_that_the_disk_refuses_hold_and_are_persisted_by_the_sweep() {
     run(async {
         let server = Server::new().await;
         let new = server.log_in().await;

@@ -9,7 +9,7 @@ use super::*;
 
 /// Both were made, and the one that could be revoked was the one whose token nobody had.
 #[test]
-fn a_key_asked_for_again_while_the_first_is_on_its_way_to_the_disk_is_a_duplicate() {
+fn creating_a_key_twice_while_the_first_is_pending_is_a_duplicate() {
     run(async {
         let server = Server::new().await;
         server.store.hold();
@@ -32,7 +32,7 @@ fn a_key_that_is_revoked_while_it_is_on_its_way_to_the_disk_does_not_stay() {
 }
 
 #[test]
-fn of_two_keys_of_one_name_a_revocation_leaves_none() {
+fn revoking_a_key_name_revokes_both_keys_of_that_name() {
     run(async {
         let server = Server::new().await;
         let (first, other) = (make(&server, "wire", None).await, make(&server, "photos", None).await);
@@ -101,7 +101,7 @@ fn a_logout_that_the_disk_refuses_is_made_by_the_same_call_again() {
 }
 
 #[test]
-fn of_two_calls_that_end_a_session_at_once_one_does_and_the_other_says_so_when_it_is_done() {
+fn concurrent_session_ends_end_it_once_and_the_other_waits_for_the_commit() {
     run(async {
         let server = Server::new().await;
         let new = make(&server, "wire", None).await;
@@ -116,7 +116,7 @@ fn of_two_calls_that_end_a_session_at_once_one_does_and_the_other_says_so_when_i
 
 /// A flush that came in between wrote it back.
 #[test]
-fn a_session_that_made_room_for_a_login_stays_ended_though_nobody_waits_for_the_login() {
+fn a_session_evicted_by_an_abandoned_login_stays_ended() {
     run(async {
         let server = Server::new().await;
         let options = SessionOptions { per_user: 1, ..SessionOptions::default() };
@@ -151,7 +151,7 @@ fn the_last_place_is_taken_once_though_nobody_waits_for_the_login() {
 
 /// The sweep removed it, and who had revoked it nobody could tell.
 #[test]
-fn who_has_revoked_a_key_is_told_by_the_sweep_that_removes_it() {
+fn a_revocation_completed_by_the_sweep_is_logged_under_its_user() {
     run(async {
         let server = Server::new().await;
         let (gone, refused) = (make(&server, "gone", None).await, make(&server, "refused", None).await);

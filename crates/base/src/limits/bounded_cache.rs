@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_a_part_is_not_kept_and_takes_away_what_was_there() {
+    fn values_too_large_for_a_cache_are_not_kept_and_evict_the_old_one() {
         let cache = BoundedCache::new("test", 16_000, 1000, 1, ByLength);
         cache.insert(1, vec![0; 2000 - ENTRY]);
         assert!(cache.get(&1).is_some());

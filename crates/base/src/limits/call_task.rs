@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_free_of_a_second_needs_no_turn_and_the_servers_own_work_never_does() {
+    async fn short_work_and_the_servers_own_work_need_no_turn() {
         let slices = TimeSlices::new(2);
         let held = task_of("other", &slices).run(slices.slice()).await;
         let task = task_of("ada", &slices);

@@ -257,7 +257,7 @@ mod tests {
     /// Two pieces of work of one caller, of two minutes each, occupied both processors of a
     /// machine: no work of others began in that time.
     #[tokio::test]
-    async fn nobody_has_all_turns_at_a_time() {
+    async fn a_holder_never_has_all_permits_of_a_fair_queue() {
         for (at_once, share) in [(1, 1), (2, 1), (4, 3)] {
             let turns = FairQueue::new("test", "tests", at_once, 100);
             let mut had: Vec<WorkPermit> = Vec::new();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_changed_something_is_not_refused_and_is_the_next_of_theirs() {
+    async fn callers_who_have_changed_something_are_not_refused_and_go_first() {
         let turns = FairQueue::new("test", "tests", 1, 2);
         let first = of("a", turns.turn()).await.unwrap();
         let mut line: Vec<_> = (0..2).map(|_| Box::pin(of("a", turns.turn()))).collect();

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn one_reservation_may_have_anything_that_fits_and_others_of_its_holder_nothing_then() {
+    fn a_reservation_may_take_all_free_memory_but_then_blocks_its_holder() {
         let budget = MemoryBudget::new(100);
         let large = of(&budget, "a");
         large.grow_to(80).unwrap();
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_refused_is_reserved_all_the_same_and_others_are_refused_for_it() {
+    fn forced_reservations_exceed_the_budget_and_others_are_refused() {
         let budget = MemoryBudget::new(100);
         let forced = of(&budget, "a");
         forced.force_to(200);
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_reservation_gets_what_is_given_back_and_never_more_than_there_is() {
+    fn waiting_reservations_get_returned_memory_up_to_the_budget() {
         let budget = MemoryBudget::new(100);
         let all = of(&budget, "a");
         all.wait_to(1000).now_or_never().expect("nothing is reserved");

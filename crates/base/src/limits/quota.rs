@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_may_be_taken_again() {
+    fn a_returned_quota_use_may_be_taken_again() {
         let quota = Quota::new(2, 60);
         let (_, empty) = drain(quota, 0, NOW);
         assert_eq!(drain(quota, quota.give_back(empty), NOW).0, 1);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_read_the_clock_first_and_comes_last_gets_no_more() {
+    fn a_late_caller_with_an_older_clock_reading_gets_no_extra_quota() {
         let quota = Quota::new(10, 300);
         let (_, empty) = drain(quota, 0, NOW);
         assert_eq!(quota.take(empty, NOW - 5), None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_at_once_no_more_than_the_limit_get_one() {
+    fn concurrent_callers_take_no_more_than_the_quota() {
         let (quota, budget) = (Quota::new(100, 60), AtomicU64::new(0));
         let taken: usize = std::thread::scope(|scope| {
             let take = || (0..50).filter(|_| quota.take_shared(&budget, NOW).0).count();

@@ -192,7 +192,7 @@ mod tests {
     /// One user with 126 pieces of work asked for a large object. Other users who asked for the
     /// same object had to wait for all of that work.
     #[tokio::test]
-    async fn who_asks_waits_in_their_own_line_and_not_in_that_of_who_asked_before() {
+    async fn callers_wait_in_their_own_queue_and_not_in_an_earlier_callers() {
         let turns = FairQueue::new("test", "tests", 1, 100);
         let thing = Thing::new(&turns);
         let first = turns.turn().await.unwrap();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_one_holder_one_waits_for_a_turn_however_many_ask() {
+    async fn one_holders_callers_share_one_place_in_the_queue() {
         let turns = FairQueue::new("test", "tests", 1, 2);
         let thing = Thing::new(&turns);
         let first = turns.turn().await.unwrap();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_a_turn_while_it_is_made_gives_it_back_and_makes_it_if_the_other_does_not() {
+    async fn a_permit_holder_returns_it_while_waiting_and_takes_over_abandoned_work() {
         let turns = FairQueue::new("test", "tests", 2, 10);
         let thing = Thing::new(&turns);
         let busy = of("c", turns.turn()).await.unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_fails_is_told_to_who_made_it_and_made_by_the_next() {
+    async fn a_failure_is_returned_to_its_maker_and_the_next_caller_retries() {
         let turns = FairQueue::new("test", "tests", 2, 10);
         let thing = Thing::new(&turns);
         let fails = || Err(Error::new(Code::InvalidType, "It can't be made."));

@@ -21,7 +21,7 @@ fn read(pattern: &str, text: &str) -> Result<Date, String> {
 
 /// The table in the reference of Java's class.
 #[test]
-fn what_the_reference_of_java_shows_is_written() {
+fn formats_match_the_examples_in_the_java_reference() {
     let time = "2001-07-04T12:08:56.235-07:00[America/Los_Angeles]";
     for (pattern, wanted) in [
         ("yyyy.MM.dd G 'at' HH:mm:ss z", "2001.07.04 AD at 12:08:56 PDT"),

@@ -75,7 +75,7 @@ async fn collect_all(collector: &Collector) -> CollectionTotal {
 }
 
 #[tokio::test]
-async fn what_nothing_refers_to_goes_and_what_a_row_refers_to_stays_until_the_last_one_goes() {
+async fn unreferenced_files_are_collected_and_referenced_ones_kept() {
     let ground = Ground::new();
     let (dead, shared) = (ground.left("dead").await, ground.left("shared").await);
     ground.put(1, &shared, true);
@@ -91,7 +91,7 @@ async fn what_nothing_refers_to_goes_and_what_a_row_refers_to_stays_until_the_la
 }
 
 #[tokio::test]
-async fn what_is_young_stays() {
+async fn recently_written_files_are_not_collected() {
     let ground = Ground::new();
     let new = ground.left("young").await;
     let collector = Collector { after: Duration::from_secs(3600), ..ground.collector() };
@@ -184,7 +184,7 @@ async fn a_removal_on_its_way_to_the_disk_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_row_that_comes_and_goes_on_its_way_to_the_disk_keeps_its_file_so_long() {
+async fn a_file_of_a_row_that_is_added_and_removed_stays_until_both_are_durable() {
     // A crash between the two would leave the row.
     let ground = Ground::new();
     let new = ground.left("brief").await;
@@ -230,7 +230,7 @@ fn ground_small() -> NewContent {
 }
 
 #[tokio::test]
-async fn the_same_bytes_uploaded_again_and_again_while_they_are_collected_are_always_there() {
+async fn bytes_uploaded_repeatedly_during_collection_are_always_present() {
     let ground = Arc::new(Ground::new());
     let over = Arc::new(AtomicBool::new(false));
     let collecting = {
@@ -268,7 +268,7 @@ async fn the_same_bytes_uploaded_again_and_again_while_they_are_collected_are_al
 }
 
 #[tokio::test]
-async fn what_is_not_ours_is_left_alone() {
+async fn foreign_files_in_the_content_folder_are_not_collected() {
     let ground = Ground::new();
     let folder = ground.data.path().join("content/ab");
     fs::create_dir_all(&folder).expect("it can be made");
@@ -295,7 +295,7 @@ async fn while_it_is_not_known_what_became_of_a_change_nothing_goes() {
 /// backup by rows that were not its own. It also ended collecting for good when the folder could
 /// not be looked at once.
 #[tokio::test(start_paused = true)]
-async fn nothing_is_collected_or_kept_where_another_folder_is_in_place_of_the_one_that_was_opened() {
+async fn a_replaced_content_folder_is_neither_collected_nor_written() {
     let ground = Ground::new();
     let new = ground.left("dead").await;
     let (own, away) = (ground.data.path().join("content"), ground.data.path().join("old"));
@@ -332,7 +332,7 @@ async fn nothing_is_collected_or_kept_where_another_folder_is_in_place_of_the_on
 }
 
 #[tokio::test]
-async fn what_is_young_goes_when_there_was_no_room_for_an_upload() {
+async fn recent_unused_files_are_collected_when_an_upload_found_no_room() {
     let ground = Ground::new();
     let (dead, alive) = (ground.left("dead").await, ground.left("alive").await);
     ground.put(1, &alive, true);

@@ -22,7 +22,7 @@ fn scale_within(bytes: &[u8], longest: u32, most: PictureLimits) -> Result<Scale
 }
 
 #[test]
-fn a_picture_that_would_take_too_much_memory_is_refused_by_what_its_pixels_take() {
+fn pictures_are_refused_by_the_memory_that_their_pixels_take() {
     let eight = DynamicImage::from(RgbaImage::new(100, 100));
     let deep = DynamicImage::from(eight.to_rgba16());
     // Pixels, copied once with the alpha channel, and the decoder's; then those of the scaled
@@ -112,7 +112,7 @@ fn proportions_are_kept_as_far_as_pixels_allow() {
 }
 
 #[test]
-fn what_can_be_seen_through_stays_so_and_what_cannot_is_a_jpeg() {
+fn transparent_pictures_are_scaled_to_png_and_opaque_ones_to_jpeg() {
     let clear = |x| if x < 100 { 0 } else { 255 };
     let logo = RgbaImage::from_fn(200, 200, |x, _| Rgba([10, 200, 10, clear(x)]));
     for format in [ImageFormat::Png, ImageFormat::Gif, ImageFormat::WebP] {
@@ -128,7 +128,7 @@ fn what_can_be_seen_through_stays_so_and_what_cannot_is_a_jpeg() {
 }
 
 #[test]
-fn what_is_clear_does_not_darken_the_edge_of_what_is_not() {
+fn transparent_pixels_do_not_darken_the_edges_of_opaque_ones() {
     // White, and black that nobody sees.
     let logo = RgbaImage::from_fn(200, 200, |x, _| if x < 99 { Rgba([0; 4]) } else { Rgba([255; 4]) });
     let scaled = scale(&encoded(&logo.into(), ImageFormat::Png), 50, MOST).expect("it is a picture");
@@ -294,7 +294,7 @@ fn a_webp_of_many_chunks_is_scaled() {
 }
 
 #[test]
-fn a_webp_whose_chunks_claim_more_than_there_is_is_refused_before_it_takes_memory() {
+fn a_webp_chunk_that_claims_more_than_the_file_is_refused_unread() {
     let anim = chunk("ANIM", &[0; 6]);
     for (name, bytes) in [
         ("ICCP", webp(ICC, &[lossless(), claiming("ICCP", 0xffff_fffe, b"x")])),
@@ -309,7 +309,7 @@ fn a_webp_whose_chunks_claim_more_than_there_is_is_refused_before_it_takes_memor
 }
 
 #[test]
-fn a_webp_with_a_frame_larger_than_the_picture_is_refused_before_the_frame_is_decoded() {
+fn a_webp_frame_larger_than_the_picture_is_refused_before_decoding() {
     let (anim, alpha) = (chunk("ANIM", &[0; 6]), chunk("ALPH", &[0; 257]));
     for bytes in [
         webp(0, &[chunk("VP8 ", &lossy(0x3fff))]),

@@ -40,7 +40,7 @@ async fn kept(scaler: &Scaler, bytes: &SharedBytes) -> Result<ScaledPicture> {
 }
 
 #[tokio::test]
-async fn what_was_scaled_is_kept_and_what_could_not_be_too() {
+async fn scaled_pictures_and_scaling_failures_are_both_cached() {
     let scaler = scaler();
     let (good, bad) = (picture(600), SharedBytes::from_static(b"words"));
     let first = scaled(&scaler, &good).await.expect("it is a picture");
@@ -55,7 +55,7 @@ async fn what_was_scaled_is_kept_and_what_could_not_be_too() {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_by_many_at_once_is_made_once() {
+async fn concurrent_requests_for_one_scaled_picture_scale_it_once() {
     let scaler = scaler();
     let bytes = picture(600);
     let all = join_all((0..20).map(|_| scaled(&scaler, &bytes))).await;
@@ -86,7 +86,7 @@ async fn no_more_is_kept_than_there_is_room_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_too_long_for_a_turn_is_told_and_the_next_one_is_served() {
+async fn scaling_requests_that_wait_too_long_fail_and_the_next_one_succeeds() {
     let scaler = scaler();
     let bytes = picture(600);
     let turns = [scaler.turns.turn().await.expect("it is free"), scaler.turns.turn().await.expect("it is free")];
@@ -122,7 +122,7 @@ async fn one_who_goes_away_keeps_nobody_from_the_picture() {
 /// Who asked for a picture that another had asked for before waited for all pictures of the other,
 /// or was told that it took too long.
 #[tokio::test]
-async fn who_asks_for_a_picture_does_not_wait_in_the_line_of_who_asked_before() {
+async fn picture_requests_wait_in_their_own_queue_not_in_an_earlier_callers() {
     async fn of<T>(name: &str, task: impl Future<Output = T>) -> T {
         with_behalf(async {
             on_behalf_of(Holder::User(name.into()));

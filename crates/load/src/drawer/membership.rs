@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_and_never_taken_away_must_be_there() {
+    fn added_and_never_removed_objects_must_be_in_the_drawer() {
         use DrawerChange::*;
         assert!(problems([&[0, 1, 2], &[]], &[(0, Add(2))]).is_empty());
         assert!(problems([&[0, 1], &[]], &[(0, Add(2))])[0].contains("object 2"), "a planted loss");

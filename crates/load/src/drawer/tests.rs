@@ -106,7 +106,7 @@ fn contradicted(replay: Replay<DrawerChange>, why: &str) {
 }
 
 #[test]
-fn what_is_told_truly_is_explained() {
+fn truthful_drawer_histories_are_explained() {
     explained(busy().end(|_| {}), 10, 0);
     explained(Server::new(&[&[1]], 4).end(|_| {}), 0, 0);
 }
@@ -154,7 +154,7 @@ fn a_wrong_place_count_or_read_is_found() {
 }
 
 #[test]
-fn what_is_in_doubt_may_have_been_done_or_not() {
+fn doubtful_drawer_changes_may_have_been_applied_or_not() {
     let mut undone = busy();
     undone.doubt((0, DrawerChange::Delete(1)), None);
     explained(undone.end(|_| {}), 10, 0);
@@ -201,7 +201,7 @@ fn without_revisions_or_with_too_much_in_doubt_it_says_so() {
 }
 
 #[test]
-fn as_much_as_may_be_in_doubt_can_be_searched() {
+fn the_maximum_number_of_doubtful_calls_can_be_searched() {
     let mut server = Server::new(&[&[0]], 4);
     for _ in 0..MOST_DOUBTS / 2 {
         for change in [DrawerChange::Add(9), DrawerChange::Delete(9)] {
@@ -213,7 +213,7 @@ fn as_much_as_may_be_in_doubt_can_be_searched() {
 }
 
 #[test]
-fn what_a_server_has_put_there_by_itself_is_no_reason_to_fall_over() {
+fn unknown_objects_in_a_drawer_do_not_break_the_replay() {
     explained(Server::new(&[&[u32::MAX, 1]], 4).end(|_| {}), 0, 0);
 }
 

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_event_is_refused_before_it_fills_the_memory() {
+    fn malformed_event_streams_are_refused_before_they_fill_the_memory() {
         let mut parser = Parser::default();
         assert!(parser.feed(b"data: \xff\n", |_| ()).unwrap_err().contains("UTF-8"));
         let mut parser = Parser::default();

@@ -79,7 +79,7 @@ fn each_figure_is_held_against_a_bound_in_its_own_unit() {
 }
 
 #[test]
-fn what_has_no_value_is_never_good_enough() {
+fn criteria_without_a_value_never_hold() {
     let none = Figures::default();
     assert_eq!(judged(&["p99<1ms", "p99>1s", "failed>0"], none).map_holds(), [true, true, false]);
     // Of a kind that was not tried, too.

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thing_is_what_it_was_told_last_or_what_a_lost_call_may_have_made_of_it() {
+    fn a_value_is_the_last_one_confirmed_or_one_that_a_lost_call_may_have_set() {
         let mut book = NewsroomBook::default();
         let text = key(NewsroomThing::Text);
         assert!(book.is_possible(text, 0) && !book.is_possible(text, 1));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_stale_or_back_from_the_dead_is_a_difference() {
+    fn lost_stale_and_resurrected_values_are_differences() {
         let mut book = NewsroomBook::default();
         let (text, state) = (key(NewsroomThing::Text), key(NewsroomThing::State(0)));
         let (gone, there) = (key(NewsroomThing::Scrap(0)), key(NewsroomThing::Scrap(1)));

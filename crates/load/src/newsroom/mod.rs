@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_publication_counts_what_the_reply_says_was_done() {
+    fn a_publication_counts_what_its_reply_reports_as_published() {
         let load = load();
         let (story, front) = (json!({ "source": "/Load/1/own-0.xml" }), json!({ "source": "1$1.0.7" }));
         for (items, headline, published) in [

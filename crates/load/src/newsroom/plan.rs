@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_is_made_first_and_taken_away_next() {
+    fn alternating_operations_create_first_and_remove_next() {
         let operation = |kind, step| NewsroomOperation { client: 4, kind, slot: 1, step };
         let key = |thing| ThingKey { client: 4, thing };
         for (kind, thing) in [

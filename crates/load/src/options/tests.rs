@@ -126,7 +126,7 @@ fn a_file_has_sections_for_each_scenario_and_flags_win() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_by_name_and_value() {
+fn invalid_load_settings_are_refused_by_name_and_value() {
     for (line, parts) in [
         (&["--clients", "0"][..], &["clients", "0"][..]),
         (&["--clients", "20001"], &["clients", "20001"]),

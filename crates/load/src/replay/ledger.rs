@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_idle_container_late_reads_are_still_held_against_the_paper() {
+    fn late_reads_of_an_idle_container_are_still_checked_against_the_ledger() {
         let (ledger, mut model, mut revision) = (ledger(), DrawerModel::new(vec![1, 2, 3], 50), 7);
         let begun = Instant::now();
         turn(&ledger, &mut model, &mut revision, 3);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_still_be_told_of_is_not_put_on_paper() {
+    fn revisions_that_may_still_be_reported_are_not_folded() {
         let (ledger, mut model, mut revision) = (ledger(), DrawerModel::new(vec![1, 2, 3], 50), 7);
         let begun = Instant::now();
         turn(&ledger, &mut model, &mut revision, 3);

@@ -237,7 +237,7 @@ fn named(attribute: &quick_xml::events::attributes::Attribute<'_>) -> (String, S
 }
 
 #[test]
-fn the_page_is_well_formed_whatever_the_server_says_and_needs_nothing_else() {
+fn the_html_report_is_well_formed_and_self_contained_for_any_input() {
     for (finding, word) in [
         (VerificationFinding::Verified, "verified"),
         (VerificationFinding::Violated, "NOT AS"),

@@ -326,7 +326,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_client_changes_lines_of_its_own_while_they_are_there_and_never_has_too_many() {
+    fn load_clients_change_only_their_own_existing_lines_up_to_a_limit() {
         let recipe = recipe(1);
         for client in 0..3 {
             let (mut items, mut dividers, mut made) = (HashSet::new(), HashSet::new(), HashSet::new());

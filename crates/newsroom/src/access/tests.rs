@@ -88,7 +88,7 @@ async fn commands_are_told_what_readers_are() {
 }
 
 #[actix_web::test]
-async fn what_lies_in_the_recycle_bin_is_not_there_for_a_command() {
+async fn discarded_objects_are_not_readable_by_a_command() {
     let fixture = NewsroomFixture::new().await;
     let desk = fixture.folder(root(DatabaseId::FIRST), "desk").await;
     let story = fixture.story(desk).await;

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_is_kept_up_to_so_many_bytes_and_the_newest_always() {
+    fn recent_events_are_kept_up_to_a_byte_limit_but_always_the_newest() {
         let recent = RecentEvents::default();
         let large = happening(20_000);
         let sent: Vec<Weak<ContainerEvent>> = (0..100)
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn a_followed_container_has_places_for_so_many_events_however_far_followers_may_be_behind() {
+    async fn the_ring_of_a_followed_container_has_a_fixed_number_of_events() {
         let fixture = NewsroomFixture::new().await;
         let object = fixture.create(NewObject::document("story.xml", "Story")).await;
         let followers = Arc::new(Followers::new(EventsConfig { queue_events: 1 << 20, ..EventsConfig::default() }));

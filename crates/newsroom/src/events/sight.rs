@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_post_of_which_it_was_not_noted_who_saw_it_readers_hear_nothing() {
+    fn older_post_events_without_visibility_are_hidden_from_readers() {
         for kind in ["liveblog.post.add", "liveblog.post.update", "liveblog.post.status", "liveblog.post.remove"] {
             let happening = ContainerEvent::of(CONTAINER, from_before(kind));
             let (name, ids) = as_a_reader(liveblog(), &happening.event);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_whole_is_shared_and_what_has_nothing_left_tells_its_revision_alone() {
+    fn fully_visible_events_share_bytes_and_hidden_ones_show_a_revision_only() {
         let full = happening(&["a", "b"], &[], &[]);
         let kind = full.event.kind.as_str();
         assert_eq!(render_visible(&full, kind, vec!["a", "b"]).bytes.as_ptr(), full.whole.bytes.as_ptr());

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_an_event_is_three_lines_and_an_empty_one_and_tells_no_session_or_address() {
+    fn event_texts_have_three_lines_and_omit_session_and_address() {
         let happening = ContainerEvent::of(CONTAINER, event(CONTAINER, 3));
         let text = std::str::from_utf8(&happening.whole.bytes).expect("it is text");
         let lines: Vec<&str> = text.split('\n').collect();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_at_a_time_is_weighed_and_a_heavy_event_comes_alone() {
+    fn stored_event_pages_are_bounded_by_bytes_and_a_heavy_event_is_alone() {
         let of_weight = |revision, bytes: usize| Event { user: "u".repeat(bytes), ..event(CONTAINER, revision) };
         let weights = [MOST_BYTES / 3, MOST_BYTES / 3, MOST_BYTES / 2, 2 * MOST_BYTES, 1, 1];
         let store = store((1..).zip(weights).map(|(revision, bytes)| of_weight(revision, bytes)));

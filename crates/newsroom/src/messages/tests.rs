@@ -108,7 +108,7 @@ pub(super) fn run<T>(test: impl Future<Output = T>) -> T {
 }
 
 #[test]
-fn what_is_kept_for_long_enough_goes_and_the_rest_stays() {
+fn messages_past_their_retention_are_removed_and_later_ones_stay() {
     run(async {
         let house = House::new().await;
         house.send("old").await;
@@ -173,7 +173,7 @@ fn a_message_goes_with_the_last_who_has_it() {
 }
 
 #[test]
-fn of_a_box_with_too_much_the_oldest_go_and_those_of_others_stay() {
+fn overfull_boxes_lose_their_oldest_messages_and_other_boxes_none() {
     run(async {
         let house = House::new().await;
         for number in 0..BOUNDS.per_box + 3 {

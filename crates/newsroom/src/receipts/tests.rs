@@ -198,7 +198,7 @@ fn taken_body(response: HttpResponse) -> Bytes {
 }
 
 #[test]
-fn other_content_under_the_key_is_refused_and_another_users_key_is_another() {
+fn a_reused_key_refuses_other_content_and_is_separate_for_each_user() {
     run(|world| async move {
         let claim = world.claim("k");
         world.identify(&claim, "body").await.unwrap();
@@ -220,7 +220,7 @@ fn other_content_under_the_key_is_refused_and_another_users_key_is_another() {
 }
 
 #[test]
-fn a_key_is_taken_until_its_last_command_is_decided_even_if_nobody_waits_for_it() {
+fn an_idempotency_key_is_taken_until_its_last_command_is_decided() {
     run(|world| async move {
         let claim = world.claim("k");
         let busy = world.try_claim("editor", "k").map(drop).unwrap_err();
@@ -249,7 +249,7 @@ fn a_key_is_taken_until_its_last_command_is_decided_even_if_nobody_waits_for_it(
 }
 
 #[test]
-fn what_was_done_before_a_crash_is_told_and_not_done_again() {
+fn commands_applied_before_a_crash_are_answered_and_not_repeated() {
     run(|world| async move {
         let claim = world.claim("k");
         world.identify(&claim, "body").await.unwrap();
@@ -307,7 +307,7 @@ fn a_clock_that_leaps_ends_no_receipt_before_it_is_believed() {
 }
 
 #[test]
-fn a_sweep_removes_all_that_is_old_whatever_its_size_and_nothing_that_is_not() {
+fn receipt_sweeps_remove_all_expired_receipts_and_no_others() {
     run(|world| async move {
         for number in 0..PAGE + 20 {
             let claim = world.claim(&format!("old-{number}"));
@@ -329,7 +329,7 @@ fn a_sweep_removes_all_that_is_old_whatever_its_size_and_nothing_that_is_not() {
 }
 
 #[test]
-fn a_key_of_many_receipts_is_removed_some_at_a_time_and_whoever_takes_it_waits() {
+fn keys_with_many_receipts_are_removed_in_pages_and_claims_wait() {
     run(|world| async move {
         const MANY: u16 = 3 * PAGE as u16 + 7;
         let fingerprint = world.claim("old").fingerprint(&[b"body"]);

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_change_is_not_kept_after_it() {
+    fn a_record_read_before_a_change_is_not_cached_after_it() {
         let cache = RecordCache::new(1 << 20, MemoryBudget::new(1 << 20));
         let old = read(1, 10);
         let before = *cache.notices(old.loid).lock();

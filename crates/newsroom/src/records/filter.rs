@@ -179,7 +179,7 @@ mod tests {
         [("Folder", FamilyKind::Folder), ("Drawer", FamilyKind::Drawer), ("Binary", FamilyKind::Document)];
 
     #[test]
-    fn what_nobody_sees_in_a_name_does_not_count() {
+    fn invisible_characters_in_names_are_ignored_by_patterns() {
         let named = |pattern: &str| NamePatterns::of("name", &[pattern.to_owned()]).expect("it is a pattern");
         for (pattern, name) in [
             ("Ladehafen*", "Lade\u{ad}hafen.xml"),

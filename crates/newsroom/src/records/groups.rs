@@ -320,7 +320,7 @@ mod tests {
     /// A regression test: a caller used to wait until all running work of another caller was done,
     /// if that one had asked for the same text first.
     #[tokio::test]
-    async fn who_asks_for_a_large_text_does_not_wait_in_the_line_of_who_asked_before() {
+    async fn requests_for_a_large_text_do_not_wait_behind_other_callers_work() {
         let (attributes, display) = (attributes(LARGE_TEXT), Display::with_defaults(true));
         let forms = ConvertedForms::default();
         // Other tests also take turns, so all of them are taken here.

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_gathered_is_counted_and_no_more_than_the_page_is_kept() {
+    async fn a_page_collector_counts_its_memory_and_keeps_only_one_page() {
         let records = records(10_000);
         let all = ListingPage { offset: 0, limit: usize::MAX };
         let few = ListingPage { offset: 100, limit: 50 };

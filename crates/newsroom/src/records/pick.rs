@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut_and_what_is_many_is_left_out() {
+    fn picked_long_texts_are_cut_and_long_lists_are_shortened() {
         let many: Vec<u32> = (0..1000).collect();
         let record = json!({ "long": "ä".repeat(5000), "many": many });
         let long = picked(&record, "long");

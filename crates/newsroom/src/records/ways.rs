@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_and_watched_is_bounded() {
+    fn the_ancestor_cache_bounds_its_kept_sets_and_watched_folders() {
         let ways = AncestorCache::default();
         let mut generation = ways.kept(0).expect_err("nothing is kept");
         for rights in 0..40 {

@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_at_the_start_is_known_then() {
+    fn metrics_present_from_the_start_have_only_known_labels() {
         let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), METRICS.len(), "each is there once");
         for metric in METRICS {

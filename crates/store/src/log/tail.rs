@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_no_segment_stays_however_much_it_is() {
+    fn tail_events_in_no_segment_stay_whatever_their_size() {
         let tail = EventTail::default();
         tail.append((1..=10).map(|seq| event(seq, Some(1), seq, RECENT_BYTES / 4 - EVENT_OVERHEAD)));
         tail.let_go(EventId { seq: 3, ordinal: 0 }, None);
@@ -242,7 +242,7 @@ mod tests {
         /// Compares the tail with a plain list: events of three containers and of none are added,
         /// searched and dropped.
         #[test]
-        fn it_is_a_list_that_is_asked_by_place_and_by_container(
+        fn the_event_tail_equals_a_list_searched_by_position_and_container(
             steps in proptest::collection::vec((0..6_u8, 0..4_u64, 0..40_u64), 1..200),
         ) {
             let tail = EventTail::default();

@@ -73,7 +73,7 @@ fn by(session: &str) -> ChangeRequest {
 }
 
 #[test]
-fn what_changes_nothing_is_answered_when_what_it_saw_is_shown_by_the_caches_too() {
+fn commands_without_a_change_are_answered_once_caches_show_their_view() {
     let disk = SimulatedDisk::new();
     let (store, cache) = (Arc::new(open(&disk)), Arc::new(SlowCache::default()));
     let observed = Arc::new(ObservedStore::new(store.clone(), cache.clone()));

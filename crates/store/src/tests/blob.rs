@@ -29,7 +29,7 @@ fn any_sets() -> impl Strategy<Value = Vec<NumberedChangeSet>> {
 
 proptest! {
     #[test]
-    fn what_is_encoded_is_decoded(sets in any_sets()) {
+    fn encoded_change_sets_are_decoded_unchanged(sets in any_sets()) {
         prop_assert_eq!(decode(&encoded(&sets)), Ok(sets));
     }
 
@@ -74,7 +74,7 @@ fn a_table_that_is_not_known_is_refused() {
 }
 
 #[test]
-fn sets_are_written_behind_what_is_there_and_read_with_anything_behind_them() {
+fn change_sets_are_appended_to_a_buffer_and_decoded_with_bytes_behind() {
     let change = RowChange { table: Table::Objects, key: Bytes::from_static(b"k"), value: None };
     let mut blob = b"before".to_vec();
     let set = NumberedChangeSet { seq: 1, changes: vec![change], events: vec![] };

@@ -147,7 +147,7 @@ const DAMAGES: &[Damage] = &[
 ];
 
 #[test]
-fn what_a_journal_has_lost_is_told_with_its_numbers_and_can_be_given_up() {
+fn journal_losses_are_reported_with_numbers_and_can_be_accepted() {
     let (_, sound) = killed();
     assert_eq!(there(&open(&on_disk(&sound))), CHANGES);
     for (what, damage, kept, last) in DAMAGES {
@@ -289,7 +289,7 @@ fn a_page_that_can_not_be_read_is_as_one_that_is_damaged() {
 
 /// The mark was of before the close, whose empty record was taken for a copy's.
 #[test]
-fn a_journal_whose_mark_is_of_before_a_close_that_lost_power_is_not_taken_for_a_copys() {
+fn a_journal_with_a_mark_older_than_a_close_is_not_taken_for_a_copy() {
     let (_, files_before) = killed();
     let disk = on_disk(&files_before);
     let store = open(&disk);
@@ -374,7 +374,7 @@ fn older_tables_are_told_and_older_files_all_together_can_not_be() {
 }
 
 #[test]
-fn tables_that_begin_with_zeros_are_made_anew_only_where_nothing_is_lost_by_it() {
+fn tables_that_begin_with_zeros_are_refused_and_left_unchanged() {
     let (closed, killed) = killed();
     for files in [closed, killed] {
         for without in [None, Some(StoreFile::Journal)] {
@@ -429,7 +429,7 @@ fn mark_of_a_number_alone(sound: &Bytes3) -> Vec<u8> {
 }
 
 #[test]
-fn a_mark_of_a_number_alone_is_understood_and_the_next_one_knows_the_record() {
+fn a_mark_with_a_number_only_is_read_and_the_next_one_has_the_record() {
     let sound = killed().1;
     let mut killed_so = sound.clone();
     killed_so.insert(StoreFile::Mark, mark_of_a_number_alone(&sound));
@@ -606,7 +606,7 @@ proptest! {
 }
 
 #[test]
-fn a_journal_that_grows_while_checkpoints_fail_is_bounded_by_its_own_bytes() {
+fn a_journal_that_grows_while_checkpoints_fail_is_bounded_by_its_bytes() {
     let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.limits.journal_bytes = 200_000;
@@ -631,7 +631,7 @@ fn a_journal_that_grows_while_checkpoints_fail_is_bounded_by_its_own_bytes() {
 }
 
 #[test]
-fn a_journal_that_could_not_be_made_sure_of_at_start_is_before_the_next_commit() {
+fn a_journal_not_rewritten_at_start_is_rewritten_before_the_next_commit() {
     let (_, killed) = killed();
     let disk = on_disk(&killed);
     // Nothing can be written, not even over what is there.

@@ -99,7 +99,7 @@ impl Behind {
 }
 
 #[test]
-fn what_was_queued_behind_a_failed_commit_is_stale() {
+fn change_sets_queued_behind_a_failed_commit_are_stale() {
     let Behind { store, held, failing, behind, fence, .. } = Behind::of(DiskFault::Write, 1);
     assert!(matches!(failing.wait(), Err(StoreError::Failed(_))));
     assert_eq!(behind.wait(), Err(StoreError::Stale));
@@ -110,7 +110,7 @@ fn what_was_queued_behind_a_failed_commit_is_stale() {
 }
 
 #[test]
-fn what_was_queued_behind_a_commit_that_found_no_room_is_told_so() {
+fn change_sets_queued_behind_a_full_disk_commit_report_a_full_disk() {
     // Where there is room again at once, and where there is none for long.
     for times in [1, u64::MAX] {
         let Behind { disk, store, failing, behind, fence, .. } = Behind::of(DiskFault::Full, times);
@@ -147,7 +147,7 @@ fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
 /// Who read the new epoch, and then rows that were not taken back yet, built on what was refused
 /// and was taken for fresh.
 #[test]
-fn whoever_finds_the_new_epoch_finds_nothing_of_what_was_refused() {
+fn readers_of_the_new_epoch_see_nothing_of_refused_changes() {
     // It takes milliseconds to take all back, and one look may miss them.
     for _ in 0..4 {
         let disk = SimulatedDisk::new();
@@ -193,7 +193,7 @@ fn a_commit_whose_sync_failed_but_whose_record_is_there_is_made_sure_of() {
 }
 
 #[test]
-fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_for_ever() {
+fn submissions_fail_at_once_while_the_journal_is_broken() {
     let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.decide_within = Duration::from_millis(30);
@@ -226,7 +226,7 @@ fn submissions_are_refused_at_once_while_the_journal_is_broken_and_nobody_waits_
 }
 
 #[test]
-fn of_a_batch_that_was_given_up_and_is_found_by_the_next_start_all_is_carried_out_or_nothing() {
+fn a_batch_found_at_the_next_start_is_applied_whole_or_not_at_all() {
     let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.decide_within = Duration::from_millis(30);
@@ -284,7 +284,7 @@ fn a_store_whose_disk_is_gone_can_be_closed() {
 }
 
 #[test]
-fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_suffer() {
+fn failed_checkpoints_are_reported_and_repeated_without_harm_to_others() {
     for fault in [DiskFault::Write, DiskFault::Sync, DiskFault::SyncForgets, DiskFault::Full] {
         let disk = SimulatedDisk::new();
         let mut options = options(&disk);
@@ -315,7 +315,7 @@ fn checkpoints_that_fail_are_told_and_made_up_for_and_neither_reads_nor_commits_
 }
 
 #[test]
-fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_it() {
+fn syncs_forgotten_while_a_store_closes_lose_nothing_at_the_next_open() {
     let there = |store: &RedbStore| {
         store.scan(ReadLevel::Committed, Table::Marks, &KeyRange::prefix(b""), 1000, false).map(|rows| rows.len())
     };
@@ -349,7 +349,7 @@ fn what_a_sync_forgets_while_the_store_is_closed_is_not_built_upon_by_who_opens_
 }
 
 #[test]
-fn what_a_sync_forgets_while_the_files_are_made_is_not_built_upon_by_who_opens_them() {
+fn syncs_forgotten_while_files_are_created_lose_nothing_at_the_next_open() {
     for times in [1, 2] {
         for at in 1..=12 {
             let disk = SimulatedDisk::new();
@@ -384,7 +384,7 @@ fn a_table_that_could_not_be_read_once_is_read_again() {
 /// Each read waited for two seconds, on a thread that others needed, for an opening that had failed
 /// at once.
 #[test]
-fn nobody_waits_for_tables_that_can_not_be_opened() {
+fn reads_do_not_wait_for_tables_that_cannot_be_opened() {
     let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.cache_bytes = 0;
@@ -415,7 +415,7 @@ fn nobody_waits_for_tables_that_can_not_be_opened() {
 
 /// Each read of it had the file opened anew three times, which ended the snapshots of all others.
 #[test]
-fn a_page_that_can_not_be_read_is_not_tried_all_the_time_and_keeps_nobody_from_the_others() {
+fn an_unreadable_page_is_retried_rarely_and_blocks_no_other_page() {
     let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     options.cache_bytes = 0;

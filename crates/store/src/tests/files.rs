@@ -118,7 +118,7 @@ fn without_a_journal_a_clean_close_saves_and_a_crash_does_not_harm() {
 }
 
 #[test]
-fn what_waits_in_the_journal_is_taken_over_by_a_store_without_one_and_never_again() {
+fn a_journal_is_replayed_once_by_a_store_opened_without_a_journal() {
     let disk = SimulatedDisk::new();
     let open = |durability| {
         let mut options = options(&disk);
@@ -188,7 +188,7 @@ fn a_migration_runs_once_and_sees_rows_that_wait_in_the_journal() {
 }
 
 #[test]
-fn what_is_stored_is_for_its_owners_eyes_only() {
+fn stored_files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let parent = tempfile::TempDir::new().unwrap();
     let data = parent.path().join("data");

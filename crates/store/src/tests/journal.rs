@@ -51,7 +51,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn what_was_appended_and_not_folded_is_read_back_in_order(steps in prop::collection::vec(any_step(), 1..60)) {
+    fn unfolded_journal_records_are_read_back_in_order(steps in prop::collection::vec(any_step(), 1..60)) {
         let disk = SimulatedDisk::new();
         let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
         journal.make_mark(&disk, 0).expect("the disk works");
@@ -103,7 +103,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_folded_makes_room() {
+fn folded_journal_records_make_room() {
     let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     for seq in 1..2_000 {
@@ -188,7 +188,7 @@ fn a_record_lost_from_among_the_others_is_noticed() {
 }
 
 #[test]
-fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_ended() {
+fn removed_journal_records_stay_removed_even_if_a_sync_was_forgotten() {
     let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("it opens");
     // The most room is before what is needed, so that the next record does not happen to write over
@@ -216,7 +216,7 @@ fn what_was_removed_stays_removed_even_if_the_disk_forgot_it_and_the_process_end
 }
 
 #[test]
-fn what_is_no_journal_is_refused_and_left_alone() {
+fn invalid_journal_files_are_refused_and_left_unchanged() {
     let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("a new journal");
     append(&mut journal, &[set(1, 10)], 0).expect("the disk works");

@@ -301,7 +301,7 @@ fn a_search_by_time_reads_no_segment_of_another_time() {
 }
 
 #[test]
-fn what_is_read_at_a_time_has_a_weight() {
+fn event_reads_are_bounded_by_bytes() {
     let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 100)).expect("the store opens");
     let heavy = |revision| Event { user: "u".repeat(800_000), ..event(1, revision, 1) };
@@ -374,7 +374,7 @@ fn events_past_their_retention_go_and_the_others_stay() {
 }
 
 #[test]
-fn events_past_their_retention_are_not_told_from_memory_either_and_a_closed_store_tells_none() {
+fn expired_events_are_not_read_from_memory_and_closed_stores_read_none() {
     let clock = Arc::new(ManualClock::at(1_500));
     let disk = SimulatedDisk::new();
     let mut options = packing(&disk, 1);
@@ -444,7 +444,7 @@ fn events_past_their_retention_go_although_nothing_changes() {
 /// A machine whose clock is wrong until it has asked others for the time starts the server: within
 /// its first checkpoint all events were past their retention.
 #[test]
-fn a_clock_that_is_ahead_at_a_start_ends_no_event_and_neither_does_a_second_start_by_what_it_wrote() {
+fn a_clock_ahead_at_two_starts_in_a_row_expires_no_event() {
     const HOUR: Duration = Duration::from_secs(60 * 60);
     let disk = SimulatedDisk::new();
     let then = 1_000 * DAY_MS;
@@ -495,7 +495,7 @@ fn a_clock_that_is_ahead_at_a_start_ends_no_event_and_neither_does_a_second_star
 
 /// A server that nobody uses would have to wait at its next start as one that stood still.
 #[test]
-fn that_the_clock_is_right_is_noted_although_nothing_changes() {
+fn clock_trust_is_recorded_although_nothing_changes() {
     let disk = SimulatedDisk::new();
     let clock = Arc::new(ManualClock::at(1_000 * DAY_MS));
     let mut options = packing(&disk, 1);
@@ -513,7 +513,7 @@ fn that_the_clock_is_right_is_noted_although_nothing_changes() {
 }
 
 #[test]
-fn an_event_from_the_future_keeps_no_older_ones_and_goes_with_those_after_it() {
+fn an_event_from_the_future_does_not_keep_older_events_from_expiring() {
     // The clock was set forward for a while, more than once.
     let times = [1_000, 900_000, 900_001, 900_002, 2_000, 900_003, 3_000, 900_004];
     let disk = with_events(times);
@@ -528,7 +528,7 @@ fn an_event_from_the_future_keeps_no_older_ones_and_goes_with_those_after_it() {
 }
 
 #[test]
-fn an_event_that_can_not_be_understood_keeps_no_other_from_being_packed_or_removed() {
+fn an_undecodable_event_does_not_keep_others_from_packing_or_removal() {
     let disk = with_events([1_000]);
     let store = open(&disk);
     // As damage might leave them: a row, and a segment of the times after it.

@@ -175,7 +175,7 @@ fn a_stalled_disk_blocks_neither_readers_nor_submitters() {
 }
 
 #[test]
-fn who_waits_for_a_decision_is_not_sent_away_by_a_store_that_is_being_closed() {
+fn callers_waiting_for_a_decision_are_answered_although_the_store_closes() {
     let disk = SimulatedDisk::new();
     let store = Arc::new(open(&disk));
     let held = hold(&disk, &store);
@@ -216,7 +216,7 @@ fn a_store_may_be_dropped_by_its_own_callback() {
 }
 
 #[test]
-fn a_writer_takes_what_comes_while_it_lingers_and_when_it_sleeps_and_ends_at_once() {
+fn the_writer_takes_changes_while_lingering_or_asleep_and_ends_at_once() {
     for linger in [Duration::ZERO, Duration::from_secs(3600)] {
         let disk = SimulatedDisk::new();
         let store = RedbStore::open(StoreOptions { linger, ..options(&disk) }).expect("the store opens");

@@ -79,7 +79,7 @@ fn more_than_memory_may_hold_is_refused_until_a_checkpoint_has_made_room() {
 }
 
 #[test]
-fn a_checkpoint_begins_before_memory_is_full_however_late_it_was_asked_for() {
+fn checkpoints_begin_before_memory_is_full_without_being_requested() {
     let disk = SimulatedDisk::new();
     let mut options = options(&disk);
     (options.checkpoint.entries, options.checkpoint.bytes) = (usize::MAX, usize::MAX);
@@ -120,7 +120,7 @@ fn a_row_that_changes_can_t_be_made_without_is_taken_where_memory_is_full() {
 }
 
 #[test]
-fn what_a_crash_has_left_is_folded_at_once_if_memory_holds_no_more() {
+fn a_journal_larger_than_memory_allows_is_folded_at_start() {
     let disk = SimulatedDisk::new();
     let store = open(&disk);
     for number in 0..30 {

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_item_is_none() {
+    fn files_that_are_no_wire_item_are_not_recognised() {
         let file = tempfile::NamedTempFile::new().expect("a file can be made");
         for text in ["", "plain", "<story/>", "{}", "{\"uri\": 3}", "[]", "<newsItem/>", "<a", "{\"uri\":\"x\"}"] {
             std::fs::write(file.path(), text).expect("it can be written");

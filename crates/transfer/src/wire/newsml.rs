@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_message_the_first_item_counts_and_others_are_none() {
+    fn the_first_item_of_a_newsml_message_counts() {
         let item = PHOTO.split_once('\n').expect("it has lines").1;
         let message = format!("<newsMessage xmlns='{NAMESPACE}'><itemSet>{item}</itemSet></newsMessage>");
         assert_eq!(read(&message), read(PHOTO));

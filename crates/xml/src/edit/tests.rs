@@ -43,7 +43,7 @@ fn gives(xml: &str, edit: Edit, wanted: &str) {
 }
 
 #[test]
-fn what_is_not_changed_stays_as_it_is_written() {
+fn unedited_xml_keeps_its_exact_text() {
     let xml = "\u{feff}<?xml version='1.0'?>\n<!DOCTYPE s SYSTEM 's.dtd'>\n<!-- a --><s  a='1'  b = \"2\" >\n  <h >x &amp; &#65;<![CDATA[<y>]]></h >\n  \
                <e/><f />\n<?p i?></s >\n<!-- b -->";
     assert_eq!(apply_edits(Some(xml), &[], &limits()), Ok(Some(xml.to_owned())));
@@ -73,7 +73,7 @@ fn a_place_that_is_not_there_is_made() {
 }
 
 #[test]
-fn all_that_is_found_is_set() {
+fn set_edits_every_match_of_the_path() {
     let xml = "<s><k a='1'>x</k><k>y<z/></k><m><k/></m></s>";
     gives(xml, set("/s/k", json!("v")), "<s><k a='1'>v</k><k>v</k><m><k/></m></s>");
     gives(xml, set("/s/k[1]", json!(null)), "<s><k a='1'></k><k>y<z/></k><m><k/></m></s>");
@@ -90,7 +90,7 @@ fn all_that_is_found_is_set() {
 }
 
 #[test]
-fn what_is_found_is_taken_away() {
+fn unset_removes_every_match_of_the_path() {
     let xml = "<s><k a='1' b='2'>x</k><k>y</k></s>";
     gives(xml, Edit::unset(path("/s/k[.='y']")), "<s><k a='1' b='2'>x</k></s>");
     gives(xml, Edit::unset(path("/s/k")), "<s></s>");
@@ -207,7 +207,7 @@ fn a_path_is_of_plain_steps() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn edits_that_do_not_fit_the_document_or_path_are_refused() {
     let fails = |xml: &str, edit: Edit| apply_edits(Some(xml), &[edit], &limits()).expect_err(xml);
     assert!(matches!(fails("<t/>", set("/s/k", json!("x"))), EditError::Path(_)));
     assert!(matches!(fails("<s/>", set("/s/*/k", json!("x"))), EditError::Path(_)));
@@ -281,7 +281,7 @@ proptest! {
 
     /// Whatever is in it, setting a text and reading it gives the text, and the document stays one.
     #[test]
-    fn what_is_set_is_read(text in any::<String>(), steps in prop::collection::vec("[a-c]{1}(\\[[1-2]\\])?", 1..4)) {
+    fn a_text_set_by_an_edit_is_read_back_unchanged(text in any::<String>(), steps in prop::collection::vec("[a-c]{1}(\\[[1-2]\\])?", 1..4)) {
         let at = format!("/s/{}", steps.join("/").replace("[2]", ""));
         let text = crate::without_illegal_chars(&text).into_owned();
         let xml = apply_edits(Some("<s><a>1</a><b><c/><a x='1'/></b></s>"), &[set(&at, json!(text))], &limits()).unwrap().unwrap();

@@ -128,7 +128,7 @@ fn white_space_meant_as_text_beside_children_survives() {
 }
 
 #[test]
-fn what_reading_would_normalise_is_written_as_references() {
+fn characters_that_parsing_would_normalise_are_written_as_references() {
     same("<p a=\"&#9;&#10;&#13;\"><b>\t\n&#13;x</b></p>", &j!({"p": {"@a": "\t\n\r", "b": "\t\n\rx"}}));
 }
 

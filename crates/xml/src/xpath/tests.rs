@@ -49,7 +49,7 @@ fn expressions_of_xpath_find_their_nodes() {
 }
 
 #[test]
-fn what_is_no_expression_or_finds_no_nodes_is_told() {
+fn invalid_xpaths_and_xpaths_without_node_results_are_refused() {
     for text in ["", "/", "//", "/s[", "/s]", "s/", "@", "//p[", "1 +", "$x", "foo(", "/s/..p", "p::q", "\u{0}", "'"] {
         let outcome = XPath::parse(text).and_then(|xpath| xpath.find(STORY, &Limits::default(), &mut BUDGET.clone()));
         assert!(text == "/" || matches!(outcome, Err(XPathError::Expression(_))), "{text}: {outcome:?}");
@@ -174,7 +174,7 @@ fn an_expression_comes_to_so_many_nodes_and_ends_then() {
 /// A text of two megabytes in which as many characters were to be replaced took the better part of
 /// an hour.
 #[test]
-fn what_takes_work_that_nobody_counts_is_refused() {
+fn xpath_functions_with_unbounded_work_are_refused() {
     let long = "x".repeat(65);
     for expression in [
         "//i[translate(., ., '')]",
@@ -209,7 +209,7 @@ fn taken(expression: &str, xml: &str) -> u64 {
 /// An expression of 750 bytes that compares 600 letters with 64, and looks at nothing meanwhile,
 /// was done some millions of times: two minutes of a processor for what counted as half a second.
 #[test]
-fn what_is_done_between_two_looks_counts_as_looks_for_each_node() {
+fn xpath_work_between_node_visits_counts_once_per_node() {
     let (nodes, xml) = (100, wide(100));
     let (letters, replaced) = ("a".repeat(600), "b".repeat(64));
     let repeated = |part: &str, times: usize, by: &str| vec![part; times].join(by);
@@ -244,7 +244,7 @@ fn what_is_done_between_two_looks_counts_as_looks_for_each_node() {
 /// So was a text of megabytes that went through one function after the other, or was compared with
 /// many.
 #[test]
-fn what_is_done_with_the_texts_of_a_document_counts_as_looks() {
+fn xpath_work_on_document_texts_counts_by_their_length() {
     let xml = format!("<r><i>{}</i></r>", "x".repeat(100_000));
     let letters = "b".repeat(64);
     let text = 100_000 / weight::BYTES_A_LOOK;
@@ -294,7 +294,7 @@ fn reading_a_document_takes_from_the_budget() {
 }
 
 #[test]
-fn what_is_nested_too_deep_is_refused_before_it_is_read() {
+fn xpaths_nested_too_deeply_are_refused_before_parsing() {
     for open in ["(", "//*[", "-", "- ", "not("] {
         let error = XPath::parse(&open.repeat(200)).expect_err(open);
         assert!(error.to_string().contains("nested"), "{error}");

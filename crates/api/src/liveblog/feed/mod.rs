@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_media_type_is_any_bytes() {
+    fn invalid_media_types_become_octet_stream_in_feeds() {
         assert_eq!(media_type("Image/SVG+xml; charset=utf-8"), "image/svg+xml");
         for nonsense in ["", "text", "text/", "/plain", "a b/c", "text/\"<", "a/b/c"] {
             assert_eq!(media_type(nonsense), "application/octet-stream", "{nonsense}");

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_spreadsheet_would_calculate_gets_an_apostrophe_and_nothing_else_does() {
+    fn spreadsheet_formulas_get_an_apostrophe_and_plain_texts_do_not() {
         for formula in
             ["=1", "+1", "-1", "@A1", " =1", "\u{a0}=1", "\u{0}=1", "\tx", "\rx", "\nx", "＝1", "'=1", "'tis"]
         {

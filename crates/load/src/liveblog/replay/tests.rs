@@ -94,7 +94,7 @@ fn a_refusal_of_what_was_taken_out_is_right() {
 }
 
 #[test]
-fn two_that_want_the_same_at_one_revision_are_one_change_and_two_that_do_not_are_not() {
+fn equal_changes_at_one_revision_count_as_one_and_different_ones_do_not() {
     let mut story = Story::new();
     story.does(post(0), NEW).does(post(0), PostChange::Set(PostState::Rejected)).finds(post(0), PostState::Rejected);
     assert_eq!(found(&story.ends()), Vec::<String>::new());

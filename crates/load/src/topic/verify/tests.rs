@@ -160,7 +160,7 @@ fn busy() -> Server {
 const SAID: [(LineNumber, ShownItemFields); 1] = [(2, (7, Some(1)))];
 
 #[test]
-fn what_is_told_truly_is_verified() {
+fn truthful_topic_histories_are_verified() {
     let details = busy().ends(&SAID).is_verified().join(" ");
     for part in ["16 revisions of 2 topics", "4 items and dividers are there", "All 2 followers received all 11"] {
         assert!(details.contains(part), "`{part}` is missing in {details}");
@@ -168,7 +168,7 @@ fn what_is_told_truly_is_verified() {
 }
 
 #[test]
-fn what_is_missing_twice_out_of_order_or_from_nowhere_is_found() {
+fn missing_duplicate_misordered_and_unexplained_topic_lines_are_found() {
     let spoiled = |spoil: &dyn Fn(&mut TopicEvidence)| {
         let mut server = busy();
         spoil(&mut server.ends(&SAID).evidence);
@@ -204,7 +204,7 @@ fn events_that_say_something_else_are_found() {
 /// A reply may show an item as somebody else has left it since, and then speaks of that change's
 /// revision.
 #[test]
-fn a_change_that_was_told_late_is_found_between_the_revisions_that_bound_it() {
+fn changes_reported_late_are_found_between_their_bounding_revisions() {
     let mut shared = busy();
     let after = shared.containers[0].1;
     shared.does(0, TopicChange::Shift(4, 0));
@@ -244,7 +244,7 @@ fn a_change_that_was_told_late_is_found_between_the_revisions_that_bound_it() {
 }
 
 #[test]
-fn of_two_that_were_told_the_same_revision_either_may_have_found_what_the_other_made() {
+fn calls_with_the_same_reported_revision_may_be_ordered_either_way() {
     let mut server = Server::new();
     // The divider has gone up because the item went away from above it; both replies say so with
     // the same revision.
@@ -279,7 +279,7 @@ fn calls_in_doubt_that_change_nothing_of_the_order_hide_no_fault_in_it() {
 }
 
 #[test]
-fn of_two_that_lead_to_the_same_the_event_may_be_either_ones() {
+fn an_event_may_belong_to_either_of_two_changes_with_one_result() {
     let mut server = Server::new();
     // Item and divider change places, whichever of the two is shifted.
     server.tells(0, TopicChange::Add(101, 1)).tells(0, TopicChange::Shift(0, 1)).tells(0, TopicChange::Order(101, 0));
@@ -306,7 +306,7 @@ fn a_reply_that_speaks_of_a_revision_that_a_lost_call_made_is_believed() {
 }
 
 #[test]
-fn a_move_in_doubt_takes_its_item_from_wherever_it_is_and_happens_whole_or_not_at_all() {
+fn doubtful_moves_take_their_item_from_anywhere_and_are_atomic() {
     let doubt = |server: &mut Server, position: i32| {
         let there = Some((1, TopicChange::Arrive(4, position)));
         server.evidence.order.doubts.push(DoubtfulCall {

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_receivers_none_is_named() {
+    fn mails_to_many_recipients_name_none_of_them() {
         let many: Vec<String> = (0..=NAMED).map(|number| format!("user{number}@example.net")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let mail = lines(&message(), &User::new("ada"), &many);

@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_relay_does_not_take_for_too_long_is_given_up() {
+    fn mails_that_the_relay_does_not_accept_for_too_long_are_dropped() {
         run(async {
             let (house, relay) = house().await;
             let (_open, end) = watch::channel(());
@@ -444,7 +444,7 @@ mod tests {
 
     /// Such a mail was tried again and again, and no other was sent.
     #[test]
-    fn what_was_being_sent_and_could_not_be_kept_is_given_up_and_the_others_go_on() {
+    fn interrupted_mails_that_cannot_be_saved_are_dropped_and_others_continue() {
         run(async {
             let (house, relay) = house().await;
             let (_open, end) = watch::channel(());
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_wait_as_may_however_they_come_and_go() {
+    fn waiting_mails_are_limited_across_concurrent_sends_and_restarts() {
         run(async {
             let (house, relay) = house().await;
             let (_open, end) = watch::channel(());

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_addresses_wait_as_may_and_the_earliest_is_next() {
+    fn the_mail_queue_bounds_its_addresses_and_returns_the_earliest_first() {
         let queue = MailQueue::default();
         // Each sender has one mail, so the share does not apply.
         let room = |sender: &str, addresses| queue.room(&sender.into(), addresses, 5);

@@ -71,7 +71,7 @@ fn pattern_of(kind: ValueKind) -> String {
 pub fn schema() -> String {
     let named = named();
     let mut out = String::from(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- The configuration files of stet, in RELAX NG. Made of the vocabulary in src/sysconfig/vocabulary. -->\n\
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- The configuration files of stet, in RELAX NG. Made of the vocabulary in crates/sysconfig/src/vocabulary. -->\n\
          <grammar xmlns=\"http://relaxng.org/ns/structure/1.0\" xmlns:a=\"http://relaxng.org/ns/compatibility/annotations/1.0\"\n\
          \x20        datatypeLibrary=\"http://www.w3.org/2001/XMLSchema-datatypes\">\n  <start>\n    <choice>\n",
     );

@@ -26,7 +26,7 @@ fn reference() -> String {
     let mut out = String::from(
         "# Configuration files\n\nAll elements of the XML files below `/SysConfig`. What they mean to the server and its clients is in\n\
          [api/configuration.md](api/configuration.md). [schema/stet.rng](schema/stet.rng) is the same as a RELAX NG schema, for editors.\n\n\
-         This page and the schema are made of the vocabulary that the server itself checks files by (`src/sysconfig/vocabulary`). White space\n\
+         This page and the schema are made of the vocabulary that the server itself checks files by (`crates/sysconfig/src/vocabulary`). White space\n\
          around values counts for nothing. Elements stand in any order within the one that they belong to. What has a namespace of its\n\
          own is passed over.\n\n\
          Several elements have the same name and differ by where they stand. Here the second and later ones have a number: `channel.2` is\n\
