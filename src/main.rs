@@ -24,8 +24,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The environment variables of the allocator, with the values of a server. It reads them before
 /// `main` begins, and has no other setting that is safe to use.
 ///
-/// - Freed memory is returned after 5 ms. The default of a second keeps more freed memory under load
-///   than is in use.
+/// - Freed memory is returned after 5 ms. The default of a second keeps more freed memory under
+///   load than is in use.
 /// - Each thread looks for memory that other threads have freed every 1,000 slow allocations. With
 ///   the default of 10,000, threads with little work kept hundreds of megabytes for minutes.
 const ALLOCATOR_OPTIONS: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "5"), ("MIMALLOC_GENERIC_COLLECT", "1000")];

@@ -3,8 +3,9 @@
 //!
 //! The texts are amended within the command, on their state at that moment. Two callers who
 //! increase the same number are therefore both counted. This crate does not interpret the texts;
-//! [`TextAmendment`] decides how they are amended. Slow amendments would hold up other callers. They are
-//! made before the command (see [`EarlyAmendment`]), and are discarded if the texts have changed since.
+//! [`TextAmendment`] decides how they are amended. Slow amendments would hold up other callers.
+//! They are made before the command (see [`EarlyAmendment`]), and are discarded if the texts have
+//! changed since.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -108,7 +108,7 @@ impl CorrelatePair {
         let containers = self.containers();
         for container in &containers {
             turns.touch(*container)?;
-            // // The loop names two containers at most.
+            // The loop names two containers at most.
             containers.iter().for_each(|named| context.concerns(*container, named));
         }
         Ok(())

@@ -3,10 +3,10 @@
 //! Events, the recycle bin, sessions, locks, messages, waiting mails and receipts all expire, and
 //! expired data is gone for good. A clock that is wrong for a moment must therefore expire nothing.
 //! Machines often start with a wrong clock, until it is synchronised. All expiry therefore uses
-//! [`ExpiryClock`] in place of the clock; each store has one. It compares the clock with the last time at
-//! which it was right, plus the time that has passed since. While the two are more than a day
-//! apart, nothing expires. A clock that is consistent for an hour is trusted. That covers a server
-//! which was down for a hundred days.
+//! [`ExpiryClock`] in place of the clock; each store has one. It compares the clock with the last
+//! time at which it was right, plus the time that has passed since. While the two are more than a
+//! day apart, nothing expires. A clock that is consistent for an hour is trusted. That covers a
+//! server which was down for a hundred days.
 
 use std::fmt;
 use std::sync::Arc;

@@ -216,8 +216,8 @@ number_id! {
     ShortcutId
 }
 
-/// The identifiers as regular expressions, for schemas. Each stands alone; [`ObjectSource`]'s schema
-/// combines them.
+/// The identifiers as regular expressions, for schemas. Each stands alone; [`ObjectSource`]'s
+/// schema combines them.
 const LOID: &str = r"(?:[0-9]+\$)?[0-9]+\.[0-9]+\.[0-9]+";
 const UUID: &str =
     r"(?:urn:uuid:|\{)?[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}\}?";

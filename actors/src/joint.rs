@@ -60,8 +60,8 @@ pub trait JointCommand: Send + Sync + 'static {
     fn wants(&self) -> Vec<Loid>;
 
     /// Applies the command; see [`crate::command::Command::apply`]. The command may turn out to
-    /// need more containers ([`CommandFault::NeedsTurns`], also when [`ContainerTurns`] lacks one). Then it is
-    /// applied again from the start, with their turns too.
+    /// need more containers ([`CommandFault::NeedsTurns`], also when [`ContainerTurns`] lacks one).
+    /// Then it is applied again from the start, with their turns too.
     ///
     /// # Errors
     /// An error if a rule forbids it; then nothing is changed.
@@ -124,8 +124,8 @@ impl ContainerTurns {
     /// Returns the state of a live container of the family.
     ///
     /// # Errors
-    /// [`CommandFault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is in the
-    /// recycle bin or destroyed; `InvalidType` if it belongs to another family.
+    /// [`CommandFault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is in
+    /// the recycle bin or destroyed; `InvalidType` if it belongs to another family.
     pub fn get<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, CommandFault> {
         let object = self.any(loid)?;
         if object.record.is_discarded() {
@@ -152,8 +152,8 @@ impl ContainerTurns {
     /// Returns the object of a container of any family, in the recycle bin or not.
     ///
     /// # Errors
-    /// [`CommandFault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is destroyed,
-    /// or is leaving along with a folder.
+    /// [`CommandFault::NeedsTurns`] if its turn has not been taken; `ObjectNotFound` if it is
+    /// destroyed, or is leaving along with a folder.
     pub fn any(&mut self, loid: Loid) -> Result<&mut Object, CommandFault> {
         if self.leaving.contains(&loid) {
             return Err(Error::not_found(loid).into());

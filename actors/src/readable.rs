@@ -3,17 +3,17 @@
 //! the change, not of the call.
 //!
 //! A command calls [`Context::reads`](crate::command::Context::reads). The decision is made by a
-//! [`ReadRights`], which is part of the [`ChangeRequest`](crate::runtime::ChangeRequest). A request without one
-//! is by a caller who may read everything. That costs nothing: no row is read, and no item is
-//! visited.
+//! [`ReadRights`], which is part of the [`ChangeRequest`](crate::runtime::ChangeRequest). A request
+//! without one is by a caller who may read everything. That costs nothing: no row is read, and no
+//! item is visited.
 //!
 //! Decisions are based on rows as the next change will find them. An object changes its location
 //! only by commands that run alone, such as discarding, restoring and destroying. A decision is
 //! therefore still right when the command's change is submitted.
 //!
 //! Some commands find the objects that they change themselves, such as a move that takes things
-//! from their present locations. Such a command also gets a [`ReadRights`] that decides which objects
-//! the caller may change.
+//! from their present locations. Such a command also gets a [`ReadRights`] that decides which
+//! objects the caller may change.
 
 use std::fmt::Debug;
 
@@ -24,8 +24,9 @@ use crate::store::RowReader;
 /// A right of one caller to objects: to read them, or to change them.
 pub trait ReadRights: Debug + Send + Sync {
     /// Returns the decision based on these rows, which are to be read with
-    /// [`ReadLevel::Latest`](crate::store::ReadLevel::Latest). The decision may cache what it reads, since it
-    /// only lives for one application of a command. It takes no lock and does not depend on time.
+    /// [`ReadLevel::Latest`](crate::store::ReadLevel::Latest). The decision may cache what it
+    /// reads, since it only lives for one application of a command. It takes no lock and does not
+    /// depend on time.
     ///
     /// # Errors
     /// Errors of the store.

@@ -14,12 +14,12 @@
 //!
 //! A call that runs again may issue other commands than the first time: objects may have been
 //! created or destroyed, or a change may need another attempt. A step is therefore not identified
-//! by counting commands. Most calls have one command ([`IdempotentCall::only`]), which may be attempted until
-//! it changes something. Other calls have one command for each object in a list in the body
-//! ([`IdempotentCall::at`]). Such a step is identified by the place in the list, which is the same each time.
-//! Its outcome also keeps the object, since the text at that place may by now name another one.
-//! Each outcome keeps which objects the call's own path named ([`IdempotentCall::names`]): a call that
-//! renames an object must find it again.
+//! by counting commands. Most calls have one command ([`IdempotentCall::only`]), which may be
+//! attempted until it changes something. Other calls have one command for each object in a list in
+//! the body ([`IdempotentCall::at`]). Such a step is identified by the place in the list, which is
+//! the same each time. Its outcome also keeps the object, since the text at that place may by now
+//! name another one. Each outcome keeps which objects the call's own path named
+//! ([`IdempotentCall::names`]): a call that renames an object must find it again.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +165,7 @@ impl Receipt {
 }
 
 fn prefix(user: &str, key: &str) -> Bytes {
-    // // Both are far shorter than 4 GiB: one is a stored name, the other a header's value.
+    // Both are far shorter than 4 GiB: one is a stored name, the other a header's value.
     let (user_len, key_len) = (user.len() as u32, key.len() as u32);
     key_of(&[&user_len.to_be_bytes(), user.as_bytes(), &key_len.to_be_bytes(), key.as_bytes()])
 }
@@ -221,8 +221,8 @@ impl EarlierReceipts {
     }
 }
 
-/// A call that is carried out once. It accompanies each [`ChangeRequest`](crate::runtime::ChangeRequest) of the
-/// call.
+/// A call that is carried out once. It accompanies each
+/// [`ChangeRequest`](crate::runtime::ChangeRequest) of the call.
 pub struct IdempotentCall {
     user: SharedText,
     key: SharedText,
@@ -615,7 +615,7 @@ mod tests {
         let bytes = |change: &RowChange| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         let all: usize = changes.iter().flatten().map(bytes).sum();
         assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
-        // // The same outcome is put again when its change set is made again.
+        // The same outcome is put again when its change set is made again.
         steps[0].outcome("a", &1u64, 5).put();
         assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
     }

@@ -96,7 +96,7 @@ impl RemainderWorker {
                 self.stuck.retain(|_, stuck| stuck.until.is_some());
                 self.stuck.remove(&entry);
                 remains.goes_on(entry);
-                // // An error is found again at the next step.
+                // An error is found again at the next step.
                 if self.is_left(&registry, entry).is_ok_and(|left| !left) {
                     self.entries.remove(&entry);
                     self.places.remove(&entry);
@@ -116,7 +116,7 @@ impl RemainderWorker {
                     "cannot continue the change of a folder; trying again"
                 );
                 self.stuck.insert(entry, StuckEntry { until, failures });
-                // // An overload is temporary, and is retried without a report.
+                // An overload is temporary, and is retried without a report.
                 if error.code != Code::Overloaded {
                     remains.sticks(entry, error);
                 }

@@ -95,8 +95,8 @@ fn a_newsroom_beside_hostile_clients_is_verified_and_they_are_counted() {
         let report = load.verified();
         (load, report["hostile"].clone())
     };
-    // On a machine with other work, hostile clients get few answers within a run; the next run takes
-    // their users over. Slow senders, for one, need twelve seconds for a round.
+    // On a machine with other work, hostile clients get few answers within a run; the next run
+    // takes their users over. Slow senders, for one, need twelve seconds for a round.
     let is_answered =
         |hostile: &Value, kind: &str| hostile[kind]["statuses"].as_object().is_some_and(|s| !s.is_empty());
     let is_enough = |hostile: &Value| {

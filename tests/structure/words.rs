@@ -19,7 +19,7 @@ const PRONOUNS: usize = 0;
 const LONG_LINES: usize = 0;
 
 /// Functions of more than 70 lines.
-const LONG_FUNCTIONS: usize = 15;
+const LONG_FUNCTIONS: usize = 16;
 
 /// Names that mean the same wherever they are: a part of the type beside them.
 const MAY_BE_COMMON: [&str; 5] = ["Inner", "State", "Entry", "Error", "Options"];

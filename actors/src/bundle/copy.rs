@@ -117,7 +117,7 @@ impl JointCommand for CopyLinkedBundles {
     const NAME: &'static str = "web.channelcopy";
 
     fn wants(&self) -> Vec<Loid> {
-        // // A call with too many copies is refused; the rest need not be loaded for that.
+        // A call with too many copies is refused; the rest need not be loaded for that.
         std::iter::once(self.container).chain(self.copies.iter().take(MAX_COPIES).map(|copy| copy.bundle)).collect()
     }
 

@@ -7,16 +7,16 @@
 //! content and record: its name, its attributes, its existence. The lock does not extend to the
 //! contents of a container: items of a locked drawer and posts of a locked liveblog can be changed.
 //!
-//! An expired lock counts as none at once; [`ReleaseLock`] removes it from the record some time later.
-//! A lock also ends when the object is discarded. Locking and unlocking raise the revision, but do
-//! not count as a change of the object: `modified` stays.
+//! An expired lock counts as none at once; [`ReleaseLock`] removes it from the record some time
+//! later. A lock also ends when the object is discarded. Locking and unlocking raise the revision,
+//! but do not count as a change of the object: `modified` stays.
 //!
 //! # Drafts
 //!
 //! A save without a check-in makes the object's draft. The draft stays when the lock ends, for
-//! whatever reason. A check-out continues from it. [`WriteSwitches::check_out_clean`] deletes it, and so
-//! does the check-in of a caller who has the object checked out. The holder of the lock reads the
-//! draft in place of the latest version.
+//! whatever reason. A check-out continues from it. [`WriteSwitches::check_out_clean`] deletes it,
+//! and so does the check-in of a caller who has the object checked out. The holder of the lock
+//! reads the draft in place of the latest version.
 //!
 //! A caller who did not hold the lock before the write has not seen the draft. Such a write with
 //! bytes never deletes the draft of another user, even if it checks out. It leaves the draft alone

@@ -32,9 +32,9 @@ pub struct WriteSwitches {
 /// and released within the step.
 ///
 /// The draft of another user is only deleted by a caller who holds the lock, and so can see it, or
-/// who sets [`WriteSwitches::check_out_clean`]. Others can't save over it. A check-in by others leaves
-/// it alone. If they keep the lock, they would read the draft in place of their own content. In
-/// that case the draft becomes a version of its own, before theirs.
+/// who sets [`WriteSwitches::check_out_clean`]. Others can't save over it. A check-in by others
+/// leaves it alone. If they keep the lock, they would read the draft in place of their own content.
+/// In that case the draft becomes a version of its own, before theirs.
 ///
 /// A draft that is not based on the present content is checked in as a new version, whatever the
 /// switches say. Its author did not know what it would replace. For the same reason the latest

@@ -31,7 +31,8 @@ pub struct SubtreeFacts {
     pub under_way: bool,
     /// The maximal number of objects that one step changes, including those that are notified.
     pub objects_per_step: usize,
-    /// Whether locks below the changed object have been looked for; see [`CommandFault::NeedsLocks`].
+    /// Whether locks below the changed object have been looked for; see
+    /// [`CommandFault::NeedsLocks`].
     pub locks_seen: bool,
 }
 
@@ -525,8 +526,8 @@ impl<'a> Context<'a> {
     /// separately. All objects are made by this method, so none can lie too deep.
     ///
     /// # Errors
-    /// `InvalidPath` for a location that is too deep; `InvalidAttributes`; [`CommandFault::IsLarge`] and
-    /// `TooLarge` for earlier notes; errors of the store.
+    /// `InvalidPath` for a location that is too deep; `InvalidAttributes`;
+    /// [`CommandFault::IsLarge`] and `TooLarge` for earlier notes; errors of the store.
     pub fn create(&mut self, object: &Object) -> Result<(), CommandFault> {
         self.check_size()?;
         let Object { record, attributes } = object;

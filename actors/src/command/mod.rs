@@ -157,8 +157,8 @@ fn status_text(status: &Option<SharedText>) -> Option<String> {
 pub trait NumberSource: Send + Sync {
     /// Returns the next number.
     ///
+    /// # Errors
     /// `Overloaded` if the numbers reserved on disk are used up faster than new ones can be
-    /// reserved.
     /// reserved.
     fn next(&self) -> Result<u64>;
 }

@@ -10,8 +10,8 @@ use crate::object::PathLimits;
 use crate::store::RowChange;
 
 /// The maximal number of parts or objects that a small change alters. A larger change waits for a
-/// work permit ([`crate::runtime::LargeChangeAdmission`]). Otherwise it would block its thread for others
-/// and fill the shared memory.
+/// work permit ([`crate::runtime::LargeChangeAdmission`]). Otherwise it would block its thread for
+/// others and fill the shared memory.
 pub const SMALL: usize = 256;
 
 /// The maximal number of rows of a small change, including index entries.

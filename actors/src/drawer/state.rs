@@ -55,7 +55,7 @@ impl State for DrawerState {
     }
 
     fn bytes(&self) -> usize {
-        // // The estimate covers an item and its entries in both indexes.
+        // The estimate covers an item and its entries in both indexes.
         const ITEM: usize = 128;
         self.object.bytes() + self.items.len() * ITEM
     }

@@ -41,7 +41,7 @@ impl JointCommand for DestroyObject {
                 let (part, left) = collect_live(&record, turns, context)?;
                 let is_all = left.is_empty();
                 if !is_all {
-                    // // Too much for one step: the object is discarded first, and destroyed in the
+                    // Too much for one step: the object is discarded first, and destroyed in the
                     // bin.
                     begin_discard(&record, &part, left, turns, context)?;
                 }

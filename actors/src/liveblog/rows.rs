@@ -220,7 +220,7 @@ pub(super) const FIRST_UNPINNED: u128 = 1 << 127;
 /// Returns the order number for a listing with pinned posts first, then the newest first
 /// (docs/api/liveblogs.md, "Replies"). It grows from the first post to the last.
 fn order_number(pinned: bool, timestamp: u64, post: Loid) -> u128 {
-    // // Timestamps have less than 63 bits: `post_name` refuses those after the year 9999.
+    // Timestamps have less than 63 bits: `post_name` refuses those after the year 9999.
     let age = !timestamp & (u64::MAX >> 1);
     let first = if pinned { 0 } else { FIRST_UNPINNED };
     first | u128::from(age) << 64 | u128::from(!post.number)

@@ -97,7 +97,7 @@ mod tests {
             ([1, 2].map(of), counted.len())
         };
         assert_eq!(counts(vec![name(1, "a", true), name(1, "b", true), name(2, "a", true)]), ([2, 1], 2));
-        // // A move from one to the other; and the replacement of one object by another.
+        // A move from one to the other; and the replacement of one object by another.
         assert_eq!(counts(vec![name(1, "a", false), name(2, "x", true)]), ([1, 2], 2));
         assert_eq!(counts(vec![name(1, "b", false), name(1, "b", true)]), ([1, 2], 0));
         assert_eq!(counts(vec![name(1, "c", true), name(1, "c", false), name(1, "none", false)]), ([1, 2], 0));

@@ -126,7 +126,7 @@ impl Repository {
                 registry.let_unused_go(bytes);
             }
         });
-        // // There is at least one arbiter, and none has ended.
+        // There is at least one arbiter, and none has ended.
         if let Some(arbiter) = arbiters.first() {
             arbiter.spawn(RemainderWorker::new(&registry).run(remains));
         }
@@ -407,7 +407,7 @@ impl Repository {
         let all = shared.admission.acquire_many(permits).await;
         shared.admission.close();
         drop(all);
-        // // Nothing is admitted any more, so the remaining work of changes stops, too.
+        // Nothing is admitted any more, so the remaining work of changes stops, too.
         shared.remains.close();
         shared.store.barrier().await;
         self.let_unused_go();

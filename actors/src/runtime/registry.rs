@@ -8,8 +8,8 @@
 //!    starts a second actor.
 //! 3. Without further care two instances would exist for a moment.
 //!
-//! So the sweep leaves an [`RegistryEntry::Leaving`] in the map, which resolves when the old actor is
-//! dropped. The new actor gets it, and loads only after that.
+//! So the sweep leaves an [`RegistryEntry::Leaving`] in the map, which resolves when the old actor
+//! is dropped. The new actor gets it, and loads only after that.
 
 use std::any::Any;
 use std::pin::Pin;

@@ -139,7 +139,8 @@ impl RemainderTracker {
         }
     }
 
-    /// Waits as [`RemainderTracker::finished`] does, for a command that is to be applied after that.
+    /// Waits as [`RemainderTracker::finished`] does, for a command that is to be applied after
+    /// that.
     ///
     /// # Errors
     /// Those of [`RemainderTracker::finished`]; `Overloaded` when too many commands wait.

@@ -57,8 +57,8 @@ pub(crate) trait RuntimeTurn: Send {
     fn give_back(self: Box<Self>, outcome: TurnOutcome);
 }
 
-/// The callbacks of a commit for one container. `show` runs at once ([`super::cell::ViewCell::show`]),
-/// `acknowledge` once all containers show their new states.
+/// The callbacks of a commit for one container. `show` runs at once
+/// ([`super::cell::ViewCell::show`]), `acknowledge` once all containers show their new states.
 pub(crate) struct Publisher {
     show: Box<dyn FnOnce() + Send>,
     acknowledge: Box<dyn FnOnce(Seq) + Send>,

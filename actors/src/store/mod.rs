@@ -6,14 +6,14 @@
 //! [`StoreError::Unknown`], which reports that the outcome is unknown.
 //!
 //! **Two views.** Between its submission and its commit a change set is *pending*. Readers see
-//! [`ReadLevel::Committed`] only. Containers that compute further changes see [`ReadLevel::Latest`], which
-//! includes pending ones. So a drawer can take its next command without waiting for the disk, and a
-//! folder can keep names unique.
+//! [`ReadLevel::Committed`] only. Containers that compute further changes see
+//! [`ReadLevel::Latest`], which includes pending ones. So a drawer can take its next command
+//! without waiting for the disk, and a folder can keep names unique.
 //!
 //! **Epochs.** When a commit fails, everything pending was computed from a state that will never
-//! exist. So all of it is refused, [`ReadLevel::Latest`] falls back to [`ReadLevel::Committed`], and the
-//! epoch rises by one. A change set carries the epoch in which its container was last loaded. If
-//! that has passed, it is refused with [`StoreError::Stale`].
+//! exist. So all of it is refused, [`ReadLevel::Latest`] falls back to [`ReadLevel::Committed`],
+//! and the epoch rises by one. A change set carries the epoch in which its container was last
+//! loaded. If that has passed, it is refused with [`StoreError::Stale`].
 
 mod event;
 pub mod memory;
@@ -237,7 +237,8 @@ pub trait RowReader: Send + Sync {
 
 /// The store of the repository. See the module's head for the promise that an implementation gives.
 pub trait Store: RowReader + EventLog + 'static {
-    /// Accepts a change set into the queue for the disk and into [`ReadLevel::Latest`], in one instant.
+    /// Accepts a change set into the queue for the disk and into [`ReadLevel::Latest`], in one
+    /// instant.
     ///
     /// Never blocks on the disk. An empty change set gets the number of the last one before it, and
     /// is answered when everything submitted before it has been decided: at once if nothing is
@@ -252,7 +253,8 @@ pub trait Store: RowReader + EventLog + 'static {
     /// Returns the present epoch.
     fn epoch(&self) -> Epoch;
 
-    /// Returns the last change set that is on disk; all sets up to it are in [`ReadLevel::Committed`].
+    /// Returns the last change set that is on disk; all sets up to it are in
+    /// [`ReadLevel::Committed`].
     fn committed(&self) -> Seq;
 
     /// Returns the last change set whose `on_commit` has been called, as has that of all sets

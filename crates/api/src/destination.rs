@@ -120,7 +120,7 @@ pub fn find_destination(call: &Call, folder: Option<ObjectSource>, database: Dat
 }
 
 /// Returns the place for a new folder of that name, with its missing parents. Like
-/// [`find_destination`], but the folder may be the caller's home itcall.app.
+/// [`find_destination`], but the folder may be the caller's home itself.
 ///
 /// # Errors
 /// Those of [`find_destination`].

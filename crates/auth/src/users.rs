@@ -111,8 +111,8 @@ impl DirectoryEditor<'_> {
     /// stand.
     ///
     /// # Errors
-    /// Those of [`DirectoryEditor::set_password`]; `PermissionDenied` if the user has another password by
-    /// now, or is disabled.
+    /// Those of [`DirectoryEditor::set_password`]; `PermissionDenied` if the user has another
+    /// password by now, or is disabled.
     pub async fn change_password(&self, known: &User, password: &str) -> Result<()> {
         let is_good = |user: &User| {
             if user.password == known.password && !user.disabled {
@@ -202,8 +202,8 @@ impl DirectoryEditor<'_> {
     /// password ends the user's sessions; disabling also ends the keys.
     ///
     /// # Errors
-    /// `ObjectNotFound`; errors of `change`; those of [`DirectoryEditor::set_password`] for a password;
-    /// errors of the store.
+    /// `ObjectNotFound`; errors of `change`; those of [`DirectoryEditor::set_password`] for a
+    /// password; errors of the store.
     pub async fn edit_user(
         &self,
         name: &str,

@@ -1,8 +1,8 @@
 //! The shapes that replies share, and JSON that is rendered in advance.
 //!
 //! A reply is one value, serialised once. Parts that take too long to serialise for each reply (a
-//! record, a post) are cached as [`ReadyJson`], the JSON of a value. They are used in replies like that
-//! value.
+//! record, a post) are cached as [`ReadyJson`], the JSON of a value. They are used in replies like
+//! that value.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

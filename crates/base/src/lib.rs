@@ -1,4 +1,8 @@
-//! The floor of stet's server: limits of memory, time and rates, JSON that is rendered once, dates and wildcards
+//! The floor of the server: limits of memory, time and rates ([`limits`]), JSON that is
+//! rendered once and sent many times ([`json`]), wildcards, dates and suggestions.
+//!
+//! The crate knows nothing of a newsroom: callers are holders of memory and time, and values are
+//! whatever can be serialised. Readers start at [`limits`].
 
 pub mod disk;
 pub mod json;

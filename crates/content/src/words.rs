@@ -158,8 +158,8 @@ pub fn is_text(content_type: &str) -> bool {
 }
 
 /// Returns the text of a content from its first bytes: XML and HTML without mark-up, other text as
-/// it is. The text is folded like [`FoldedText`], white space is one space, and a long text is cut off.
-/// Bytes that are not text have none. A longer content may be given, but only its first
+/// it is. The text is folded like [`FoldedText`], white space is one space, and a long text is cut
+/// off. Bytes that are not text have none. A longer content may be given, but only its first
 /// [`LOOKED_AT`] bytes count.
 pub fn text_of(content_type: &str, head: &[u8]) -> String {
     if !is_text(content_type) {

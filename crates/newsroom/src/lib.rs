@@ -1,5 +1,8 @@
-//! The newsroom without HTTP: its objects, users and configuration,
-//! and queries that several parts of the server need. Readers start at [`Newsroom`].
+//! The newsroom without HTTP: its objects as readers see them, who may do what, events, receipts,
+//! messages, administration and the audit trail. Readers start at [`Newsroom`].
+//!
+//! The crate knows no requests and no routes. Changes of objects go through a [`Repository`], which
+//! a [`Newsroom`] does not give away.
 
 pub mod access;
 pub mod administration;

@@ -1,9 +1,9 @@
 //! Recovery of the store from failures of its files.
 //!
 //! redb closes itself permanently after the first I/O error, so recovery means opening a new
-//! `Database` on the same file. [`KeptFile`] holds the file open and locked across that. So no other
-//! process can take it, and the directory need not be usable at that moment. Each opening works
-//! through a [`Lease`], which remembers the reason of its failure and can be ended. Then a
+//! `Database` on the same file. [`KeptFile`] holds the file open and locked across that. So no
+//! other process can take it, and the directory need not be usable at that moment. Each opening
+//! works through a [`Lease`], which remembers the reason of its failure and can be ended. Then a
 //! `Database` that was given up can no longer write, nor its readers read, once the next one has
 //! taken over.
 

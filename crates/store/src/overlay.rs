@@ -7,8 +7,8 @@
 //! dropped when the next version is added. So a commit touches no row: it only raises the committed
 //! number.
 //!
-//! Events are not rows. They are counted here, and are in the [`EventTail`] of their log once they are
-//! committed.
+//! Events are not rows. They are counted here, and are in the [`EventTail`] of their log once they
+//! are committed.
 //!
 //! Each table has a lock, which is held for the few instructions of a look-up or while a page of a
 //! scan is copied. It is never held during a disk access. A plain `BTreeMap` is enough: the frozen

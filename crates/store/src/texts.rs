@@ -4,8 +4,8 @@
 //! this, a request of a hundred bytes could take megabytes of the disk.
 //!
 //! The checkpointer cuts the texts out of a row when it writes it ([`Texts::cut`]), and readers put
-//! them back ([`restore_row`]). The file has two tables for this: the texts by hash, and the number of
-//! rows that use each. Both change in the transaction that writes the rows, so a text exists
+//! them back ([`restore_row`]). The file has two tables for this: the texts by hash, and the number
+//! of rows that use each. Both change in the transaction that writes the rows, so a text exists
 //! exactly as long as a row has it. The journal and the rows in memory contain their texts
 //! themselves.
 

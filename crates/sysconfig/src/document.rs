@@ -25,8 +25,8 @@ pub trait ConfigFile: Sized {
     /// The vocabulary of the root element.
     const ROOT: &'static vocabulary::VocabularyElement;
 
-    /// Reads a root element. Faults beyond the vocabulary are noted by [`ConfigElement::fault`]. If the
-    /// file violates the vocabulary, the value only serves to find further faults, so any value
+    /// Reads a root element. Faults beyond the vocabulary are noted by [`ConfigElement::fault`]. If
+    /// the file violates the vocabulary, the value only serves to find further faults, so any value
     /// will do, but a panic will not.
     fn read(root: ConfigElement<'_>) -> Self;
 }

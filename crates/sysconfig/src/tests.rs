@@ -180,7 +180,7 @@ fn bounds_are_held_before_a_tree_is_made() {
 fn faults_in_object_types_are_reported_with_their_line() {
     let parse = read::<ObjectTypes>;
     assert_fault(parse(""), 1, "no root element");
-    assert_fault(parse("<types/>"), 1, "`types` where `objectTypes`");
+    assert_fault(parse("<types/>"), 1, "`types`, not `objectTypes`");
     assert_fault(parse("<objectTypes>\n</objectTypes>"), 1, "no `objectType`");
     assert_fault(parse("<objectTypes>\n<objectType family='folder'/></objectTypes>"), 2, "no attribute `name`");
     assert_fault(

@@ -2,9 +2,9 @@
 //!
 //! That may take as long as the client likes. In that time the caller may lose rights, and a path
 //! may come to name another object. So nothing may be looked up before the body and used after it.
-//! [`IncomingCall`] therefore gives a handler access to no object. It becomes a [`Call`] when the body
-//! is complete and the caller has been checked again. The target of the body is looked up twice,
-//! and the handler gets the second result.
+//! [`IncomingCall`] therefore gives a handler access to no object. It becomes a [`Call`] when the
+//! body is complete and the caller has been checked again. The target of the body is looked up
+//! twice, and the handler gets the second result.
 
 use std::pin::pin;
 use std::time::Duration;

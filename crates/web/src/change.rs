@@ -3,9 +3,9 @@
 //! Every change carries the condition from `If-Match` and the outcome of an earlier attempt of the
 //! same call. A failed precondition gets the current record added here. There is no other way to
 //! change objects: handlers can reach only the repository's
-//! [`Reader`](stet_actors::repository::Reader). The handle for changes is private to [`ChangeHandle`],
-//! which only this file opens. Other code that changes objects (the sample, sessions that release
-//! locks, receipts) got its own handle when the server was built.
+//! [`Reader`](stet_actors::repository::Reader). The handle for changes is private to
+//! [`ChangeHandle`], which only this file opens. Other code that changes objects (the sample,
+//! sessions that release locks, receipts) got its own handle when the server was built.
 //!
 //! The reply to a change shows the state that the caller's change has produced, not later changes
 //! of others. So its ETag is valid for the caller's next change. After the change the reply is
@@ -260,9 +260,9 @@ impl Call {
         self.seen(view)?.ok_or_else(|| Error::not_found(container))
     }
 
-    /// Returns a container as a change has left it. If that view is not known ([`JointResult::left`]),
-    /// returns the current one, in the recycle bin or not. `None` if the container was removed or
-    /// may not be read, which does not make the change fail.
+    /// Returns a container as a change has left it. If that view is not known
+    /// ([`JointResult::left`]), returns the current one, in the recycle bin or not. `None` if the
+    /// container was removed or may not be read, which does not make the change fail.
     ///
     /// # Errors
     /// An error if the container can't be loaded; errors of the store.

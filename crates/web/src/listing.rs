@@ -20,7 +20,8 @@ use super::steps::{ReplySteps, UnsentReply, WHOLE};
 pub enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {
     /// An item.
     Item(I),
-    /// An item that contains a list; the list's items are the steps up to its [`ListingStep::Close`].
+    /// An item that contains a list; the list's items are the steps up to its
+    /// [`ListingStep::Close`].
     Open(I),
     /// An item of the inner list.
     Inner(N),

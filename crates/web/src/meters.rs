@@ -99,8 +99,8 @@ impl<F: Future, E: Fn() -> &'static str + Unpin> Future for TimedCall<'_, F, E> 
     }
 }
 
-/// The body of a reply whose polls are timed like those of its call ([`TimedCall`]), as a part of the
-/// same task.
+/// The body of a reply whose polls are timed like those of its call ([`TimedCall`]), as a part of
+/// the same task.
 pub struct TimedBody {
     task: CallTask,
     inner: BoxBody,

@@ -2,8 +2,9 @@
 //! without data that the client knows or does not need. `handling=strict` refuses unknown names
 //! ([`super::unknown_names`]).
 //!
-//! A handler whose reply may be short returns a [`PreferredReply`], and the OpenAPI document shows that.
-//! A short reply has its own media type, so that `application/json` always means the full reply.
+//! A handler whose reply may be short returns a [`PreferredReply`], and the OpenAPI document shows
+//! that. A short reply has its own media type, so that `application/json` always means the full
+//! reply.
 
 use std::marker::PhantomData;
 

@@ -363,8 +363,8 @@ impl<T> EnvelopedReply<T> {
         }
     }
 
-    /// Serialises a result. `bytes` is the approximate length of the [`ReadyJson`] texts in it, 0 if
-    /// unknown.
+    /// Serialises a result. `bytes` is the approximate length of the [`ReadyJson`] texts in it, 0
+    /// if unknown.
     ///
     /// # Errors
     /// None for the types of endpoints: texts, numbers, lists and maps with text keys.

@@ -47,8 +47,8 @@ impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
     }
 
     /// Returns a part as JSON, from the cache or from `make`. The rows that `make` reads beside the
-    /// part's own must be of the part's revision ([`read_beside`](crate::settled::read_beside)), because
-    /// the result is cached under it.
+    /// part's own must be of the part's revision ([`read_beside`](crate::settled::read_beside)),
+    /// because the result is cached under it.
     ///
     /// # Errors
     /// Errors of `make`.

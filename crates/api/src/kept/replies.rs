@@ -20,15 +20,15 @@ use stet_web::etag::ETag;
 use stet_web::reply::{EnvelopedReply, Json};
 
 /// The records that a reply was rendered from. Each is identified by its copy in memory
-/// ([`CachedRecord::copy`](stet_newsroom::records::CachedRecord::copy)), because the records themselves are not held;
-/// `None` for an object that did not exist.
+/// ([`CachedRecord::copy`](stet_newsroom::records::CachedRecord::copy)), because the records
+/// themselves are not held; `None` for an object that did not exist.
 pub type RecordCopies = Vec<(Loid, Option<u64>)>;
 
 /// A cached reply of type `T` about a container of family `F`, with the data that it was rendered
 /// from.
 pub struct RenderedReply<F: Family, T> {
-    /// [`RecordCache::changes`](stet_newsroom::records::RecordCache::changes) when it was last known to be
-    /// current.
+    /// [`RecordCache::changes`](stet_newsroom::records::RecordCache::changes) when it was last
+    /// known to be current.
     right_at: AtomicU64,
     /// The stamp of users and configuration that its records were rendered with.
     basis: Basis,
@@ -160,7 +160,8 @@ pub enum ReplyLookup<F: Family, P, T> {
 pub struct MissingReply<P> {
     /// The cache key, if the reply may be cached.
     key: Option<ReplyKey<P>>,
-    /// [`RecordCache::changes`](stet_newsroom::records::RecordCache::changes) before its records were read.
+    /// [`RecordCache::changes`](stet_newsroom::records::RecordCache::changes) before its records
+    /// were read.
     right_at: u64,
     /// The stamp of users and configuration at that time.
     basis: Basis,

@@ -1,8 +1,8 @@
 //! Liveblogs (docs/api/liveblogs.md).
 //!
-//! [`Access::sight`] and [`Access::reach`](stet_newsroom::access::Access::reach) decide which posts a
-//! caller sees and may change. A post outside the caller's sight does not exist for them: it is in
-//! no listing, no number and no search.
+//! [`Access::sight`] and [`Access::reach`](stet_newsroom::access::Access::reach) decide which posts
+//! a caller sees and may change. A post outside the caller's sight does not exist for them: it is
+//! in no listing, no number and no search.
 //!
 //! [`Access::sight`]: stet_newsroom::access::Access::sight
 

@@ -74,7 +74,7 @@ fn parameters_have_their_schemas_and_defaults() {
         json!({
             "name": "source", "in": "path", "required": true,
             "description": "The folder: a loid, a uuid, or a path with its slashes as %2F.",
-            "schema": {"$ref": "#/components/schemas/Source"},
+            "schema": {"$ref": "#/components/schemas/ObjectSource"},
         })
     );
     assert_eq!(parameters[1]["schema"], json!({"type": "integer", "format": "int64", "minimum": 0, "default": 20}));

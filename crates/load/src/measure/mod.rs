@@ -2,7 +2,8 @@
 //! memory than a short one.
 //!
 //! Each generator thread has one [`Recorder`]. Its totals are merged at the end. Its current
-//! [`MeasurementSlice`] is taken at intervals for the course over time. Latencies are in microseconds.
+//! [`MeasurementSlice`] is taken at intervals for the course over time. Latencies are in
+//! microseconds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

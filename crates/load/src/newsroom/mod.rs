@@ -205,8 +205,8 @@ impl NewsroomLoad {
         }
     }
 
-    /// Returns the rule that may refuse an operation, as [`NewsroomOperation::refused_by`] does, but for
-    /// the message that it is about.
+    /// Returns the rule that may refuse an operation, as [`NewsroomOperation::refused_by`] does,
+    /// but for the message that it is about.
     fn refused_by(&self, operation: &NewsroomOperation) -> Option<(&'static str, ThingKey, u32)> {
         let (code, _, _) = operation.refused_by()?;
         self.effect(operation).map(|(key, value)| (code, key, value))

@@ -243,8 +243,8 @@ impl FollowerSlot {
         self.turn_of(&self.turn).await
     }
 
-    /// Waits for a permit for short work, beside that of [`FollowerSlot::turn`]: a stream can begin while
-    /// another one of the user is being read.
+    /// Waits for a permit for short work, beside that of [`FollowerSlot::turn`]: a stream can begin
+    /// while another one of the user is being read.
     ///
     /// # Errors
     /// Those of [`FollowerSlot::turn`].

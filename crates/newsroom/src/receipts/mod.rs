@@ -17,8 +17,8 @@
 //! Only successful replies are kept: a failed call has changed nothing and may be tried again. The
 //! reply to a bulk call is not kept either if a source failed for lack of room or time; the
 //! repeated call does the rest. Replies with `Cache-Control: no-store` or `Set-Cookie`, and those
-//! above 256 KiB, are not kept; they are rendered again from the outcome. [`ReceiptBounds`] limits what is
-//! kept per user, outcomes included; beyond them, the oldest keys are removed.
+//! above 256 KiB, are not kept; they are rendered again from the outcome. [`ReceiptBounds`] limits
+//! what is kept per user, outcomes included; beyond them, the oldest keys are removed.
 //!
 //! # How they are removed
 //!

@@ -1,8 +1,8 @@
 //! The attribute groups of an object in replies.
 //!
 //! Converting a text of megabytes takes long and can't be interrupted. So large texts are converted
-//! on another thread, and once per form for a [`CachedRecord`](super::CachedRecord) record. A reply only copies
-//! the finished text, whatever else it shows.
+//! on another thread, and once per form for a [`CachedRecord`](super::CachedRecord) record. A reply
+//! only copies the finished text, whatever else it shows.
 
 use std::sync::{Arc, OnceLock};
 

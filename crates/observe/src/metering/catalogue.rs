@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn the_document_of_metrics_is_what_the_catalogue_says() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/METRICS.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/METRICS.md");
         let text = std::fs::read_to_string(&path).expect("the document can be read");
         let begin = text.find("| metric |").expect("it has the table");
         let end = begin + text[begin..].find("\n\n").map_or(text[begin..].len(), |end| end + 1);

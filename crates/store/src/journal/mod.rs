@@ -10,9 +10,9 @@
 //!
 //! A crash leaves every acknowledged record intact, and of the newest one, which was being written,
 //! any part. So records that are missing before others, or before the number in `journal.mark`, are
-//! reported as a loss ([`JournalContents`]). So is a journal in which the record of `journal.mark` is another
-//! one. Only one loss cannot be detected: that of the newest record alone, if a power failure lost
-//! `journal.mark` as well.
+//! reported as a loss ([`JournalContents`]). So is a journal in which the record of `journal.mark`
+//! is another one. Only one loss cannot be detected: that of the newest record alone, if a power
+//! failure lost `journal.mark` as well.
 //!
 //! After a failed append it is unknown whether its record is on disk. It can only be the last.
 //! [`Journal::reopen`] finds out, before any further record is written.

@@ -42,8 +42,9 @@ impl HandlerInput for Call {
     }
 }
 
-/// Builds a [`Route::handler`] from an `async fn(T) -> Result<A, Error>`, where `T` is [`HandlerInput`]
-/// and `A` an [`HandlerAnswer`]. The type that the handler returns is the one in the OpenAPI document.
+/// Builds a [`Route::handler`] from an `async fn(T) -> Result<A, Error>`, where `T` is
+/// [`HandlerInput`] and `A` an [`HandlerAnswer`]. The type that the handler returns is the one in
+/// the OpenAPI document.
 #[macro_export]
 macro_rules! handler {
     ($function:path) => {

@@ -284,7 +284,8 @@ impl MailRelay {
     /// the conversation, if it can continue.
     ///
     /// # Errors
-    /// [`RelayFault::Broken`] if no mail can be begun; then the mail is unchanged. Errors of the store.
+    /// [`RelayFault::Broken`] if no mail can be begun; then the mail is unchanged. Errors of the
+    /// store.
     async fn send(
         &self,
         talking: Option<Conversation>,
