@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use stet_actors::store::{ChangeSet, RowChange, Store, Table};
+use stet_domain::store::{ChangeSet, RowChange, Store, Table};
 use stet_store::{Durability, RedbStore, StoreOptions};
 use tokio::sync::mpsc;
 

@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use hdrhistogram::Histogram;
-use stet_actors::clock::SystemClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::drawer::{Drawer, DrawerItemAddress, NewDrawer, ShiftDrawerItem};
-use stet_actors::error::Result;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
-use stet_actors::object::CreateMode;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
+use stet_domain::clock::SystemClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::drawer::{Drawer, DrawerItemAddress, NewDrawer, ShiftDrawerItem};
+use stet_domain::error::Result;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
+use stet_domain::object::CreateMode;
 use stet_store::{RedbStore, StoreOptions};
 
 /// Objects in each folder.
@@ -106,14 +106,14 @@ async fn run(objects: usize) {
         object: top,
         folder: None,
         mode: CreateMode::Exception,
-        reach: stet_actors::object::Reach::All,
+        reach: stet_domain::object::Reach::All,
     };
     for name in ["discard", "restore", "destroy"] {
         let change = async {
             match name {
                 "discard" => {
                     repository
-                        .joint(DiscardObject { object: top, reach: stet_actors::object::Reach::All }, request())
+                        .joint(DiscardObject { object: top, reach: stet_domain::object::Reach::All }, request())
                         .await
                 }
                 "restore" => repository.joint(restore, request()).await,

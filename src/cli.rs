@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, Parser, Subcommand};
-use stet_actors::id::Loid;
-use stet_actors::store::EventPeriod;
 use stet_auth::Name;
 use stet_config::{Config, ConfigError, ConfigOverrides};
+use stet_domain::id::Loid;
+use stet_domain::store::EventPeriod;
 use stet_load::LoadArgs;
 use stet_newsroom::audit::AuditFilter;
 use stet_transfer::Transfer;

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use stet_actors::error::{Code, Error};
+use stet_domain::error::{Code, Error};
 use stet_load::LoadError;
 
 /// The exit code of the process.

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use stet_actors::command::{CallerIdentity, Command, Context, NumberSource};
-use stet_actors::drawer::{
+use stet_domain::command::{CallerIdentity, Command, Context, NumberSource};
+use stet_domain::drawer::{
     AddDrawerItems, DrawerHead, DrawerItemAddress, DrawerState, Item, PlaceDrawerItem, ShiftDrawerItem,
 };
-use stet_actors::error::Result;
-use stet_actors::id::{DatabaseId, Loid, ShortcutId};
-use stet_actors::object::{Attributes, FamilyKind, Object, Record};
-use stet_actors::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
+use stet_domain::error::Result;
+use stet_domain::id::{DatabaseId, Loid, ShortcutId};
+use stet_domain::object::{Attributes, FamilyKind, Object, Record};
+use stet_domain::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 
 /// As in the server.
 #[global_allocator]
@@ -53,7 +53,7 @@ fn drawer(items: u64) -> DrawerState {
     DrawerState::new(object_part, head, (0..items).map(item).collect())
 }
 
-fn apply<C: Command<Family = stet_actors::drawer::Drawer>>(drawer: &mut DrawerState, command: &C) {
+fn apply<C: Command<Family = stet_domain::drawer::Drawer>>(drawer: &mut DrawerState, command: &C) {
     let who = CallerIdentity::system();
     let mut context = Context::new(0, &who, &Everything, &OneNumber);
     let reply = command.apply(drawer, &mut context);

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use stet_actors::clock::SystemClock;
-use stet_actors::command::{CallerIdentity, Command, Context, NumberSource};
-use stet_actors::drawer::{Drawer, DrawerItemAddress, NewDrawer, ShiftDrawerItem};
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
+use stet_domain::clock::SystemClock;
+use stet_domain::command::{CallerIdentity, Command, Context, NumberSource};
+use stet_domain::drawer::{Drawer, DrawerItemAddress, NewDrawer, ShiftDrawerItem};
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::store::memory::MemoryStore;
 use tokio::sync::{mpsc, oneshot};
 
 const IN_FLIGHT: u64 = 64;
@@ -22,8 +22,8 @@ const IN_FLIGHT: u64 = 64;
 struct NoNumbers;
 
 impl NumberSource for NoNumbers {
-    fn next(&self) -> stet_actors::error::Result<u64> {
-        Err(stet_actors::error::Error::internal())
+    fn next(&self) -> stet_domain::error::Result<u64> {
+        Err(stet_domain::error::Error::internal())
     }
 }
 

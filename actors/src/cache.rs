@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::command::CallerIdentity;
+use stet_domain::command::CallerIdentity;
 
 /// The extent of a refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

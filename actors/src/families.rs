@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::bundle::Bundle;
-use crate::document::Document;
-use crate::drawer::Drawer;
-use crate::family::Family;
-use crate::folder::Folder;
-use crate::id::Loid;
-use crate::liveblog::Liveblog;
-use crate::object::{FamilyKind, Record};
-use crate::part::PartKind;
-use crate::proof::Proof;
 use crate::runtime::registry::{AnyHandle, Registry};
-use crate::store::StoreError;
-use crate::topic::Topic;
-use crate::topic_plan::TopicPlan;
-use crate::web_container::WebContainer;
+use stet_domain::bundle::Bundle;
+use stet_domain::document::Document;
+use stet_domain::drawer::Drawer;
+use stet_domain::family::Family;
+use stet_domain::folder::Folder;
+use stet_domain::id::Loid;
+use stet_domain::liveblog::Liveblog;
+use stet_domain::object::{FamilyKind, Record};
+use stet_domain::part::PartKind;
+use stet_domain::proof::Proof;
+use stet_domain::store::StoreError;
+use stet_domain::topic::Topic;
+use stet_domain::topic_plan::TopicPlan;
+use stet_domain::web_container::WebContainer;
 
 /// A list of families. A repository is started with one, which must stay the same as long as its
 /// rows exist.

@@ -1,4 +1,4 @@
-//! The background worker for the remaining work of subtree changes ([`crate::object::Remainder`]).
+//! The background worker for the remaining work of subtree changes ([`stet_domain::object::Remainder`]).
 //! It works step by step, with the entries in turn. After a start it resumes the changes that a
 //! crash has interrupted.
 //!
@@ -13,16 +13,16 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::command::CallerIdentity;
-use crate::error::{Code, Error, Result};
-use crate::id::Loid;
-use crate::joint::JointCommand;
-use crate::lifecycle::{StepCommand, SubtreeStep};
-use crate::object::Remainder;
 use crate::runtime::{
     ChangeRequest, JointAnswerSender, Registry, RemainderTracker, run_joint, store_failure, unknown_outcome_error,
 };
-use crate::store::{ReadLevel, Row, RowPlace, StoreError};
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::joint::JointCommand;
+use stet_domain::lifecycle::{StepCommand, SubtreeStep};
+use stet_domain::object::Remainder;
+use stet_domain::store::{ReadLevel, Row, RowPlace, StoreError};
 
 /// The worker, which runs in its own task as long as the repository exists.
 pub(crate) struct RemainderWorker {
@@ -226,7 +226,7 @@ impl RemainderWorker {
         let rows = |after| Remainder::of(&*shared.store, ReadLevel::Latest, entry, after, limit);
         if let Some(place) = self.places.get(&entry) {
             let further = rows(Some(&place.key[..]))?;
-            if further.first().is_some_and(|row| row.task == crate::object::RemainderTask::Gather) {
+            if further.first().is_some_and(|row| row.task == stet_domain::object::RemainderTask::Gather) {
                 return Ok(further);
             }
         }

@@ -5,11 +5,11 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::families::Families;
-use crate::id::Loid;
-use crate::object::{Attributes, Draft, Link, Record, Remainder, Version};
-use crate::part::RowDerivation;
-use crate::receipt::Receipt;
-use crate::store::{DecodeError, EventId, RowPlace, Segment, StoredEvent, Table};
+use stet_domain::id::Loid;
+use stet_domain::object::{Attributes, Draft, Link, Record, Remainder, Version};
+use stet_domain::part::RowDerivation;
+use stet_domain::receipt::Receipt;
+use stet_domain::store::{DecodeError, EventId, RowPlace, Segment, StoredEvent, Table};
 
 /// Returns the index entries, key and value, that must follow from a stored row of the domain.
 ///

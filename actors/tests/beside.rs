@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use stet_actors::clock::ManualClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error};
-use stet_actors::expect::{Precondition, RevisionTag};
-use stet_actors::folder::{child, root};
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{CreateInFolder, CreateObjectPair, CreateOutcome, NewObject, ObjectPairResult};
-use stet_actors::object::CreateMode;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::ReadLevel;
-use stet_actors::store::memory::MemoryStore;
+use stet_domain::clock::ManualClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error};
+use stet_domain::expect::{Precondition, RevisionTag};
+use stet_domain::folder::{child, root};
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::lifecycle::{CreateInFolder, CreateObjectPair, CreateOutcome, NewObject, ObjectPairResult};
+use stet_domain::object::CreateMode;
+use stet_domain::store::ReadLevel;
+use stet_domain::store::memory::MemoryStore;
 
 const ROOT: Loid = root(DatabaseId::FIRST);
 

@@ -3,23 +3,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stet_actors::bundle::{
-    Bundle, ChannelCopyOutcome, CopiedBundle, CopyInheritance, CopyLinkedBundles, CopyToChannel, MAX_COPIES,
-};
-use stet_actors::clock::ManualClock;
-use stet_actors::command::{CallerIdentity, CommandFault, Context};
-use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::{ContainerTurns, JointCommand};
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
-use stet_actors::object::FolderKey;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{BatchRoom, EventLog, ResumeRequest};
-use stet_actors::web_container::WebContainer;
+use stet_domain::bundle::{
+    Bundle, ChannelCopyOutcome, CopiedBundle, CopyInheritance, CopyLinkedBundles, CopyToChannel, MAX_COPIES,
+};
+use stet_domain::clock::ManualClock;
+use stet_domain::command::{CallerIdentity, CommandFault, Context};
+use stet_domain::error::{Code, Error};
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::joint::{ContainerTurns, JointCommand};
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::object::FolderKey;
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{BatchRoom, EventLog, ResumeRequest};
+use stet_domain::web_container::WebContainer;
 
 use crate::common::assert_sound;
 

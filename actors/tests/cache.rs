@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use futures_util::future::{BoxFuture, join_all};
 use parking_lot::Mutex;
 use stet_actors::cache::{CacheOrigin, RefreshExtent};
-use stet_actors::clock::SystemClock;
-use stet_actors::command::CallerIdentity;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::RuntimeOptions;
-use stet_actors::store::memory::MemoryStore;
+use stet_domain::clock::SystemClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::store::memory::MemoryStore;
 use tokio::sync::Semaphore;
 
 /// What a test may do to an origin.

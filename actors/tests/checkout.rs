@@ -5,26 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use stet_actors::checkout::{ReleaseLock, RestoreVersion, TakeLock, UnlockObject, WriteContent, WriteSwitches};
-use stet_actors::clock::{Clock, ManualClock};
-use stet_actors::command::CallerIdentity;
-use stet_actors::document::Document;
-use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::JointCommand;
-use stet_actors::lifecycle::{
-    CreateInFolder, DestroyObject, DiscardObject, NewObject, NewParts, RenameObject, RestoreObject,
-};
-use stet_actors::liveblog::{Liveblog, NewLiveblog};
-use stet_actors::object::{
-    Content, ContentLocation, CreateMode, Draft, FamilyKind, Lock, NewContent, Record, SmallBody, Version,
-};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{ChangeSet, ReadLevel, Row, RowChange, RowPlace, RowReader, Store, encode_value};
+use stet_domain::checkout::{ReleaseLock, RestoreVersion, TakeLock, UnlockObject, WriteContent, WriteSwitches};
+use stet_domain::clock::{Clock, ManualClock};
+use stet_domain::command::CallerIdentity;
+use stet_domain::document::Document;
+use stet_domain::error::{Code, Error};
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::joint::JointCommand;
+use stet_domain::lifecycle::{
+    CreateInFolder, DestroyObject, DiscardObject, NewObject, NewParts, RenameObject, RestoreObject,
+};
+use stet_domain::liveblog::{Liveblog, NewLiveblog};
+use stet_domain::object::{
+    Content, ContentLocation, CreateMode, Draft, FamilyKind, Lock, NewContent, Record, SmallBody, Version,
+};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{ChangeSet, ReadLevel, Row, RowChange, RowPlace, RowReader, Store, encode_value};
 
 use crate::common::assert_sound;
 
@@ -199,7 +199,7 @@ fn a_lock_is_one_sessions_until_it_gives_it_back() {
             assert_eq!(
                 code(
                     world
-                        .run(who, DiscardObject { object: world.object, reach: stet_actors::object::Reach::All })
+                        .run(who, DiscardObject { object: world.object, reach: stet_domain::object::Reach::All })
                         .await
                 ),
                 refusal
@@ -530,7 +530,7 @@ fn a_draft_of_which_it_is_not_known_what_it_comes_from_is_a_new_version() {
     // As they were written before that was noted.
     #[derive(serde::Serialize)]
     struct Old {
-        #[serde(with = "stet_actors::store::loid_key")]
+        #[serde(with = "stet_domain::store::loid_key")]
         loid: Loid,
         author: &'static str,
         at: u64,
@@ -587,7 +587,7 @@ fn discarding_unlocks_an_object_and_destroying_it_leaves_no_rows() {
     run(|world| async move {
         let object = world.object;
         world.write("ada/1", "draft", WriteSwitches { check_out: true, ..SAVE }).await.unwrap();
-        world.run("ada/1", DiscardObject { object, reach: stet_actors::object::Reach::All }).await.unwrap();
+        world.run("ada/1", DiscardObject { object, reach: stet_domain::object::Reach::All }).await.unwrap();
         assert_eq!((world.record().lock, world.draft().as_deref()), (None, Some("draft")));
         for outcome in [
             world.lock("ada/1").await,
@@ -598,7 +598,7 @@ fn discarding_unlocks_an_object_and_destroying_it_leaves_no_rows() {
             assert_eq!(code(outcome), Code::ObjectNotFound);
         }
         let restore =
-            RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
+            RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_domain::object::Reach::All };
         world.run("ada/1", restore).await.unwrap();
         assert_eq!((world.record().lock, world.draft().as_deref()), (None, Some("draft")));
         world.run("bob/2", DestroyObject { object }).await.unwrap();
@@ -624,14 +624,14 @@ fn a_folder_is_not_discarded_over_a_lock_below_and_has_no_content() {
         world.run("ada/1", TakeLock { object: story, lasts_s: LASTS_S }).await.unwrap();
         for error in [
             world
-                .run("bob/2", DiscardObject { object: desk, reach: stet_actors::object::Reach::All })
+                .run("bob/2", DiscardObject { object: desk, reach: stet_domain::object::Reach::All })
                 .await
                 .unwrap_err(),
             world.run("bob/2", DestroyObject { object: desk }).await.unwrap_err(),
         ] {
             assert_eq!((error.code, error.source), (Code::ObjectLocked, Some(story.to_string())));
         }
-        world.run("ada/1", DiscardObject { object: desk, reach: stet_actors::object::Reach::All }).await.unwrap();
+        world.run("ada/1", DiscardObject { object: desk, reach: stet_domain::object::Reach::All }).await.unwrap();
         let write = WriteContent { object: folder, body: Some(content("x")), switches: IN, lasts_s: LASTS_S };
         assert_eq!(code(world.run("ada/1", write).await), Code::InvalidType);
     });

@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
-use stet_actors::clock::ManualClock;
-use stet_actors::command::{CallerIdentity, ChangeLimits};
-use stet_actors::drawer::{Drawer, NewDrawer};
-use stet_actors::error::{Code, Error};
-use stet_actors::folder::{child, root};
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::lifecycle::{
-    CreateInFolder, CreateResult, DestroyObject, DiscardObject, NewObject, RenameObject, RestoreObject,
-};
-use stet_actors::object::{CreateMode, PathLimits};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::ReadLevel;
-use stet_actors::store::memory::MemoryStore;
+use stet_domain::clock::ManualClock;
+use stet_domain::command::{CallerIdentity, ChangeLimits};
+use stet_domain::drawer::{Drawer, NewDrawer};
+use stet_domain::error::{Code, Error};
+use stet_domain::folder::{child, root};
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::lifecycle::{
+    CreateInFolder, CreateResult, DestroyObject, DiscardObject, NewObject, RenameObject, RestoreObject,
+};
+use stet_domain::object::{CreateMode, PathLimits};
+use stet_domain::store::ReadLevel;
+use stet_domain::store::memory::MemoryStore;
 
 const ROOT: Loid = root(DatabaseId::FIRST);
 
@@ -82,14 +82,14 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
         let top = create(&repository, ROOT, &[], NewObject::folder("top")).await.expect("it is not deep");
         create(&repository, top, &["below"], story()).await.expect("it lies as deep as it may");
         repository
-            .joint(DiscardObject { object: top, reach: stet_actors::object::Reach::All }, by_editor())
+            .joint(DiscardObject { object: top, reach: stet_domain::object::Reach::All }, by_editor())
             .await
             .expect("it is discarded");
         let restore = |folder| RestoreObject {
             object: top,
             folder,
             mode: CreateMode::Exception,
-            reach: stet_actors::object::Reach::All,
+            reach: stet_domain::object::Reach::All,
         };
         let a = at(&repository, "/a");
         is_too_deep(repository.joint(restore(Some(a)), by_editor()).await);
@@ -102,11 +102,11 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
         // Nor does it by way of a folder that was moved meanwhile.
         let below = at(&repository, "/renamed/below");
         repository
-            .joint(DiscardObject { object: below, reach: stet_actors::object::Reach::All }, by_editor())
+            .joint(DiscardObject { object: below, reach: stet_domain::object::Reach::All }, by_editor())
             .await
             .expect("it is discarded");
         repository
-            .joint(DiscardObject { object: top, reach: stet_actors::object::Reach::All }, by_editor())
+            .joint(DiscardObject { object: top, reach: stet_domain::object::Reach::All }, by_editor())
             .await
             .expect("it is discarded");
         repository.joint(restore(Some(a)), by_editor()).await.expect("alone it has room there");
@@ -114,7 +114,7 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
             object: below,
             folder: None,
             mode: CreateMode::Exception,
-            reach: stet_actors::object::Reach::All,
+            reach: stet_domain::object::Reach::All,
         };
         is_too_deep(repository.joint(back, by_editor()).await);
         repository.shut_down().await;
@@ -147,7 +147,7 @@ fn objects_beyond_the_depth_limit_can_be_read_renamed_and_removed() {
             .expect("it is renamed");
         for object in [story, other, at(&repository, "/a")] {
             repository
-                .joint(DiscardObject { object, reach: stet_actors::object::Reach::All }, by_editor())
+                .joint(DiscardObject { object, reach: stet_domain::object::Reach::All }, by_editor())
                 .await
                 .expect("it is discarded");
             repository.joint(DestroyObject { object }, by_editor()).await.expect("it is destroyed");

@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stet_actors::clock::ManualClock;
-use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
-use stet_actors::drawer::{self, Drawer, DrawerItemAddress, NewDrawer};
-use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
-use stet_actors::family::State;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::JointCommand;
-use stet_actors::lifecycle::{
-    CreateInFolder, CreateOutcome, DestroyObject, DiscardObject, NewObject, RenameObject, RestoreObject,
-};
-use stet_actors::object::{CreateMode, FolderKey, Record, containers_of};
-use stet_actors::proof::Proof;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{ChangeSet, ReadLevel, Row, RowChange, Store, Table, decode_value, encode_value};
+use stet_domain::clock::ManualClock;
+use stet_domain::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_domain::drawer::{self, Drawer, DrawerItemAddress, NewDrawer};
+use stet_domain::error::{Code, Error};
+use stet_domain::family::State;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::joint::JointCommand;
+use stet_domain::lifecycle::{
+    CreateInFolder, CreateOutcome, DestroyObject, DiscardObject, NewObject, RenameObject, RestoreObject,
+};
+use stet_domain::object::{CreateMode, FolderKey, Record, containers_of};
+use stet_domain::proof::Proof;
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{ChangeSet, ReadLevel, Row, RowChange, Store, Table, decode_value, encode_value};
 use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, OTHERS, Put, Shelf, ShelfState, Slot, Stands, Take};
 
 use crate::common::assert_sound;
@@ -164,7 +164,7 @@ fn an_object_that_stands_twice_goes_and_comes_back_with_both_places() {
         assert_eq!(refused.code, Code::ObjectNotFound);
 
         world
-            .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.shown(shelf).await, [on("top", other), ("low".to_owned(), None)]);
@@ -175,7 +175,7 @@ fn an_object_that_stands_twice_goes_and_comes_back_with_both_places() {
             object: story,
             folder: None,
             mode: CreateMode::Exception,
-            reach: stet_actors::object::Reach::All,
+            reach: stet_domain::object::Reach::All,
         };
         world.joint(restore).await.expect("it can be restored");
         assert_eq!(world.shown(shelf).await, all);
@@ -200,7 +200,7 @@ fn discarding_a_folder_updates_all_holders_inside_and_outside_it() {
         let (out, within) = (world.shown(outside).await, world.shown(inside).await);
         assert_eq!((out.len(), within.len()), (3, 2));
         world
-            .joint(DiscardObject { object: folder, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: folder, reach: stet_domain::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.shown(outside).await, []);
@@ -211,7 +211,7 @@ fn discarding_a_folder_updates_all_holders_inside_and_outside_it() {
             object: folder,
             folder: None,
             mode: CreateMode::Exception,
-            reach: stet_actors::object::Reach::All,
+            reach: stet_domain::object::Reach::All,
         };
         world.joint(restore).await.expect("it can be restored");
         assert_eq!((world.shown(outside).await, world.shown(inside).await), (out, within));
@@ -236,19 +236,19 @@ fn a_shelf_goes_comes_back_is_renamed_and_ends_as_any_object() {
             .await
             .expect("it can be renamed");
         world
-            .joint(DiscardObject { object: shelf, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: shelf, reach: stet_domain::object::Reach::All })
             .await
             .expect("it can be discarded");
         // It is told in the recycle bin, too.
         world
-            .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All })
             .await
             .expect("it can be discarded");
         let restore = |object| RestoreObject {
             object,
             folder: None,
             mode: CreateMode::Exception,
-            reach: stet_actors::object::Reach::All,
+            reach: stet_domain::object::Reach::All,
         };
         world.joint(restore(shelf)).await.expect("it can be restored");
         assert_eq!(world.shown(shelf).await, []);
@@ -292,7 +292,7 @@ fn a_repository_that_does_not_know_the_family_leaves_alone_what_it_holds() {
         world.reopen(OTHERS).await;
         for refused in [
             world
-                .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
+                .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All })
                 .await
                 .expect_err("its holder can't be told"),
             world.joint(DestroyObject { object: story }).await.expect_err("its holder can't be told"),
@@ -359,7 +359,7 @@ fn an_object_put_on_a_shelf_while_discarded_is_hidden_or_refused() {
             let putting = (0..4).map(|_| world.put(shelf, "top", object(story), 0));
             let discard = world
                 .repository
-                .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All }, request());
+                .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All }, request());
             let (put, discarded) = futures_util::future::join(futures_util::future::join_all(putting), discard).await;
             discarded.expect("it can be discarded");
             for refused in put.into_iter().filter_map(Result::err) {
@@ -503,7 +503,7 @@ impl Life {
             Step::Discard(story) => {
                 let done = self
                     .world
-                    .joint(DiscardObject { object: self.stories[story], reach: stet_actors::object::Reach::All })
+                    .joint(DiscardObject { object: self.stories[story], reach: stet_domain::object::Reach::All })
                     .await;
                 assert_eq!(done.is_ok(), !self.discarded[story]);
                 self.mark(story, true);
@@ -514,7 +514,7 @@ impl Life {
                     object,
                     folder: None,
                     mode: CreateMode::Exception,
-                    reach: stet_actors::object::Reach::All,
+                    reach: stet_domain::object::Reach::All,
                 };
                 assert_eq!(self.world.joint(restore).await.is_ok(), self.discarded[story]);
                 self.mark(story, false);

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use stet_actors::clock::SystemClock;
-use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
-use stet_actors::drawer::{AddDrawerItems, ClearDrawer, Drawer, DrawerItemAddress, DrawerState, NewDrawer};
-use stet_actors::error::Result;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::{ContainerTurns, JointCommand};
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangePermit, ChangeRequest, LargeChangeAdmission, LargeChangePermit, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{RowPlace, Table};
+use stet_domain::clock::SystemClock;
+use stet_domain::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_domain::drawer::{AddDrawerItems, ClearDrawer, Drawer, DrawerItemAddress, DrawerState, NewDrawer};
+use stet_domain::error::Result;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::joint::{ContainerTurns, JointCommand};
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{RowPlace, Table};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A turn that counts what it is charged.

@@ -6,24 +6,24 @@ use std::time::Duration;
 use bytes::Bytes;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use stet_actors::clock::ManualClock;
-use stet_actors::command::{CallerIdentity, Command};
-use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
-use stet_actors::family::State;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
-use stet_actors::liveblog::{
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{ChangeRequest, ContainerView, RuntimeOptions};
+use stet_domain::clock::ManualClock;
+use stet_domain::command::{CallerIdentity, Command};
+use stet_domain::error::{Code, Error};
+use stet_domain::family::State;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
+use stet_domain::liveblog::{
     AddPost, Liveblog, LiveblogState, MAX_HISTORY, NewLiveblog, Post, PostAddress, PostBody, PostFields, PostSight,
     PostStatus, RemovePost, SetPostStatus, UpdatePost, post_name,
 };
-use stet_actors::object::{Content, ContentLocation, CreateMode, NewContent, Reach, SmallBody, Version};
-use stet_actors::part::{NewAttachment, attachment_body};
-use stet_actors::repository::Repository;
-use stet_actors::runtime::{ChangeRequest, ContainerView, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{ReadLevel, RowReader, Table};
+use stet_domain::object::{Content, ContentLocation, CreateMode, NewContent, Reach, SmallBody, Version};
+use stet_domain::part::{NewAttachment, attachment_body};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{ReadLevel, RowReader, Table};
 
 use crate::common::assert_sound;
 
@@ -415,12 +415,12 @@ fn a_liveblog_is_discarded_and_destroyed_together_with_its_posts() {
         let object = world.liveblog;
         world
             .repository
-            .joint(DiscardObject { object, reach: stet_actors::object::Reach::All }, editor())
+            .joint(DiscardObject { object, reach: stet_domain::object::Reach::All }, editor())
             .await
             .unwrap();
         assert_eq!(world.repository.view::<Liveblog>(object).await.unwrap_err().code, Code::ObjectNotFound);
         let restore =
-            RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All };
+            RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_domain::object::Reach::All };
         world.repository.joint(restore, editor()).await.unwrap();
         assert_eq!(world.post(kept).await.record.loid, kept);
         world.repository.joint(DestroyObject { object }, editor()).await.unwrap();

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use stet_actors::clock::ManualClock;
-use stet_actors::command::{CallerIdentity, ChangeLimits};
-use stet_actors::drawer::{AddDrawerItems, Drawer, DrawerItemAddress, NewDrawer};
-use stet_actors::error::{Code, Error};
-use stet_actors::family::State;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject};
-use stet_actors::object::{Reach, Record, SharedText};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{ReadLevel, Row, RowChange, RowPlace, Store, encode_value};
-use stet_actors::topic::{
+use stet_domain::clock::ManualClock;
+use stet_domain::command::{CallerIdentity, ChangeLimits};
+use stet_domain::drawer::{AddDrawerItems, Drawer, DrawerItemAddress, NewDrawer};
+use stet_domain::error::{Code, Error};
+use stet_domain::family::State;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::lifecycle::{CreateInFolder, DiscardObject, NewObject};
+use stet_domain::object::{Reach, Record, SharedText};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{ReadLevel, Row, RowChange, RowPlace, Store, encode_value};
+use stet_domain::topic::{
     AddTopicItem, ItemAddress, ItemFields, NewTopic, NewTopicItem, NewTopicLine, RemoveTopicItem, Topic, TopicItemPath,
     TopicLineupLine, UpdateTopicItem,
 };

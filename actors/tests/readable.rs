@@ -9,23 +9,23 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::join;
 use proptest::prelude::*;
-use stet_actors::clock::ManualClock;
-use stet_actors::command::{CallerIdentity, Command, CommandFault, Context, NumberSource};
-use stet_actors::drawer::{
+use stet_actors::repository::Repository;
+use stet_actors::runtime::{ChangeRequest, RuntimeOptions, store_failure};
+use stet_domain::clock::ManualClock;
+use stet_domain::command::{CallerIdentity, Command, CommandFault, Context, NumberSource};
+use stet_domain::drawer::{
     AddDrawerItems, Drawer, DrawerHead, DrawerHeadUpdate, DrawerItemAddress, DrawerState, MoveDrawerItem, NewDrawer,
     PlaceDrawerItem, RemoveDrawerItems, ShiftDrawerItem,
 };
-use stet_actors::drawer::{ItemPositions, UpdateDrawer};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid, ShortcutId};
-use stet_actors::lifecycle::{CreateInFolder, NewObject, RenameObject};
-use stet_actors::object::{Attributes, CreateMode, FamilyKind, Object, Record};
-use stet_actors::readable::{ReadDecision, ReadRights};
-use stet_actors::repository::Repository;
-use stet_actors::runtime::{ChangeRequest, RuntimeOptions, store_failure};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
+use stet_domain::drawer::{ItemPositions, UpdateDrawer};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid, ShortcutId};
+use stet_domain::lifecycle::{CreateInFolder, NewObject, RenameObject};
+use stet_domain::object::{Attributes, CreateMode, FamilyKind, Object, Record};
+use stet_domain::readable::{ReadDecision, ReadRights};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 /// Every object is alive, but for those in the recycle bin.
 #[derive(Default)]

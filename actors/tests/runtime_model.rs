@@ -12,18 +12,18 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use stet_actors::clock::ManualClock;
-use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
-use stet_actors::drawer::{self, Drawer, DrawerItemAddress, DrawerState, NewDrawer, UpdateDrawer};
-use stet_actors::error::{Code, Error};
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
-use stet_actors::object::{Attributes, CreateMode, NameCounts, Record};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{Row, RowPlace, Table, decode_value};
+use stet_domain::clock::ManualClock;
+use stet_domain::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_domain::drawer::{self, Drawer, DrawerItemAddress, DrawerState, NewDrawer, UpdateDrawer};
+use stet_domain::error::{Code, Error};
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
+use stet_domain::object::{Attributes, CreateMode, NameCounts, Record};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{Row, RowPlace, Table, decode_value};
 use stet_testkit::drawer::{DrawerOp, ModelDrawer, model_move};
 
 const DRAWERS: usize = 3;
@@ -210,7 +210,7 @@ impl World {
             }
             Step::Discard(document) => {
                 let command =
-                    DiscardObject { object: self.documents[*document], reach: stet_actors::object::Reach::All };
+                    DiscardObject { object: self.documents[*document], reach: stet_domain::object::Reach::All };
                 let outcome = self.repository.joint(command, request()).await.map_err(|error| error.code);
                 let gone = std::mem::replace(&mut self.discarded[*document], true);
                 assert_eq!(outcome, if gone { Err(Code::ObjectNotFound) } else { Ok(()) });
@@ -222,7 +222,7 @@ impl World {
                     object: self.documents[*document],
                     folder: None,
                     mode,
-                    reach: stet_actors::object::Reach::All,
+                    reach: stet_domain::object::Reach::All,
                 };
                 let outcome = self.repository.joint(command, request()).await.map_err(|error| error.code);
                 let gone = std::mem::replace(&mut self.discarded[*document], false);
@@ -254,7 +254,7 @@ impl World {
                 assert!(
                     self.repository
                         .look()
-                        .get(stet_actors::store::ReadLevel::Committed, key.table, &key.key)
+                        .get(stet_domain::store::ReadLevel::Committed, key.table, &key.key)
                         .unwrap()
                         .is_some()
                 );

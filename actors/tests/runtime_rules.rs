@@ -6,25 +6,25 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use stet_actors::checkout::{TakeLock, UnlockObject};
-use stet_actors::clock::{Clock, ManualClock, SystemClock};
-use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
-use stet_actors::drawer::{
-    AddDrawerItems, ClearDrawer, Drawer, DrawerItemAddress, DrawerState, MoveDrawerItem, NewDrawer,
-};
-use stet_actors::error::{Code, Error};
-use stet_actors::expect::{Precondition, RevisionTag};
-use stet_actors::family::State;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::{ContainerTurns, JointCommand};
-use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
-use stet_actors::object::{CreateMode, Record, SharedText};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{ChangeSet, ReadLevel, RowChange, RowReader, Store, StoreError, Table};
-use stet_actors::trace::{self, RequestId, RequestOrigin, Trace};
+use stet_domain::checkout::{TakeLock, UnlockObject};
+use stet_domain::clock::{Clock, ManualClock, SystemClock};
+use stet_domain::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_domain::drawer::{
+    AddDrawerItems, ClearDrawer, Drawer, DrawerItemAddress, DrawerState, MoveDrawerItem, NewDrawer,
+};
+use stet_domain::error::{Code, Error};
+use stet_domain::expect::{Precondition, RevisionTag};
+use stet_domain::family::State;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::joint::{ContainerTurns, JointCommand};
+use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
+use stet_domain::object::{CreateMode, Record, SharedText};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{ChangeSet, ReadLevel, RowChange, RowReader, Store, StoreError, Table};
+use stet_domain::trace::{self, RequestId, RequestOrigin, Trace};
 
 struct World {
     store: Arc<MemoryStore>,
@@ -275,7 +275,7 @@ fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
         let discard = || async {
             world
                 .repository
-                .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All }, request())
+                .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All }, request())
                 .await
                 .map(drop)
         };
@@ -290,7 +290,7 @@ fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
         let discard = || {
             world
                 .repository
-                .joint(DiscardObject { object: desk, reach: stet_actors::object::Reach::All }, other.clone())
+                .joint(DiscardObject { object: desk, reach: stet_domain::object::Reach::All }, other.clone())
         };
         // Once, so that all are loaded that it asks.
         lock().await.unwrap();
@@ -318,7 +318,7 @@ fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
         let discard = || {
             world
                 .repository
-                .joint(DiscardObject { object: desk, reach: stet_actors::object::Reach::All }, other.clone())
+                .joint(DiscardObject { object: desk, reach: stet_domain::object::Reach::All }, other.clone())
         };
         assert_eq!(discard().await.unwrap_err().code, Code::ObjectLocked);
 
@@ -406,7 +406,7 @@ fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
         }
         world
             .repository
-            .joint(DiscardObject { object: desk, reach: stet_actors::object::Reach::All }, request())
+            .joint(DiscardObject { object: desk, reach: stet_domain::object::Reach::All }, request())
             .await
             .unwrap();
         let left = || world.store.rows().iter().filter(|((table, _), _)| *table == Table::Remainders).count();
@@ -421,7 +421,7 @@ fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
             object: desk,
             folder: None,
             mode: CreateMode::Exception,
-            reach: stet_actors::object::Reach::All,
+            reach: stet_domain::object::Reach::All,
         };
         world.repository.joint(restore, request()).await.expect("it is in the bin as before");
         world.until("what it took along", || left() == 0).await;
@@ -781,7 +781,7 @@ fn each_step_of_a_restore_changes_the_folders_whose_names_come_back() {
         }
         world
             .repository
-            .joint(DiscardObject { object: top, reach: stet_actors::object::Reach::All }, request())
+            .joint(DiscardObject { object: top, reach: stet_domain::object::Reach::All }, request())
             .await
             .unwrap();
         let revision = || world.repository.any_record(below).unwrap().unwrap().revision;
@@ -790,7 +790,7 @@ fn each_step_of_a_restore_changes_the_folders_whose_names_come_back() {
             object: top,
             folder: None,
             mode: CreateMode::Exception,
-            reach: stet_actors::object::Reach::All,
+            reach: stet_domain::object::Reach::All,
         };
         world.repository.joint(restore, request()).await.unwrap();
         // The folder itself in the first step; its stories, as many as one step takes, in others.

@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stet_actors::clock::ManualClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::family::State;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::JointCommand;
-use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
-use stet_actors::object::{CreateMode, Reach, Record, SharedText};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::status::ChangeStatus;
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{BatchRoom, EventLog, ResumeRequest, RowReader};
-use stet_actors::topic::{
+use stet_domain::clock::ManualClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::family::State;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::joint::JointCommand;
+use stet_domain::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
+use stet_domain::object::{CreateMode, Reach, Record, SharedText};
+use stet_domain::status::ChangeStatus;
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{BatchRoom, EventLog, ResumeRequest, RowReader};
+use stet_domain::topic::{
     AddTopicItem, AttachToItem, ItemAddress, ItemFields, NewTopic, Topic, TopicItemPath, UpdateTopic, UpdateTopicItem,
 };
-use stet_actors::workflow::{StatusRights, WorkflowStatusChange, Workflows};
+use stet_domain::workflow::{StatusRights, WorkflowStatusChange, Workflows};
 
 const MAIN: Loid = root(DatabaseId::FIRST);
 

@@ -14,20 +14,20 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stet_actors::clock::ManualClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::drawer::{self, Drawer, DrawerItemAddress, NewDrawer};
-use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
-use stet_actors::object::{CreateMode, Remainder, RemainderTask};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::observe::{ObservedStore, Observer};
-use stet_actors::store::{ChangeSet, KeyRange, ReadLevel, RowChange, RowReader, Store, Table};
+use stet_domain::clock::ManualClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::drawer::{self, Drawer, DrawerItemAddress, NewDrawer};
+use stet_domain::error::{Code, Error};
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
+use stet_domain::object::{CreateMode, Remainder, RemainderTask};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::observe::{ObservedStore, Observer};
+use stet_domain::store::{ChangeSet, KeyRange, ReadLevel, RowChange, RowReader, Store, Table};
 
 use crate::common::assert_sound;
 
@@ -259,7 +259,7 @@ impl World {
                 Box::pin(async move { repository.joint(create, request()).await.map(|created| Some(created.loid)) })
             }
             Op::Discard(node) => {
-                let discard = DiscardObject { object: loid(node), reach: stet_actors::object::Reach::All };
+                let discard = DiscardObject { object: loid(node), reach: stet_domain::object::Reach::All };
                 Box::pin(async move { repository.joint(discard, request()).await.map(|()| None) })
             }
             Op::Restore(node) => {
@@ -267,7 +267,7 @@ impl World {
                     object: loid(node),
                     folder: None,
                     mode: CreateMode::Exception,
-                    reach: stet_actors::object::Reach::All,
+                    reach: stet_domain::object::Reach::All,
                 };
                 Box::pin(async move { repository.joint(restore, request()).await.map(|()| None) })
             }

@@ -9,31 +9,31 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use proptest::prelude::*;
-use stet_actors::clock::ManualClock;
-use stet_actors::command::{CallerIdentity, Command, Context, NumberSource};
-use stet_actors::correlate::{CorrelatePair, LinkEnd, MakeLink};
-use stet_actors::error::{Code, Error};
 use stet_actors::families::Families;
-use stet_actors::family::State;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::joint::JointCommand;
-use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
-use stet_actors::lineup::{self, MAX_DIVIDERS, MAX_LINES, NewDivider};
-use stet_actors::object::{CreateMode, Record, containers_of};
-use stet_actors::proof::Proof;
-use stet_actors::readable::{ReadDecision, ReadRights};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{
+use stet_domain::clock::ManualClock;
+use stet_domain::command::{CallerIdentity, Command, Context, NumberSource};
+use stet_domain::correlate::{CorrelatePair, LinkEnd, MakeLink};
+use stet_domain::error::{Code, Error};
+use stet_domain::family::State;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::joint::JointCommand;
+use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
+use stet_domain::lineup::{self, MAX_DIVIDERS, MAX_LINES, NewDivider};
+use stet_domain::object::{CreateMode, Record, containers_of};
+use stet_domain::proof::Proof;
+use stet_domain::readable::{ReadDecision, ReadRights};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{
     BatchRoom, EventLog, KeyRange, ReadLevel, ResumeRequest, Row, RowReader, StoreError, Table, decode_value,
 };
-use stet_actors::topic::{
+use stet_domain::topic::{
     self, AddTopicItem, AttachToItem, ItemAddress, ItemFields, MAX_ASSIGNEES, MoveTopicItems, NewTopic, NewTopicItem,
     RemoveTopicItem, TextOrNumber, Topic, TopicItem, TopicItemPath, UpdateTopic, UpdateTopicItem,
 };
-use stet_actors::topic_plan::{
+use stet_domain::topic_plan::{
     self, AddPlanTopic, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MovePlanTopics, NewPlan, RemovePlanTopic, TopicPlan,
 };
 
@@ -213,7 +213,7 @@ fn moved_topics(topics: &[Loid], target: Loid, position: Option<i64>) -> MovePla
 }
 
 fn restore(object: Loid) -> RestoreObject {
-    RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_actors::object::Reach::All }
+    RestoreObject { object, folder: None, mode: CreateMode::Exception, reach: stet_domain::object::Reach::All }
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn a_move_tells_each_container_of_what_has_left_it_or_come() {
 struct Afresh(AtomicUsize);
 
 impl ReadRights for Afresh {
-    fn over<'a>(&'a self, _: &'a dyn RowReader) -> stet_actors::error::Result<ReadDecision<'a>> {
+    fn over<'a>(&'a self, _: &'a dyn RowReader) -> stet_domain::error::Result<ReadDecision<'a>> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(|_| Ok(true)))
     }
@@ -460,7 +460,7 @@ impl RowReader for Looked<'_> {
 struct NoNumbers;
 
 impl NumberSource for NoNumbers {
-    fn next(&self) -> stet_actors::error::Result<u64> {
+    fn next(&self) -> stet_domain::error::Result<u64> {
         unreachable!("nothing is made")
     }
 }
@@ -597,7 +597,7 @@ fn an_attachment_is_replaced_is_hidden_comes_back_and_goes() {
         assert_eq!(world.item(topic, b).await.attachment.map(|attached| attached.object), Some(picture));
 
         world
-            .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.tree(topic).await, ["a", "b +", "  x -"]);
@@ -658,7 +658,7 @@ fn moved_items_keep_their_subtree_and_moved_subitems_become_items() {
         world.reopen().await;
         assert_eq!((world.tree(from).await, world.tree(to).await), before);
         world
-            .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.tree(from).await, ["y", "b -", "  [d]"]);
@@ -688,7 +688,7 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
         assert_eq!(world.planned(plan).await, ["c", "a", "[d]", "b"]);
 
         world
-            .joint(DiscardObject { object: a, reach: stet_actors::object::Reach::All })
+            .joint(DiscardObject { object: a, reach: stet_domain::object::Reach::All })
             .await
             .expect("it can be discarded");
         assert_eq!(world.planned(plan).await, ["c", "[d]", "b"]);
@@ -1100,7 +1100,7 @@ impl Life {
             Step::Move { picks, target, position } => self.move_items(&picks, target, position).await,
             Step::Discard(story) if !self.discarded[story] => {
                 self.world
-                    .joint(DiscardObject { object: self.stories[story], reach: stet_actors::object::Reach::All })
+                    .joint(DiscardObject { object: self.stories[story], reach: stet_domain::object::Reach::All })
                     .await
                     .expect("it is there");
                 self.discarded[story] = true;

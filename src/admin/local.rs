@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use stet_actors::clock::SystemClock;
 use stet_actors::repository::Repository;
 use stet_config::Config;
+use stet_domain::clock::SystemClock;
 use stet_newsroom::administration::{Admin, AdminRequest};
 
 use super::socket::{AdminRefusal, SocketReply};

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use stet_actors::count::count_with_noun;
 use stet_auth::{Grant, GroupView};
+use stet_domain::count::count_with_noun;
 use stet_newsroom::administration::{AdminOutcome, AdminReply, AdminRequest};
 use stet_newsroom::administration::{KeyView, SessionView, UserView};
 

@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error};
 use stet_auth::leaves_no_administrator;
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error};
 use stet_newsroom::administration::{Admin, AdminOutcome, AdminRequest};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};

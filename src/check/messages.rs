@@ -7,8 +7,8 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use stet_actors::count::count_with_noun;
-use stet_actors::store::{KeyRange, ReadLevel, Row, StoreError, Table, decode_value};
+use stet_domain::count::count_with_noun;
+use stet_domain::store::{KeyRange, ReadLevel, Row, StoreError, Table, decode_value};
 use stet_newsroom::messages::{Message, MessageCopies, MessageEntry, id_of};
 use stet_store::RedbStore;
 

@@ -8,7 +8,7 @@
 //! - every message is in as many mailboxes as are counted, and every mailbox entry has a message,
 //! - each container keeps the rules of its family ([`Family::prove`]).
 //!
-//! [`Family::prove`]: stet_actors::family::Family::prove
+//! [`Family::prove`]: stet_domain::family::Family::prove
 
 mod messages;
 mod rows;
@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use stet_actors::count::count_with_noun;
 use stet_actors::families::Families;
-use stet_actors::id::Loid;
-use stet_actors::object::{NameCounts, referrers};
-use stet_actors::proof::place_of;
-use stet_actors::store::{ReadLevel, RowReader, StoreError, Table};
 use stet_content::{ContentStore, identity};
+use stet_domain::count::count_with_noun;
+use stet_domain::id::Loid;
+use stet_domain::object::{NameCounts, referrers};
+use stet_domain::proof::place_of;
+use stet_domain::store::{ReadLevel, RowReader, StoreError, Table};
 use stet_store::RedbStore;
 
 /// Maximum number of rows that are named for one damaged file.

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_actors::count::count_with_noun;
 use stet_actors::families::Families;
-use stet_actors::id::Loid;
-use stet_actors::object::{
+use stet_actors::rows::{index_of, owner_of};
+use stet_content::ContentStore;
+use stet_domain::count::count_with_noun;
+use stet_domain::id::Loid;
+use stet_domain::object::{
     Content, ContentLocation, Draft, Link, Record, Remainder, RemainderTask, SmallBody, Version,
 };
-use stet_actors::proof::{Proof, format_key};
-use stet_actors::rows::{index_of, owner_of};
-use stet_actors::store::{ReadLevel, Row, RowPlace, RowReader, StoreError, Table, decode_value};
-use stet_content::ContentStore;
+use stet_domain::proof::{Proof, format_key};
+use stet_domain::store::{ReadLevel, Row, RowPlace, RowReader, StoreError, Table, decode_value};
 use stet_store::RedbStore;
 
 use super::CheckReport;

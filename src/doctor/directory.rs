@@ -8,9 +8,9 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
-use stet_actors::count::count_with_noun;
-use stet_actors::store::{KeyRange, Table};
 use stet_config::Config;
+use stet_domain::count::count_with_noun;
+use stet_domain::store::{KeyRange, Table};
 use stet_store::{ClosedStore, OpenError, RedbStore, StoreFile};
 
 use super::disk::{self, DiskContents};

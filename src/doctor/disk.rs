@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{StatVfs, StatVfsMountFlags};
-use stet_actors::count::count_with_noun;
 use stet_config::Config;
+use stet_domain::count::count_with_noun;
 
 use super::{DoctorFinding, bytes};
 

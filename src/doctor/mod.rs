@@ -11,8 +11,8 @@ mod machine;
 use std::path::Path;
 
 use serde::Serialize;
-use stet_actors::count::count_with_noun;
 use stet_config::{Config, ConfigError, ConfigOverrides};
+use stet_domain::count::count_with_noun;
 
 use crate::exit::{self, Exit, Failure};
 

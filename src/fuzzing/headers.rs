@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::test::TestRequest;
-use stet_actors::expect::Precondition;
 use stet_config::{ForwardedHeader, ServerConfig};
+use stet_domain::expect::Precondition;
 use stet_web::client::{Proxies, client_address, host, is_secure};
 use stet_web::etag::{ETag, expectation};
 use stet_web::identify::token_of;

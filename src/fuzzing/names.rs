@@ -5,9 +5,9 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use stet_actors::id::{DatabaseId, Loid, ObjectSource, ObjectUuid, ShortcutId};
-use stet_actors::object::{MAX_NAME_BYTES, PathLimits, check_path, file_name, name_key, parent_path};
 use stet_api::routes;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource, ObjectUuid, ShortcutId};
+use stet_domain::object::{MAX_NAME_BYTES, PathLimits, check_path, file_name, name_key, parent_path};
 use stet_web::route::Verb;
 use stet_web::router::{RouteMatch, Router};
 

@@ -2,7 +2,6 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use stet_actors::error::Code;
 use stet_api::auth::{CopyRequest, LoginRequest};
 use stet_api::drawer::{CreateDrawer, UpdateRequest};
 use stet_api::folder::CreateFolder;
@@ -12,6 +11,7 @@ use stet_api::requests::ObjectListRequest;
 use stet_api::routes;
 use stet_api::user::PasswordRequest;
 use stet_base::limits::Reservation;
+use stet_domain::error::Code;
 use stet_newsroom::administration::UserChange;
 use stet_newsroom::records::Display;
 use stet_web::body::JsonBodyReader;
@@ -73,7 +73,7 @@ fn reading(room: &Reservation) -> JsonBodyReader<'_> {
 
 /// Asserts that a secret body is accepted exactly if an open one is. Only the words of errors may
 /// differ.
-fn read(body: &[u8], reader: impl Fn(JsonBodyReader<'_>) -> stet_actors::error::Result<()>) -> bool {
+fn read(body: &[u8], reader: impl Fn(JsonBodyReader<'_>) -> stet_domain::error::Result<()>) -> bool {
     let room = Reservation::unaccounted();
     let [open, secret] = [false, true].map(|secret| reader(JsonBodyReader { secret, ..reading(&room) }));
     assert_eq!(open.is_ok(), secret.is_ok(), "{}", String::from_utf8_lossy(body));

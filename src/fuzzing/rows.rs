@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use bytes::Bytes;
 use stet_actors::families::Families;
-use stet_actors::object::{Attributes, Draft, Link, Record, Version};
-use stet_actors::part::{PartKind, RowDerivation};
-use stet_actors::receipt::Receipt;
 use stet_actors::rows::{index_of, owner_of};
-use stet_actors::store::{Event, Row, Segment, Table, decode_value, encode_value};
 use stet_auth::{Session, User, UserGroup};
+use stet_domain::object::{Attributes, Draft, Link, Record, Version};
+use stet_domain::part::{PartKind, RowDerivation};
+use stet_domain::receipt::Receipt;
+use stet_domain::store::{Event, Row, Segment, Table, decode_value, encode_value};
 use stet_store::blob;
 use stet_sysconfig::caches::snapshot::Snapshot;
 

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use stet_actors::drawer::{self, DrawerHead, Item};
-use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{self, LiveblogHead, Post, PostHistoryEntry, PostStatus, RemovedPost};
-use stet_actors::object::{
+use stet_auth::Privilege;
+use stet_auth::{Grant, User, UserGroup};
+use stet_domain::drawer::{self, DrawerHead, Item};
+use stet_domain::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
+use stet_domain::liveblog::{self, LiveblogHead, Post, PostHistoryEntry, PostStatus, RemovedPost};
+use stet_domain::object::{
     Attributes, ChannelCopy, Content, ContentLocation, DiscardNote, Draft, DraftBase, FamilyKind, FolderKey, Link,
     Lock, Record, Version,
 };
-use stet_actors::part::{PartAttachment, PartKind};
-use stet_actors::receipt::{KeptReply, Receipt, ReceiptContent};
-use stet_actors::sequence::MovableItem;
-use stet_actors::store::{Event, EventId, Row, RowChange, Segment, StatusStep, StoredEvent, Table, encode_value};
-use stet_actors::topic::{self, TextOrNumber, TopicAttachment, TopicHead, TopicItem};
-use stet_actors::topic_plan::{self, PlanHead, PlannedTopic};
-use stet_auth::Privilege;
-use stet_auth::{Grant, User, UserGroup};
+use stet_domain::part::{PartAttachment, PartKind};
+use stet_domain::receipt::{KeptReply, Receipt, ReceiptContent};
+use stet_domain::sequence::MovableItem;
+use stet_domain::store::{Event, EventId, Row, RowChange, Segment, StatusStep, StoredEvent, Table, encode_value};
+use stet_domain::topic::{self, TextOrNumber, TopicAttachment, TopicHead, TopicItem};
+use stet_domain::topic_plan::{self, PlanHead, PlannedTopic};
 use stet_store::blob::{self, NumberedChangeSet};
 
 use super::rows::number_of;

@@ -232,7 +232,7 @@ looks!(source, query, headers, json_body, multipart, attributes, edits, xpath, x
 /// What is written today is what the seeds of rows and journal hold, byte for byte, so that these
 /// are never of a format that nobody reads. After a change that is meant, `UPDATE_GOLDEN=1` writes
 /// them anew; a row's format goes up with it, or it has a new field at its end, see
-/// `stet_actors::store::Row`.
+/// `stet_domain::store::Row`.
 #[test]
 fn stored_formats_match_their_seeds_byte_for_byte() {
     let stored = samples::stored();

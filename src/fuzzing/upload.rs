@@ -4,10 +4,10 @@ use actix_web::error::PayloadError;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use stet_actors::error::{Code, Result};
 use stet_api::object::{ObjectForm, read_parts};
 use stet_config::LimitsConfig;
 use stet_content::{ContentStore, UploadBounds};
+use stet_domain::error::{Code, Result};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 

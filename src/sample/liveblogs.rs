@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use quick_xml::escape::escape;
-use stet_actors::error::Result;
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
-use stet_actors::liveblog::{AddPost, Liveblog, NewLiveblog, PostBody, PostFields, PostSight};
-use stet_actors::object::{CreateMode, NewContent, Reach, SharedText, parent_path};
 use stet_content::ContentStore;
 use stet_content::words::text_of;
+use stet_domain::error::Result;
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::liveblog::{AddPost, Liveblog, NewLiveblog, PostBody, PostFields, PostSight};
+use stet_domain::object::{CreateMode, NewContent, Reach, SharedText, parent_path};
 
 use super::manifest::{SampleLiveblog, SamplePost};
 use super::{FILES, SampleFolders, faulty, media_type, request_by};

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use stet_actors::error::Result;
-use stet_actors::id::Loid;
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
-use stet_actors::object::{SharedText, parent_path};
-use stet_actors::topic::{ItemFields, NewTopic, NewTopicItem, NewTopicLine, TextOrNumber, Topic};
-use stet_actors::topic_plan::{self, NewPlan, TopicPlan};
+use stet_domain::error::Result;
+use stet_domain::id::Loid;
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::object::{SharedText, parent_path};
+use stet_domain::topic::{ItemFields, NewTopic, NewTopicItem, NewTopicLine, TextOrNumber, Topic};
+use stet_domain::topic_plan::{self, NewPlan, TopicPlan};
 
 use super::manifest::{SampleItem, SampleLine, SamplePlan, SamplePlanLine, SampleTopic};
 use super::{SampleFolders, faulty, request_by};
@@ -59,7 +59,7 @@ impl SampleFolders<'_> {
     }
 }
 
-fn new_object<F: stet_actors::family::Family>(path: &str, type_name: &str, new: F::New) -> Result<NewObject> {
+fn new_object<F: stet_domain::family::Family>(path: &str, type_name: &str, new: F::New) -> Result<NewObject> {
     let (_, name) = parent_path(path).ok_or_else(|| faulty(path))?;
     Ok(NewObject::of::<F>(name, type_name, new))
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use stet_actors::count::count_with_noun;
 use stet_config::Config;
+use stet_domain::count::count_with_noun;
 use stet_sysconfig::{ConfigurationCheck, check_folder, check_with, schema};
 use stet_transfer::{ConfigFindings, ReadFile, configuration_files};
 

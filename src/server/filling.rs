@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::time::Duration;
 
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error};
-use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_auth::{Grant, PasswordRules, User, UserGroup};
 use stet_config::Config;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error};
+use stet_domain::id::DatabaseId;
 use stet_web::app::App;
 
 use super::{Failure, unusable};

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 use stet_config::Config;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 
 /// Returns the databases that are missing in the configuration and have objects beside their root
 /// folder, in use or in the recycle bin. `keys` returns the first keys of a range of a table. It is

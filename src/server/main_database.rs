@@ -3,10 +3,10 @@
 //! with another main database is refused once the marked one has objects.
 
 use bytes::Bytes;
-use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
-use stet_actors::store::{KeyRange, ReadLevel, RowChange, RowReader, StoreError, Table};
 use stet_config::Config;
+use stet_domain::id::DatabaseId;
+use stet_domain::store::{KeyRange, ReadLevel, RowChange, RowReader, StoreError, Table};
 
 use super::left_out::has_objects;
 use crate::exit::{Exit, Failure};

@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use stet_actors::count::count_with_noun;
-use stet_actors::store::StoreError;
 use stet_config::Config;
 use stet_content::{ContentStore, UploadBounds};
+use stet_domain::count::count_with_noun;
+use stet_domain::store::StoreError;
 use stet_newsroom::administration::{AdminReply, AdminRequest};
 use stet_newsroom::audit::{self, TrailRequest};
 use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use stet_actors::command::CallerIdentity;
-use stet_actors::ends::ExpiryTime;
-use stet_actors::error::{Code, Error};
-use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{PurgeBinEntry, entries_of_bin};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::ChangeRequest;
-use stet_actors::store::ReadLevel;
 use stet_auth::Name;
 use stet_content::collect::Collector;
+use stet_domain::command::CallerIdentity;
+use stet_domain::ends::ExpiryTime;
+use stet_domain::error::{Code, Error};
+use stet_domain::id::DatabaseId;
+use stet_domain::lifecycle::{PurgeBinEntry, entries_of_bin};
+use stet_domain::store::ReadLevel;
 use stet_observe::metering::DataFigures;
 use stet_store::RedbStore;
 use stet_web::app::App;
@@ -314,12 +314,12 @@ fn tell_end(certificates: &Certificates) {
 mod tests {
     use std::cell::RefCell;
 
-    use stet_actors::clock::ManualClock;
-    use stet_actors::folder::root;
-    use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
-    use stet_actors::object::CreateMode;
     use stet_actors::runtime::RuntimeOptions;
-    use stet_actors::store::memory::MemoryStore;
+    use stet_domain::clock::ManualClock;
+    use stet_domain::folder::root;
+    use stet_domain::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
+    use stet_domain::object::CreateMode;
+    use stet_domain::store::memory::MemoryStore;
 
     use super::*;
 
@@ -335,10 +335,10 @@ mod tests {
             let create = CreateInFolder { folder: root(database), below, object: NewObject::document(name, "Story") };
             repository.joint(create, ChangeRequest::by(CallerIdentity::system())).await.expect("it is made").loid
         };
-        let discard = async |object: stet_actors::id::Loid| {
+        let discard = async |object: stet_domain::id::Loid| {
             repository
                 .joint(
-                    DiscardObject { object, reach: stet_actors::object::Reach::All },
+                    DiscardObject { object, reach: stet_domain::object::Reach::All },
                     ChangeRequest::by(CallerIdentity::system()),
                 )
                 .await
@@ -356,7 +356,7 @@ mod tests {
             object: back,
             folder: None,
             mode: CreateMode::Exception,
-            reach: stet_actors::object::Reach::All,
+            reach: stet_domain::object::Reach::All,
         };
         repository.joint(restore, ChangeRequest::by(CallerIdentity::system())).await.expect("it comes back");
         let now = || repository.ends().now().expect("the clock is right");

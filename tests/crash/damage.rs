@@ -1,8 +1,8 @@
 //! What `stet check` tells of a directory that is damaged.
 
-use stet_actors::id::Loid;
-use stet_actors::object::{Record, name_key};
-use stet_actors::store::{ChangeSet, ReadLevel, Row, RowChange, RowReader, Store, Table, decode_value};
+use stet_domain::id::Loid;
+use stet_domain::object::{Record, name_key};
+use stet_domain::store::{ChangeSet, ReadLevel, Row, RowChange, RowReader, Store, Table, decode_value};
 use stet_store::{RedbStore, StoreOptions};
 
 use crate::harness::*;

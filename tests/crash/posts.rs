@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use stet_actors::liveblog::post_name;
+use stet_domain::liveblog::post_name;
 
 use super::{Worker, all_rounds, short, some_bytes};
 use crate::harness::*;

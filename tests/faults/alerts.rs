@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use stet_actors::clock::{Clock, ManualClock, SystemClock};
+use stet_domain::clock::{Clock, ManualClock, SystemClock};
 
 use super::mounted::Mounted;
 use super::panic::strike;

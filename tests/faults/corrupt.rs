@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::json;
-use stet_actors::clock::{Clock, ManualClock, SystemClock};
-use stet_actors::drawer::HEAD;
-use stet_actors::id::Loid;
-use stet_actors::store::{ChangeSet, ReadLevel, RowChange, RowReader, Store, Table};
+use stet_domain::clock::{Clock, ManualClock, SystemClock};
+use stet_domain::drawer::HEAD;
+use stet_domain::id::Loid;
+use stet_domain::store::{ChangeSet, ReadLevel, RowChange, RowReader, Store, Table};
 
 use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stet_actors::store::{KeyRange, ReadLevel, RowReader, Table};
+use stet_domain::store::{KeyRange, ReadLevel, RowReader, Table};
 
 use super::*;
 

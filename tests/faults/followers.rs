@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use serde_json::json;
-use stet_actors::clock::{Clock, ManualClock, SystemClock};
-use stet_actors::command::{CallerIdentity, Command};
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::{CreateInFolder, DiscardObject, NewObject};
-use stet_actors::liveblog::{
+use stet_actors::repository::Repository;
+use stet_actors::runtime::ChangeRequest;
+use stet_domain::clock::{Clock, ManualClock, SystemClock};
+use stet_domain::command::{CallerIdentity, Command};
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::lifecycle::{CreateInFolder, DiscardObject, NewObject};
+use stet_domain::liveblog::{
     AddPost, Liveblog, NewLiveblog, PostAddress, PostBody, PostFields, PostSight, PostStatus, RemovePost,
     SetPostStatus, UpdatePost,
 };
-use stet_actors::object::{Content, ContentLocation, CreateMode, NewContent, Reach};
-use stet_actors::repository::Repository;
-use stet_actors::runtime::ChangeRequest;
+use stet_domain::object::{Content, ContentLocation, CreateMode, NewContent, Reach};
 use stet_newsroom::events::Followers;
 use stet_newsroom::events::stream::FollowRequest;
 use stet_web::app::App;
@@ -203,7 +203,7 @@ async fn told_at_the_end(
         repository.execute(liveblog, post(false), by()).await.expect("a post is made");
     }
     repository
-        .joint(DiscardObject { object: liveblog, reach: stet_actors::object::Reach::All }, by())
+        .joint(DiscardObject { object: liveblog, reach: stet_domain::object::Reach::All }, by())
         .await
         .expect("it is discarded");
     let mut text = String::new();

@@ -7,10 +7,10 @@ use std::thread::JoinHandle;
 
 use futures_util::stream;
 use stet::server::{PreparedServer, ServerEnvironment, reserve, store_options};
-use stet_actors::clock::{Clock, ManualClock, SystemClock};
 use stet_actors::repository::Repository;
 use stet_config::Config;
 use stet_content::{ContentStore, UploadBounds};
+use stet_domain::clock::{Clock, ManualClock, SystemClock};
 use stet_store::RedbStore;
 use stet_web::app::App;
 use tempfile::TempDir;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use stet_actors::liveblog::post_name;
+use stet_domain::liveblog::post_name;
 
 use super::*;
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use stet_actors::clock::{Clock, ManualClock, SystemClock};
-use stet_actors::command::{CallerIdentity, Command, CommandFault, Context};
-use stet_actors::drawer::{ClearDrawer, Drawer, DrawerState};
-use stet_actors::error::{Code, Error};
-use stet_actors::id::Loid;
 use stet_actors::runtime::ChangeRequest;
+use stet_domain::clock::{Clock, ManualClock, SystemClock};
+use stet_domain::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_domain::drawer::{ClearDrawer, Drawer, DrawerState};
+use stet_domain::error::{Code, Error};
+use stet_domain::id::Loid;
 use stet_web::error::{ApiSurface, status};
 
 use super::*;

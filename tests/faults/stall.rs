@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use stet_actors::clock::{Clock, ManualClock, SystemClock};
+use stet_domain::clock::{Clock, ManualClock, SystemClock};
 
 use super::*;
 

@@ -15,18 +15,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 pub use self::reader::Reader;
 use crate::cache::CacheOrigin;
-use crate::clock::Clock;
-use crate::command::{CallerIdentity, Command, NumberSource};
-use crate::ends::ExpiryClock;
-use crate::error::Result;
-use crate::expect::Precondition;
 use crate::families::Families;
-use crate::family::Family;
-use crate::folder;
-use crate::id::{DatabaseId, Loid};
-use crate::joint::JointCommand;
-use crate::object::{Attributes, FamilyKind, Object, Record, Remainder};
-use crate::receipt::{ReceiptStep, StepOutcome};
 use crate::remains::RemainderWorker;
 use crate::runtime::registry::admit;
 use crate::runtime::{
@@ -34,10 +23,21 @@ use crate::runtime::{
     MOST_STALE, NumberMill, Registry, RemainderTracker, RuntimeOptions, RuntimeServices, commits_keep_failing,
     error_of_fault, overloaded_error, run_joint, store_failure, unknown_outcome_error,
 };
-use crate::store::{ChangeSet, ReadLevel, RowChange, Store, StoreError};
 use crate::thread;
-use crate::trace::Trace;
-use crate::workflow::Workflows;
+use stet_domain::clock::Clock;
+use stet_domain::command::{CallerIdentity, Command, NumberSource};
+use stet_domain::ends::ExpiryClock;
+use stet_domain::error::Result;
+use stet_domain::expect::Precondition;
+use stet_domain::family::Family;
+use stet_domain::folder;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::joint::JointCommand;
+use stet_domain::object::{Attributes, FamilyKind, Object, Record, Remainder};
+use stet_domain::receipt::{ReceiptStep, StepOutcome};
+use stet_domain::store::{ChangeSet, ReadLevel, RowChange, Store, StoreError};
+use stet_domain::trace::Trace;
+use stet_domain::workflow::Workflows;
 
 /// The repository: all containers, over one store. Clones are handles to the same repository. It
 /// offers all reads of its [`Reader`].
@@ -147,7 +147,7 @@ impl Repository {
         let now_ms = self.clock().now_ms();
         let who = CallerIdentity::system();
         let shared = self.registry.shared().clone();
-        let mut context = crate::command::Context::new(now_ms, &who, &*shared.store, &*shared.numbers);
+        let mut context = stet_domain::command::Context::new(now_ms, &who, &*shared.store, &*shared.numbers);
         for database in databases {
             let loid = folder::root(*database);
             if self.record(loid)?.is_some() {

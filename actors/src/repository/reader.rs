@@ -3,18 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::Clock;
-use crate::ends::ExpiryClock;
-use crate::error::{Error, Result};
-use crate::family::Family;
-use crate::folder::{self, walk};
-use crate::id::{DatabaseId, Loid, ObjectSource};
-use crate::object::{
+use crate::runtime::{ContainerView, Registry, store_failure};
+use stet_domain::clock::Clock;
+use stet_domain::ends::ExpiryClock;
+use stet_domain::error::{Error, Result};
+use stet_domain::family::Family;
+use stet_domain::folder::{self, walk};
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::object::{
     Attributes, Correlate, Link, ObjectStanding, PathLimits, Record, Remainder, RemainderTask, Version, check_path,
     correlates_of, find_standing, links_from,
 };
-use crate::runtime::{ContainerView, Registry, store_failure};
-use crate::store::{Backlog, EventLog, Health, KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
+use stet_domain::store::{
+    Backlog, EventLog, Health, KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value,
+};
 
 /// The read-only handle of the repository. Clones are handles to the same repository.
 #[derive(Clone)]
@@ -30,7 +32,7 @@ impl Reader {
     /// it.
     pub async fn view<F: Family>(&self, container: Loid) -> Result<Arc<ContainerView<F::State>>> {
         let view = self.any_view::<F>(container).await?;
-        let record = &crate::family::State::object(&view.state).record;
+        let record = &stet_domain::family::State::object(&view.state).record;
         if record.is_discarded() || self.is_leaving(record)? {
             return Err(Error::not_found(container));
         }
@@ -49,7 +51,7 @@ impl Reader {
     /// Returns the view of a live container, if it is in memory; see [`Reader::view`].
     pub fn loaded<F: Family>(&self, container: Loid) -> Option<Arc<ContainerView<F::State>>> {
         let view = self.registry.loaded::<F>(container)?;
-        let record = &crate::family::State::object(&view.state).record;
+        let record = &stet_domain::family::State::object(&view.state).record;
         // Errors are reported by `view`.
         let is_there = !record.is_discarded() && !self.is_leaving(record).unwrap_or(true);
         is_there.then_some(view)
@@ -269,7 +271,7 @@ impl Reader {
         let store = &self.registry.shared().store;
         let seen = store.committed();
         #[cfg(feature = "planted-bugs")]
-        if crate::planted::reads_hastily() {
+        if stet_domain::planted::reads_hastily() {
             return;
         }
         let mut looks = 0;

@@ -10,12 +10,12 @@ use super::cell::ContainerView;
 use super::container::{Container, WaitingWork};
 use super::job::{ChangeRequest, Job};
 use super::{ReturnReason, store_failure};
-use crate::command::{CommandFault, Context};
-use crate::error::Error;
-use crate::family::{Family, State};
-use crate::object::{ObjectStanding, find_standing};
-use crate::store::{ChangeSet, ReadLevel, StoreError};
-use crate::trace::Trace;
+use stet_domain::command::{CommandFault, Context};
+use stet_domain::error::Error;
+use stet_domain::family::{Family, State};
+use stet_domain::object::{ObjectStanding, find_standing};
+use stet_domain::store::{ChangeSet, ReadLevel, StoreError};
+use stet_domain::trace::Trace;
 
 impl<F: Family> Container<F> {
     /// Carries out a command, or sets it aside if the container has to be loaded again first.
@@ -124,10 +124,10 @@ impl<F: Family> Container<F> {
             }),
         };
         #[cfg(feature = "planted-bugs")]
-        let set = crate::planted::tear_change_set(crate::planted::early_reply(set));
+        let set = stet_domain::planted::tear_change_set(stet_domain::planted::early_reply(set));
         match shared.store.submit(set) {
             #[cfg(feature = "planted-bugs")]
-            Ok(_) if crate::planted::forgets_update() => AttemptOutcome::Finished,
+            Ok(_) if stet_domain::planted::forgets_update() => AttemptOutcome::Finished,
             Ok(seq) => {
                 live.submitted = seq;
                 live.state = Some(view.state.clone());
@@ -158,7 +158,7 @@ impl<F: Family> Container<F> {
     fn answer(&self, job: Box<dyn Job<F>>, outcome: Result<Arc<ContainerView<F::State>>, Error>) -> AttemptOutcome<F> {
         let Some(live) = &self.live else { return AttemptOutcome::Stale(job) };
         #[cfg(feature = "planted-bugs")]
-        if crate::planted::answers_at_once() {
+        if stet_domain::planted::answers_at_once() {
             job.finish(outcome);
             return AttemptOutcome::Finished;
         }

@@ -8,9 +8,9 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::watch;
 
 use super::ContainerMemory;
-use crate::error::Error;
-use crate::family::{Family, State};
-use crate::store::Seq;
+use stet_domain::error::Error;
+use stet_domain::family::{Family, State};
+use stet_domain::store::Seq;
 
 /// The view of a container: its state as it is on disk, for readers.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl<F: Family> ViewCell<F> {
     /// Others are notified of the commit later, so [`ViewCell::acknowledge`] is called after this.
     pub fn show(&self, view: Option<Arc<ContainerView<F::State>>>) {
         #[cfg(feature = "planted-bugs")]
-        if crate::planted::holds_back_view() {
+        if stet_domain::planted::holds_back_view() {
             return;
         }
         self.publish(view);
@@ -167,11 +167,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::document::Document;
-    use crate::family::PlainState;
-    use crate::folder::root;
-    use crate::id::DatabaseId;
-    use crate::object::{Attributes, FamilyKind, Object, Record};
+    use stet_domain::document::Document;
+    use stet_domain::family::PlainState;
+    use stet_domain::folder::root;
+    use stet_domain::id::DatabaseId;
+    use stet_domain::object::{Attributes, FamilyKind, Object, Record};
 
     fn view() -> Arc<ContainerView<PlainState>> {
         let loid = root(DatabaseId::FIRST);

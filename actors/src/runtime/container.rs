@@ -15,10 +15,10 @@ use super::lend::{TurnRequest, TurnReturn};
 use super::reading::read_from_disk;
 use super::supervise::{InstanceMarker, Outage, RestartDecision, RestartLimit};
 use super::{RuntimeServices, overloaded_error};
-use crate::error::{Code, Error};
-use crate::family::Family;
-use crate::id::Loid;
-use crate::store::{Epoch, Seq, StoreError};
+use stet_domain::error::{Code, Error};
+use stet_domain::family::Family;
+use stet_domain::id::Loid;
+use stet_domain::store::{Epoch, Seq, StoreError};
 
 /// The time after which a busy container yields to the others on its thread. An actor processes
 /// messages as long as there are any. Without the limit one busy mailbox would stop all other

@@ -7,15 +7,15 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::cell::ContainerView;
 use super::{LargeChangeAdmission, LargeChangePermit, ReturnReason};
-use crate::command::{CallerIdentity, Command, CommandFault, Context};
-use crate::error::{Error, Result};
-use crate::expect::Precondition;
-use crate::family::Family;
-use crate::readable::ReadRights;
-use crate::receipt::{CallGuard, ReceiptStep, StepOutcome};
-use crate::rules::AttributeRules;
-use crate::trace::Trace;
-use crate::workflow::StatusRights;
+use stet_domain::command::{CallerIdentity, Command, CommandFault, Context};
+use stet_domain::error::{Error, Result};
+use stet_domain::expect::Precondition;
+use stet_domain::family::Family;
+use stet_domain::readable::ReadRights;
+use stet_domain::receipt::{CallGuard, ReceiptStep, StepOutcome};
+use stet_domain::rules::AttributeRules;
+use stet_domain::trace::Trace;
+use stet_domain::workflow::StatusRights;
 
 /// The caller and the conditions that accompany a command.
 #[derive(Debug, Clone)]

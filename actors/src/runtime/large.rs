@@ -1,4 +1,4 @@
-//! Large changes, which alter more than [`SMALL`](crate::command::SMALL) parts, or correspondingly
+//! Large changes, which alter more than [`SMALL`](stet_domain::command::SMALL) parts, or correspondingly
 //! many rows or bytes. They are made one after the other, for all callers together. A small change
 //! thus waits for one or two of them, and not for all.
 //!
@@ -14,7 +14,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use super::ChangeRequest;
-use crate::error::Result;
+use stet_domain::error::Result;
 
 /// The queue of large changes, which hands out work permits.
 pub trait LargeChangeAdmission: Debug + Send + Sync {

@@ -4,15 +4,15 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::cell::ContainerView;
-use crate::family::{Family, State};
-use crate::object::Object;
+use stet_domain::family::{Family, State};
+use stet_domain::object::Object;
 
 /// The result of a joint command that is on disk.
 #[derive(Debug)]
 pub struct JointResult<R> {
     /// The reply of the command.
     pub reply: R,
-    /// The object that the command is about ([`crate::joint::JointCommand::about`]) right after the
+    /// The object that the command is about ([`stet_domain::joint::JointCommand::about`]) right after the
     /// command, without later changes. `None` if the command is about none, has removed it, or was
     /// carried out earlier under the same key.
     pub left: Option<ResultingObject>,

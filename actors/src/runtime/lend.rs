@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 use super::cell::ViewCell;
 use super::container::LiveState;
 use super::job::Permit;
-use crate::error::{Error, Result};
-use crate::family::Family;
-use crate::store::{Epoch, Seq};
+use stet_domain::error::{Error, Result};
+use stet_domain::family::Family;
+use stet_domain::store::{Epoch, Seq};
 
 /// A request for a container's turn. The container's mailbox is parked until the turn is returned.
 #[derive(actix::Message)]

@@ -78,12 +78,12 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
-use crate::clock::Clock;
-use crate::command::SubtreeFacts;
-use crate::ends::ExpiryClock;
-use crate::error::{Code, Error};
-use crate::store::{Health, Store, StoreError};
-use crate::workflow::Workflows;
+use stet_domain::clock::Clock;
+use stet_domain::command::SubtreeFacts;
+use stet_domain::ends::ExpiryClock;
+use stet_domain::error::{Code, Error};
+use stet_domain::store::{Health, Store, StoreError};
+use stet_domain::workflow::Workflows;
 
 /// The services and settings that all containers share.
 pub(crate) struct RuntimeServices {
@@ -97,7 +97,7 @@ pub(crate) struct RuntimeServices {
     /// The lock that separates commands which remove objects from all others. An application of a
     /// command consists of its reads of other rows, its changes and its submission. It is short and
     /// waits for nothing. Applications run in parallel, except that a command which removes objects
-    /// runs alone ([`crate::joint::JointCommand::ALONE`]). An object that a command has found alive
+    /// runs alone ([`stet_domain::joint::JointCommand::ALONE`]). An object that a command has found alive
     /// is therefore still alive when its change is submitted. A command that removes it finds
     /// everything that refers to it.
     pub steps: RwLock<()>,

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use super::{overloaded_error, store_failure};
-use crate::clock::Clock;
-use crate::command::NumberSource;
-use crate::error::Result;
-use crate::store::{
+use stet_domain::clock::Clock;
+use stet_domain::command::NumberSource;
+use stet_domain::error::Result;
+use stet_domain::store::{
     ChangeSet, Health, ReadLevel, RowChange, Seq, Store, StoreError, Table, decode_value, encode_value,
 };
 
@@ -157,8 +157,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::clock::ManualClock;
-    use crate::store::memory::MemoryStore;
+    use stet_domain::clock::ManualClock;
+    use stet_domain::store::memory::MemoryStore;
 
     /// Regression: while a block was refused, each requested number requested the block again.
     #[tokio::test]

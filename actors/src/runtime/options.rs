@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{ChangeLimits, OBJECTS_PER_STEP};
+use stet_domain::command::{ChangeLimits, OBJECTS_PER_STEP};
 
 /// The options for running containers; the section `[runtime]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

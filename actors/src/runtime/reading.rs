@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::RuntimeServices;
 use super::memory::ReadingRoom;
-use crate::family::Family;
-use crate::id::Loid;
-use crate::object::{Attributes, Object, Record};
-use crate::part::PartReader;
-use crate::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
+use stet_domain::family::Family;
+use stet_domain::id::Loid;
+use stet_domain::object::{Attributes, Object, Record};
+use stet_domain::part::PartReader;
+use stet_domain::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 /// Reports whether a change of the object may be pending. Every change of an object writes its
 /// record. While this container is not loaded nothing else submits one, so the result can only

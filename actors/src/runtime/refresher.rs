@@ -12,9 +12,9 @@ use futures_util::FutureExt;
 use tokio::sync::oneshot;
 
 use crate::cache::{CacheOrigin, InForce, RefreshExtent};
-use crate::clock::Clock;
-use crate::command::CallerIdentity;
-use crate::trace::Trace;
+use stet_domain::clock::Clock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::trace::Trace;
 
 /// A handle to a cache; clones refer to the same cache.
 pub struct Cache<O: CacheOrigin> {

@@ -28,13 +28,13 @@ use super::lend::TurnRequest;
 use super::supervise::{Census, InstanceMarker};
 use super::turns::{BoxedTurn, TypedTurn};
 use super::{LargeChangePermit, RuntimeServices, overloaded_error, store_failure};
-use crate::command::Command;
-use crate::error::{Code, Error, Result};
 use crate::families::Families;
-use crate::family::Family;
-use crate::id::Loid;
-use crate::object::{FamilyKind, Record};
-use crate::store::ReadLevel;
+use stet_domain::command::Command;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::family::Family;
+use stet_domain::id::Loid;
+use stet_domain::object::{FamilyKind, Record};
+use stet_domain::store::ReadLevel;
 
 /// The sender to a container's actor.
 trait Mailbox<F: Family>: Send + Sync {

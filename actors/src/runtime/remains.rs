@@ -1,4 +1,4 @@
-//! The shared state of unfinished changes of subtrees ([`crate::object::Remainder`]), and the
+//! The shared state of unfinished changes of subtrees ([`stet_domain::object::Remainder`]), and the
 //! waiting for them. `crate::remains` carries the changes on.
 
 use std::collections::BTreeMap;
@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, watch};
 
 use super::{overloaded_error, store_failure};
-use crate::error::{Error, Result};
-use crate::id::Loid;
-use crate::object::Remainder;
-use crate::store::{ReadLevel, RowReader};
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::Remainder;
+use stet_domain::store::{ReadLevel, RowReader};
 
 /// The number of commands that may wait for changes of subtrees at a time.
 const MOST_WAITING: usize = 1024;
@@ -162,10 +162,10 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::id::DatabaseId;
-    use crate::object::RemainderTask;
-    use crate::store::memory::MemoryStore;
-    use crate::store::{ChangeSet, Row, RowChange, Store, encode_value};
+    use stet_domain::id::DatabaseId;
+    use stet_domain::object::RemainderTask;
+    use stet_domain::store::memory::MemoryStore;
+    use stet_domain::store::{ChangeSet, Row, RowChange, Store, encode_value};
 
     /// Regression: if the first commit of a change failed before the task that carries it on knew
     /// the change, nothing woke the waiting callers.

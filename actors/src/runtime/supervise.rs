@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::options::RuntimeOptions;
-use crate::error::Error;
-use crate::id::Loid;
+use stet_domain::error::Error;
+use stet_domain::id::Loid;
 
 /// A count of the loaded instances of each container. More than one at once is a fault of the
 /// registry.

@@ -13,14 +13,14 @@ use super::lend::{BorrowedTurn, TurnReturn};
 use super::registry::Registry;
 use super::untyped::{AnyJoint, AnyReply, JointAnswerSender, JointApplication};
 use super::{MOST_STALE, ReturnReason, RuntimeServices, commits_keep_failing, overloaded_error, store_failure};
-use crate::command::{CommandFault, Context, SubtreeFacts};
-use crate::error::{Error, Result};
-use crate::family::{Family, State};
-use crate::id::Loid;
-use crate::joint::ContainerTurns;
-use crate::lifecycle::check_locks_below;
-use crate::object::{Object, ObjectStanding, Record, find_standing};
-use crate::store::{ChangeSet, Epoch, ReadLevel, RowChange, Seq, StoreError, Table};
+use stet_domain::command::{CommandFault, Context, SubtreeFacts};
+use stet_domain::error::{Error, Result};
+use stet_domain::family::{Family, State};
+use stet_domain::id::Loid;
+use stet_domain::joint::ContainerTurns;
+use stet_domain::lifecycle::check_locks_below;
+use stet_domain::object::{Object, ObjectStanding, Record, find_standing};
+use stet_domain::store::{ChangeSet, Epoch, ReadLevel, RowChange, Seq, StoreError, Table};
 
 /// A turn of a container of any family.
 pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
@@ -476,7 +476,7 @@ fn attempt(
         })
     };
     #[cfg(feature = "planted-bugs")]
-    let set = crate::planted::tear_change_set(set);
+    let set = stet_domain::planted::tear_change_set(set);
     let leaves = set.changes.iter().any(|change| change.table == Table::Remainders);
     if leaves {
         shared.remains.begin();

@@ -10,11 +10,11 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::left::JointResult;
 use super::registry::admit;
 use super::{LargeChangePermit, ReturnReason, RuntimeServices};
-use crate::command::{CommandFault, Context};
-use crate::error::{Error, Result};
-use crate::id::Loid;
-use crate::joint::{ContainerTurns, JointCommand};
-use crate::receipt::{CallGuard, ReceiptStep, StepOutcome};
+use stet_domain::command::{CommandFault, Context};
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::joint::{ContainerTurns, JointCommand};
+use stet_domain::receipt::{CallGuard, ReceiptStep, StepOutcome};
 
 /// A [`JointCommand`] of any type.
 pub(crate) trait AnyJoint: Send + Sync {

@@ -1,10 +1,10 @@
 //! What the tests of several families look at.
 
 use stet_actors::families::Families;
-use stet_actors::object::NameCounts;
 use stet_actors::rows::index_of;
-use stet_actors::store::Table;
-use stet_actors::store::memory::MemoryStore;
+use stet_domain::object::NameCounts;
+use stet_domain::store::Table;
+use stet_domain::store::memory::MemoryStore;
 
 /// Every row says which index entries follow from it; those are there, and no others.
 pub fn assert_sound(families: Families, store: &MemoryStore) {

@@ -3,12 +3,12 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Code, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::object::file_name;
 use stet_auth::Privilege;
 use stet_auth::User;
 use stet_config::for_user;
+use stet_domain::error::{Code, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::object::file_name;
 use stet_newsroom::access::Access;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{ObjectRecord, render};

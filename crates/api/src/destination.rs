@@ -3,17 +3,17 @@
 use std::fmt::Display;
 
 use futures_util::future::LocalBoxFuture;
-use stet_actors::amend::AmendmentAttempt;
-use stet_actors::error::{Error, Result};
-use stet_actors::folder::{child, root};
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::lifecycle::{
+use stet_actors::runtime::{JointResult, store_failure};
+use stet_auth::Privilege;
+use stet_domain::amend::AmendmentAttempt;
+use stet_domain::error::{Error, Result};
+use stet_domain::folder::{child, root};
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::lifecycle::{
     CreateInFolder, CreateObjectPair, CreateOutcome, CreateResult, NewObject, ObjectPairResult,
 };
-use stet_actors::object::{CreateMode, FamilyKind, Reach, SharedText, check_path};
-use stet_actors::runtime::{JointResult, store_failure};
-use stet_actors::store::ReadLevel;
-use stet_auth::Privilege;
+use stet_domain::object::{CreateMode, FamilyKind, Reach, SharedText, check_path};
+use stet_domain::store::ReadLevel;
 use stet_sysconfig::DestinationQuery;
 use stet_web::app::App;
 use stet_web::call::Call;

@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use sha2::{Digest, Sha256};
-use stet_actors::error::{Code, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::object::Record;
 use stet_base::limits::offload::Offload;
 use stet_content::ContentReader;
+use stet_domain::error::{Code, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::object::Record;
 use stet_web::app::App;
 use stet_web::call::Call;
 
@@ -84,8 +84,8 @@ pub(super) async fn inserted_doctype(
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::lifecycle::NewObject;
-    use stet_actors::object::CreateMode;
+    use stet_domain::lifecycle::NewObject;
+    use stet_domain::object::CreateMode;
 
     use super::*;
     use crate::testing::ServerFixture;

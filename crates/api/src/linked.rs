@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{Loid, ObjectSource};
-use stet_actors::object::Correlate;
 use stet_base::limits::offload::Offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{Loid, ObjectSource};
+use stet_domain::object::Correlate;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
 

@@ -8,10 +8,10 @@
 
 use std::time::Duration;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::family::{Family, State};
 use stet_actors::repository::Reader;
-use stet_actors::store::Row;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::family::{Family, State};
+use stet_domain::store::Row;
 use stet_web::call::Call;
 use stet_web::change::SeenView;
 
@@ -143,11 +143,11 @@ mod tests {
 
     use bytes::Bytes;
     use serde::{Deserialize, Serialize};
-    use stet_actors::clock::SystemClock;
     use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
-    use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{ChangeSet, RowChange, RowPlace, Store, Table, encode_value};
+    use stet_domain::clock::SystemClock;
+    use stet_domain::store::memory::MemoryStore;
+    use stet_domain::store::{ChangeSet, RowChange, RowPlace, Store, Table, encode_value};
 
     use super::*;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::object::{ContentLocation, NewContent, Version};
-use stet_actors::store::RowPlace;
 use stet_content::download::{LocatedContent, open_consistently};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::object::{ContentLocation, NewContent, Version};
+use stet_domain::store::RowPlace;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
 

@@ -4,10 +4,10 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::LazyLock;
 
-use stet_actors::error::Result;
-use stet_actors::id::DatabaseId;
-use stet_actors::object::{MAX_TITLE_BYTES, Object, SharedText};
 use stet_base::limits::offload;
+use stet_domain::error::Result;
+use stet_domain::id::DatabaseId;
+use stet_domain::object::{MAX_TITLE_BYTES, Object, SharedText};
 use stet_web::app::App;
 use stet_xml::edit::{Path, first_texts};
 use stet_xml::first_text_of;

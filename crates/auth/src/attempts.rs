@@ -26,10 +26,10 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use parking_lot::Mutex;
-use stet_actors::clock::Clock;
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error, Result};
 use stet_base::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
+use stet_domain::clock::Clock;
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
 use tokio::sync::Notify;
 
 /// The limits for failed logins.
@@ -331,7 +331,7 @@ mod tests {
 
     use futures_util::FutureExt;
     use futures_util::future::join_all;
-    use stet_actors::clock::ManualClock;
+    use stet_domain::clock::ManualClock;
 
     use super::*;
 

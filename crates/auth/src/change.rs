@@ -8,13 +8,13 @@ use std::ops::ControlFlow;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::StandaloneChange;
 use stet_actors::runtime::ChangeRequest;
-use stet_actors::store::{Row, RowChange, RowPlace};
 use stet_base::limits::as_server;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::receipt::ReceiptStep;
+use stet_domain::store::{Row, RowChange, RowPlace};
 
 use super::directory::{Directory, unknown_name_error};
 use super::name::Name;

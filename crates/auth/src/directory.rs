@@ -18,13 +18,13 @@ use std::sync::{Arc, OnceLock};
 
 use foldhash::HashMap;
 use parking_lot::RwLock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::{MAX_NAME_BYTES, PathLimits, SharedText};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{KeyRange, ReadLevel, Row, RowPlace, Table};
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::{MAX_NAME_BYTES, PathLimits, SharedText};
+use stet_domain::store::{KeyRange, ReadLevel, Row, RowPlace, Table};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::name::{Name, OlderNames};

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::object::FamilyKind;
-use stet_actors::store::Table;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::object::FamilyKind;
+use stet_domain::store::Table;
 
 use super::change::{DirectoryEditor, DirectoryEdits, RowEdit};
 use super::directory::{Directory, unknown_name_error};

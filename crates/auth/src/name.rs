@@ -11,8 +11,8 @@ use std::fmt;
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{MAX_NAME_TEXT_BYTES, SharedText, file_name, normal_form};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::{MAX_NAME_TEXT_BYTES, SharedText, file_name, normal_form};
 
 /// A normalised name of a user, group or key.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

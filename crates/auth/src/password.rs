@@ -9,10 +9,10 @@ use argon2::{ARGON2ID_IDENT, Algorithm, Argon2, Params, PasswordHasher, Password
 use rand::TryRng;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::normal_form;
 use stet_base::limits::FairQueue;
 use stet_config::AuthConfig;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::normal_form;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::name::Name;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stet_actors::id::Loid;
+use stet_domain::id::Loid;
 
 use super::privilege::Privilege;
 use super::rows::Grant;
@@ -134,7 +134,7 @@ impl Rights {
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::id::DatabaseId;
+    use stet_domain::id::DatabaseId;
 
     use super::*;
 

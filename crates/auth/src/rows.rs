@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::object::SharedText;
-use stet_actors::store::{Row, RowChange, RowPlace, Table, encode_value};
+use stet_domain::object::SharedText;
+use stet_domain::store::{Row, RowChange, RowPlace, Table, encode_value};
 
 use super::name::Name;
 use super::password::PasswordHash;

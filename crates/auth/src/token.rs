@@ -6,7 +6,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use stet_actors::error::{Error, Result};
+use stet_domain::error::{Error, Result};
 
 /// 64 characters that need no escaping in a URL, a header or a cookie. 64 divides 256, so a random
 /// byte selects one evenly.

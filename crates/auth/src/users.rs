@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{KeyRange, ReadLevel, Row, Table, decode_value};
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::store::{KeyRange, ReadLevel, Row, Table, decode_value};
 
 use super::change::DirectoryEditor;
 use super::directory::{Directory, unknown_name_error};

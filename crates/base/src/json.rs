@@ -16,8 +16,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use stet_actors::error::{Error, Result};
-use stet_actors::object::SharedText;
+use stet_domain::error::{Error, Result};
+use stet_domain::object::SharedText;
 
 /// A function that returns the schema of a type in the OpenAPI document.
 pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;

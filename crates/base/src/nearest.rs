@@ -4,7 +4,7 @@
 //! suggests `folderPath`. Names longer than [`LONGEST_COMPARED`] are not compared: clients choose
 //! their length, and the cost grows with it.
 
-use stet_actors::error::Error;
+use stet_domain::error::Error;
 
 /// The longest name, in bytes, for which a suggestion is looked for.
 const LONGEST_COMPARED: usize = 64;

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 
 use http::Uri;
-use stet_actors::object::{MAX_NAME_BYTES, PathLimits};
+use stet_domain::object::{MAX_NAME_BYTES, PathLimits};
 use stet_store::LimitOptions;
 
 use super::edge::{is_origin, network};

@@ -34,10 +34,10 @@ mod value;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use stet_actors::command::ChangeLimits;
-use stet_actors::id::DatabaseId;
-use stet_actors::object::PathLimits;
 use stet_actors::runtime::RuntimeOptions;
+use stet_domain::command::ChangeLimits;
+use stet_domain::id::DatabaseId;
+use stet_domain::object::PathLimits;
 
 pub use self::cas::CasConfig;
 pub use self::content::ContentConfig;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use stet_actors::command::{CHANGE_BYTES, LARGEST_CONTAINER};
+use stet_domain::command::{CHANGE_BYTES, LARGEST_CONTAINER};
 
 /// `[memory]`: the memory that the process may take, and its parts.
 ///

@@ -1,7 +1,7 @@
 //! The sections about the repository: its storage and its defaults.
 
 use serde::{Deserialize, Serialize};
-use stet_actors::object::file_name;
+use stet_domain::object::file_name;
 
 /// The condition for the end of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

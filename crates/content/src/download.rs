@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{Content as StoredContent, ContentLocation, SmallBody, Version};
 use stet_actors::repository::Reader;
-use stet_actors::store::{ReadLevel, RowPlace};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::{Content as StoredContent, ContentLocation, SmallBody, Version};
+use stet_domain::store::{ReadLevel, RowPlace};
 
 use crate::{ContentReader, ContentStore};
 
@@ -79,12 +79,12 @@ mod tests {
 
     use bytes::Bytes;
     use sha2::{Digest, Sha256};
-    use stet_actors::clock::SystemClock;
-    use stet_actors::id::{DatabaseId, Loid};
     use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
-    use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{ChangeSet, Row, RowChange, Store, encode_value};
+    use stet_domain::clock::SystemClock;
+    use stet_domain::id::{DatabaseId, Loid};
+    use stet_domain::store::memory::MemoryStore;
+    use stet_domain::store::{ChangeSet, Row, RowChange, Store, encode_value};
 
     use super::*;
 

@@ -16,9 +16,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use bytes::Bytes;
-use stet_actors::error::Result;
 use stet_actors::repository::Repository;
-use stet_actors::store::{KeyRange, ReadLevel, RowChange, RowReader, StoreError, Table};
+use stet_domain::error::Result;
+use stet_domain::store::{KeyRange, ReadLevel, RowChange, RowReader, StoreError, Table};
 
 use super::{ContentStore, sync_folder};
 
@@ -191,9 +191,9 @@ fn ensure_identity(root: &Path, unfinished: &Path) -> io::Result<ContentIdentity
 mod tests {
     use std::sync::Arc;
 
-    use stet_actors::clock::ManualClock;
     use stet_actors::runtime::RuntimeOptions;
-    use stet_actors::store::memory::MemoryStore;
+    use stet_domain::clock::ManualClock;
+    use stet_domain::store::memory::MemoryStore;
     use tempfile::TempDir;
 
     use super::*;

@@ -33,9 +33,9 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{Content, ContentLocation, ContentPin};
 use stet_base::limits::Reservation;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::{Content, ContentLocation, ContentPin};
 use tokio::sync::Notify;
 
 use self::pins::{Hash, Pins};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use stet_actors::error::{Error, Result};
+use stet_domain::error::{Error, Result};
 
 use super::{blocking, failure};
 

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_actors::object::NewContent;
 use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
+use stet_domain::object::NewContent;
 use tempfile::TempDir;
 
 use super::*;

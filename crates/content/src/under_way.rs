@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use stet_actors::error::{Code, Error, Result};
 use stet_base::limits::Holder;
+use stet_domain::error::{Code, Error, Result};
 
 /// Divisor for the places that one user may have: a quarter, and at least one.
 const PART: usize = 4;

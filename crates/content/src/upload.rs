@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
-use stet_actors::error::{Error, Result};
-use stet_actors::object::{Content, ContentLocation, NewContent};
 use stet_base::disk;
 use stet_base::limits::{GrowingBuffer, Holder, Reservation};
+use stet_domain::error::{Error, Result};
+use stet_domain::object::{Content, ContentLocation, NewContent};
 use tempfile::NamedTempFile;
 
 use super::pins::{FilePin, Hash};

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
-use stet_actors::object::normal_form;
+use stet_domain::object::normal_form;
 
 use super::text::decode_text;
 

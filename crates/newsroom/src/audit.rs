@@ -14,10 +14,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::store::{Event, EventId, EventLog, EventPeriod, LogDirection, StoreError};
 use stet_auth::Name;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::store::{Event, EventId, EventLog, EventPeriod, LogDirection, StoreError};
 
 /// Maximum number of events that one page reads: some tens of milliseconds.
 const MOST_READ: usize = 20_000;
@@ -355,9 +355,9 @@ pub fn walk(
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use stet_actors::id::DatabaseId;
-    use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{ChangeSet, Store, decode_value, encode_value};
+    use stet_domain::id::DatabaseId;
+    use stet_domain::store::memory::MemoryStore;
+    use stet_domain::store::{ChangeSet, Store, decode_value, encode_value};
 
     use super::*;
 

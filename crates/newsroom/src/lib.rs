@@ -16,10 +16,6 @@ pub mod testing;
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::folder::path_by;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::object::{FamilyKind, Record, SharedText};
 use stet_actors::repository::{Reader, Repository};
 use stet_auth::{
     AttemptOptions, Cas, Directory, LoginLimiter, PasswordOptions, PasswordRules, Passwords, SessionOptions, Sessions,
@@ -29,6 +25,10 @@ use stet_base::nearest::suggestion;
 use stet_config::{Config, for_user};
 use stet_content::ContentStore;
 use stet_content::scaling::Scaler;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::folder::path_by;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::object::{FamilyKind, Record, SharedText};
 use stet_sysconfig::SysConfig;
 use stet_sysconfig::files::is_configuration;
 use stet_xml::Limits;

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::folder::path_by;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::object::{FamilyKind, Record, SharedText};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::folder::path_by;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::object::{FamilyKind, Record, SharedText};
 use stet_actors::repository::{Reader, Repository};
 use stet_xml::Limits;
 use stet_auth::{AttemptOptions, Cas, Directory, LoginLimiter, Sessions};

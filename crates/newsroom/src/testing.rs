@@ -3,18 +3,18 @@
 
 use std::sync::Arc;
 
-use stet_actors::clock::SystemClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
-use stet_actors::object::NewContent;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::ChangeRequest;
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::observe::ObservedStore;
 use stet_base::limits::{MemoryBudget, Reservation};
 use stet_config::Config;
 use stet_content::{ContentStore, UploadBounds};
+use stet_domain::clock::SystemClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::object::NewContent;
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::observe::ObservedStore;
 use stet_sysconfig::SysConfig;
 use tempfile::TempDir;
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase};
-use stet_actors::store::{KeyRange, Table};
+use stet_domain::store::{KeyRange, Table};
 
 use super::backend::StoreFile;
 use super::lease::{KeptFile, Lease};

@@ -7,7 +7,7 @@
 //! (`record`) has a checksum; the blob has none.
 
 use bytes::Bytes;
-use stet_actors::store::{EventId, RowChange, Seq, StoredEvent, Table};
+use stet_domain::store::{EventId, RowChange, Seq, StoredEvent, Table};
 
 const VERSION: u8 = 1;
 const HEAD: usize = 5;

@@ -23,8 +23,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use redb::{Database, Durability as Commit};
-use stet_actors::ends::ExpiryClock;
-use stet_actors::store::{Seq, Table};
+use stet_domain::ends::ExpiryClock;
+use stet_domain::store::{Seq, Table};
 
 use super::backend::DiskError;
 use super::lease::{KeptFile, Lease};

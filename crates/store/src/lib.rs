@@ -1,4 +1,4 @@
-//! Persistence in redb: an implementation of [`stet_actors::store::Store`].
+//! Persistence in redb: an implementation of [`stet_domain::store::Store`].
 //!
 //! **The promise.** A change set answered with `Ok` has been synced to `journal.wal` completely,
 //! and survives a crash of the process and of the machine. So does everything submitted before it
@@ -56,8 +56,8 @@ use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use stet_actors::ends::ExpiryClock;
-use stet_actors::store::{
+use stet_domain::ends::ExpiryClock;
+use stet_domain::store::{
     Backlog, ChangeSet, Epoch, Health, KeyRange, ReadLevel, RowReader, Seq, Store, StoreError, SubmitRefusal, Table,
 };
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use redb::{Database, ReadableDatabase, TableHandle, WriteTransaction};
-use stet_actors::store::{Seq, Table};
+use stet_domain::store::{Seq, Table};
 
 use super::journal::JournalFacts;
 use super::lease::{KeptFile, Lease};

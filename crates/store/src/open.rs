@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use redb::Durability as Commit;
-use stet_actors::ends::ExpiryClock;
-use stet_actors::store::Seq;
+use stet_domain::ends::ExpiryClock;
+use stet_domain::store::Seq;
 
 use super::backend::{Backends, StoreFile};
 use super::checkpoint::{Checkpointer, StateFile};

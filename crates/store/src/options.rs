@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stet_actors::clock::{Clock, SystemClock};
-use stet_actors::store::Seq;
+use stet_domain::clock::{Clock, SystemClock};
+use stet_domain::store::Seq;
 
 use super::backend::{Backends, Files};
 
@@ -150,7 +150,7 @@ pub struct StoreOptions {
     /// Whether the checksum of every page of the tables is checked first. It reads the whole file.
     /// Without it, only the damage that redb itself notices is found.
     pub verify: bool,
-    /// The clock. Expirations use it through [`ExpiryClock`](stet_actors::ends::ExpiryClock).
+    /// The clock. Expirations use it through [`ExpiryClock`](stet_domain::ends::ExpiryClock).
     pub clock: Arc<dyn Clock>,
     /// The source of the files.
     pub backends: Arc<dyn Backends>,

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use stet_actors::store::{EventId, KeyRange, RowChange, Seq, StoredEvent, Table};
+use stet_domain::store::{EventId, KeyRange, RowChange, Seq, StoredEvent, Table};
 
 use super::blob::NumberedChangeSet;
 use super::log::{self, EventTail};

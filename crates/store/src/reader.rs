@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use redb::{Database, ReadOnlyTable, ReadableDatabase};
-use stet_actors::store::{KeyRange, ReadLevel, StoreError, Table};
+use stet_domain::store::{KeyRange, ReadLevel, StoreError, Table};
 
 use super::lease::Lease;
 use super::reopening::number_of;
@@ -147,7 +147,7 @@ impl From<redb::StorageError> for SnapshotError {
 }
 
 impl StoreCore {
-    /// Implements [`stet_actors::store::RowReader::get`].
+    /// Implements [`stet_domain::store::RowReader::get`].
     pub fn get(&self, view: ReadLevel, table: Table, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let look = || {
             // A single-row read may observe any state that was current during the call. So it takes
@@ -164,7 +164,7 @@ impl StoreCore {
         self.read(|| number_of((table, key)), look, |snapshot, ()| snapshot.get(table, key))
     }
 
-    /// Implements [`stet_actors::store::RowReader::scan`].
+    /// Implements [`stet_domain::store::RowReader::scan`].
     pub fn scan(
         &self,
         view: ReadLevel,

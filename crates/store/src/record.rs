@@ -13,7 +13,7 @@
 //! those. If that record is not known, the magic is [`MARK_ALONE`], and there is no checksum of a
 //! record.
 
-use stet_actors::store::Seq;
+use stet_domain::store::Seq;
 
 /// The alignment of records in bytes. Writing one never touches another, on disks with sectors of
 /// 512 bytes or 4 KiB.

@@ -14,7 +14,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use stet_actors::store::{Seq, StoreError};
+use stet_domain::store::{Seq, StoreError};
 
 use super::backend::DiskError;
 use super::shared::{QueuedChangeSet, SubmissionPhase, refusal};

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 use parking_lot::{Condvar, Mutex};
-use stet_actors::store::StoreError;
+use stet_domain::store::StoreError;
 
 use super::reader::Snapshot;
 use super::shared::StoreCore;

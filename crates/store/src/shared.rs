@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex, RwLock};
-use stet_actors::ends::ExpiryClock;
-use stet_actors::store::{Backlog, Epoch, Health, ReadLevel, RowChange, Seq, StoreError, StoredEvent};
-use stet_actors::trace::Trace;
+use stet_domain::ends::ExpiryClock;
+use stet_domain::store::{Backlog, Epoch, Health, ReadLevel, RowChange, Seq, StoreError, StoredEvent};
+use stet_domain::trace::Trace;
 
 use super::backend::DiskError;
 use super::blob::ChangeSetParts;
@@ -261,20 +261,20 @@ impl StoreCore {
         }
     }
 
-    /// Implements [`stet_actors::store::Store::is_certain`].
+    /// Implements [`stet_domain::store::Store::is_certain`].
     pub fn is_certain(&self) -> bool {
         // Any record of a set of unknown outcome is removed before the phase is `Open` again.
         self.gate.lock().phase == SubmissionPhase::Open
     }
 
-    /// Implements [`stet_actors::store::Store::backlog`].
+    /// Implements [`stet_domain::store::Store::backlog`].
     pub fn backlog(&self) -> Backlog {
         let fills = self.options.limits.fills(self.overlay.total(), self.journal_bytes());
         let gate = self.gate.lock();
         Backlog { sets: gate.taken + gate.queue.len(), since_ms: (gate.taken > 0).then_some(gate.taken_ms), fills }
     }
 
-    /// Implements [`stet_actors::store::Store::health`].
+    /// Implements [`stet_domain::store::Store::health`].
     pub fn health(&self) -> Health {
         let faults = self.faults.lock();
         if faults.closed {

@@ -1,12 +1,12 @@
 //! Accepting a change set: in one instant for all submitters, and without disk access.
 
-use stet_actors::store::{ChangeSet, EventId, Seq, StoreError, StoredEvent, SubmitRefusal};
+use stet_domain::store::{ChangeSet, EventId, Seq, StoreError, StoredEvent, SubmitRefusal};
 
 use super::blob::{change_bytes, event_bytes};
 use super::shared::{Gate, QueuedChangeSet, StoreCore, SubmissionPhase};
 
 impl StoreCore {
-    /// Implements [`stet_actors::store::Store::submit`].
+    /// Implements [`stet_domain::store::Store::submit`].
     pub fn submit(&self, set: ChangeSet) -> Result<Seq, Box<SubmitRefusal>> {
         // No set within `LimitOptions::set_bytes` has more than four bytes count.
         let mut events: Vec<StoredEvent> = set

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redb::{Builder, Database, TableDefinition};
-use stet_actors::store::Table;
+use stet_domain::store::Table;
 
 use super::backend::DiskError;
 use super::lease::{KeptFile, Lease};

@@ -15,7 +15,7 @@ use bytes::{Bytes, BytesMut};
 use redb::{ReadableTable, StorageError, TableDefinition, WriteTransaction};
 use sha2::{Digest, Sha256};
 use stet_actors::rows::texts_of_row;
-use stet_actors::store::Table;
+use stet_domain::store::Table;
 
 use super::tables::{RedbError, failure};
 

@@ -5,7 +5,7 @@ use std::cmp;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use stet_actors::store::Seq;
+use stet_domain::store::Seq;
 
 /// Approximate bytes of a row in memory beside its key and its versions. They comprise its place in
 /// a tree whose nodes are half full, the key's reference count, and the allocator's rounding.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use stet_actors::store::{Seq, StoreError};
+use stet_domain::store::{Seq, StoreError};
 
 use super::journal::Journal;
 use super::shared::{QueuedChangeSet, StoreCore, SubmissionPhase};
@@ -96,7 +96,7 @@ impl CommitWriter {
         if let (Some(last), Some(journal)) = (last, &mut self.journal) {
             let begun = Instant::now();
             #[cfg(feature = "planted-bugs")]
-            stet_actors::planted::slow_disk();
+            stet_domain::planted::slow_disk();
             let sets = batch.iter().filter(|set| set.writes()).map(QueuedChangeSet::parts);
             let folded = self.shared.folded.load(Ordering::Acquire);
             match journal.append(last, sets, folded) {
@@ -113,7 +113,7 @@ impl CommitWriter {
         if let Some(last) = last {
             self.shared.set_committed(last);
             #[cfg(feature = "planted-bugs")]
-            stet_actors::planted::late_views();
+            stet_domain::planted::late_views();
             // Not earlier: a reader of an event waits for the views of everything that is committed
             // by then.
             self.shared.overlay.log.append(batch.iter_mut().flat_map(|set| std::mem::take(&mut set.events)));
@@ -125,7 +125,7 @@ impl CommitWriter {
             metrics::gauge!("stet_store_overlay_bytes").set(bytes as f64);
         }
         #[cfg(feature = "planted-bugs")]
-        stet_actors::planted::late_views();
+        stet_domain::planted::late_views();
         if tracing::enabled!(tracing::Level::DEBUG) {
             for set in &batch {
                 set.trace.in_scope(|| tracing::debug!(seq = set.seq, batch = batch.len(), "committed"));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 
 use super::document::{ConfigElement, ConfigFile, parse};
 use super::vocabulary;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::object::SharedText;
 use stet_auth::Privilege;
+use stet_domain::object::SharedText;
 
 use super::document::{ConfigElement, ConfigFile, UniqueNames};
 use super::object_types::ObjectTypes;

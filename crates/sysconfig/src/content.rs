@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 use stet_xml::{Declarations, Limits, declarations};
 
 use super::catalogs::Catalogs;

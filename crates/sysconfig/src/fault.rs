@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stet_actors::error::shorten_text;
+use stet_domain::error::shorten_text;
 
 /// The largest number of faults that one reading reports, even for a file full of faults.
 pub const MOST_FAULTS: usize = 100;

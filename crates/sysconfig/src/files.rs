@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use stet_actors::id::Loid;
+use stet_domain::id::Loid;
 use stet_xml::Limits;
 
 use super::fault::ConfigurationFault;

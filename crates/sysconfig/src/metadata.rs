@@ -8,8 +8,8 @@ use std::hash::{Hash, Hasher};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::object::SharedText;
 use stet_base::json::OrderedObject;
+use stet_domain::object::SharedText;
 use stet_xml::{Declarations, DeclaredElement};
 
 use super::document::{ConfigElement, ConfigFile, MOST_VALUE_BYTES, UniqueNames};

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as UnknownName, StrDeserializer};
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{FamilyKind, SharedText};
 use stet_base::nearest::suggestion;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::{FamilyKind, SharedText};
 
 use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;
@@ -64,7 +64,7 @@ impl Default for ObjectTypes {
             built_in("Folder", FamilyKind::Folder, &[]),
             built_in("Drawer", FamilyKind::Drawer, &[]),
             built_in("LiveBlog", FamilyKind::Liveblog, &[]),
-            built_in(stet_actors::liveblog::POST_TYPE, FamilyKind::Document, &[]),
+            built_in(stet_domain::liveblog::POST_TYPE, FamilyKind::Document, &[]),
             built_in("Binary", FamilyKind::Document, &[GENERIC]),
         ])
     }

@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 use stet_xml::xpath::XPath;
 
 use super::document::{ConfigElement, ConfigFile, UniqueNames};

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use stet_actors::object::FamilyKind;
+use stet_domain::object::FamilyKind;
 
 use super::catalogs::Catalogs;
 use super::files::{FileLookup, FileShelf, Files, ReadingOutcome, SourceFile};

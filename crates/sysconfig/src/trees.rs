@@ -1,6 +1,6 @@
 //! Tree lists: trees of values to choose metadata from.
 
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 
 use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::SharedText;
 use stet_base::nearest::{quoted, suggestion};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::SharedText;
 
 use super::document::{ConfigElement, ConfigFile};
 use super::vocabulary;

@@ -1,7 +1,7 @@
 //! A drawer as anyone would write it on a whiteboard: a bounded list. The real one is held against
 //! it.
 
-use stet_actors::error::Code;
+use stet_domain::error::Code;
 
 /// An item: which document, and whether it is hidden because that lies in the recycle bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use actix_web::http::header::HeaderValue;
 use foldhash::HashMap;
-use stet_actors::trace::RequestId;
 use stet_base::limits::TimeSlices;
+use stet_domain::trace::RequestId;
 use stet_newsroom::Newsroom;
 use stet_observe::telemetry::Metrics;
 use stet_observe::traces::Traces;

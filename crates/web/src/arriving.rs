@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use actix_web::http::header::HeaderMap;
-use stet_actors::error::{Error, Result};
+use stet_domain::error::{Error, Result};
 
 use super::authorise::check_again;
 use super::body::IncomingBody;

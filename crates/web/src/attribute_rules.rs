@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::json;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::{Record, SharedText};
-use stet_actors::rules::{AttributeRules, RuleCheck};
 use stet_base::limits::offload::{LARGE_TEXT, offload};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::{Record, SharedText};
+use stet_domain::rules::{AttributeRules, RuleCheck};
 use stet_newsroom::Newsroom;
 use stet_sysconfig::{AttributeFinding, MetadataDefinition, SiteContent};
 use stet_xml::Limits;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Result};
 use stet_auth::{LiveSession, Privilege, Rights};
+use stet_domain::error::{Code, Result};
 use stet_newsroom::access::Access;
 
 use super::app::App;

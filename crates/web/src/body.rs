@@ -12,11 +12,11 @@ use futures_util::StreamExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error, Result};
 use stet_base::json::schema_of_content;
 use stet_base::limits::{GrowingBuffer, Reservation};
 use stet_config::LimitsConfig;
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
 
 use super::whole_number::Lenient;
 use super::wording;

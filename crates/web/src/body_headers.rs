@@ -2,7 +2,7 @@
 //! before it is received (docs/api/README.md, "Bodies").
 
 use actix_web::http::header::{self, HeaderMap};
-use stet_actors::error::{Code, Error, Result};
+use stet_domain::error::{Code, Error, Result};
 
 /// The number of characters of a header that a message repeats.
 const SHOWN: usize = 100;

@@ -4,7 +4,7 @@
 //! grammar requires for `=`. The boundary is read here and passed to the form's reader in quotes.
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use stet_actors::error::{Code, Error, Result};
+use stet_domain::error::{Code, Error, Result};
 
 use super::parameters::{HeaderParameter, HeaderParameters, shortened};
 

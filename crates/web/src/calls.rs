@@ -8,10 +8,10 @@
 use std::net::IpAddr;
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error, Result};
 use stet_auth::LiveSession;
 use stet_base::limits::{MOST_QUOTAS, Quota, QuotaBalance, Quotas, counted_as};
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
 
 /// The period of the limit, in seconds.
 const WINDOW_SECONDS: u64 = 60;

@@ -21,22 +21,22 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 use serde_json::Value;
-use stet_actors::command::Command;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::{Precondition, RevisionTag};
-use stet_actors::family::{Family, State};
-use stet_actors::id::{Loid, ObjectSource};
-use stet_actors::joint::JointCommand;
-use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::Repository;
-use stet_actors::rules::AttributeRules;
 use stet_actors::runtime::{
     ChangeRequest, CommandResult, ContainerView, JointResult, LargeChangeAdmission, ResultingObject,
 };
-use stet_actors::workflow::StatusRights;
 use stet_auth::Privilege;
 use stet_base::limits::{LargeChangeQueue, set_changed};
 use stet_config::Config;
+use stet_domain::command::Command;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::{Precondition, RevisionTag};
+use stet_domain::family::{Family, State};
+use stet_domain::id::{Loid, ObjectSource};
+use stet_domain::joint::JointCommand;
+use stet_domain::receipt::ReceiptStep;
+use stet_domain::rules::AttributeRules;
+use stet_domain::workflow::StatusRights;
 use stet_newsroom::access::CallerStatuses;
 use stet_newsroom::messages::{Message, NewMessage};
 use stet_newsroom::records::{Display, is_large, render};
@@ -337,7 +337,7 @@ impl Call {
     ///
     /// # Errors
     /// An error if the call can't be carried out under its `Idempotency-Key`: see
-    /// [`IdempotentCall::check_places`](stet_actors::receipt::IdempotentCall).
+    /// [`IdempotentCall::check_places`](stet_domain::receipt::IdempotentCall).
     pub fn each_of(&mut self, many: usize) -> Result<BulkChanges<'_>> {
         if let Some(once) = self.once() {
             once.check_places(many)?;

@@ -1,8 +1,8 @@
 //! The cookie that carries the token. It is set and cleared only here.
 
 use actix_web::http::header::{HeaderValue, SET_COOKIE};
-use stet_actors::error::{Error, Result};
 use stet_auth::COOKIE;
+use stet_domain::error::{Error, Result};
 
 use super::call::Call;
 use super::reply::Json;

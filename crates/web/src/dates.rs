@@ -8,7 +8,7 @@
 use actix_web::http::header::{
     HeaderMap, HeaderName, HttpDate, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE,
 };
-use stet_actors::error::{Code, Error, Result};
+use stet_domain::error::{Code, Error, Result};
 
 use super::range::date_of;
 

@@ -16,15 +16,15 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::empty;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::ObjectSource;
-use stet_actors::trace::{RequestId, RequestOrigin, Trace};
 use stet_auth::{LiveSession, Rights};
 use stet_base::limits::offload;
 use stet_base::limits::{
     CallTask, Holder, MemoryPurpose, QuotaBalance, SharedReservation, begin_call, counted_as, on_behalf_of,
 };
 use stet_config::Config;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::ObjectSource;
+use stet_domain::trace::{RequestId, RequestOrigin, Trace};
 use stet_newsroom::access::Access;
 use stet_newsroom::receipts::{Claim, replay};
 use stet_observe::traces::{self, TracedResponse};

@@ -6,7 +6,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use stet_actors::error::{Code, Error};
+use stet_domain::error::{Code, Error};
 
 /// The two sets of resources (docs/api/README.md, "Base path and surfaces").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
-use stet_actors::error::{Error, Result};
-use stet_actors::expect::{Precondition, RevisionTag};
+use stet_domain::error::{Error, Result};
+use stet_domain::expect::{Precondition, RevisionTag};
 
 use super::compress::without_coding;
 
@@ -179,7 +179,7 @@ pub fn refuse_none_match(headers: &HeaderMap) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use actix_web::http::header::HeaderName;
-    use stet_actors::id::{DatabaseId, Loid};
+    use stet_domain::id::{DatabaseId, Loid};
 
     use super::*;
 

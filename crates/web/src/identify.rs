@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap};
-use stet_actors::error::{Code, Error, Result};
 use stet_auth::{LiveSession, Privilege};
+use stet_domain::error::{Code, Error, Result};
 
 use super::app::App;
 use super::origin;

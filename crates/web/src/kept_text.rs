@@ -7,7 +7,7 @@ use actix_web::body::{BoxBody, to_bytes};
 use actix_web::http::header::{self, ContentEncoding};
 use actix_web::{HttpRequest, HttpResponse};
 use bytes::Bytes;
-use stet_actors::error::{Error, Result};
+use stet_domain::error::{Error, Result};
 use tokio::sync::OnceCell;
 
 use super::compress::{CODINGS, VARY, encoder, negotiate_coding};

@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use serde::Serialize;
-use stet_actors::error::{Error, Result};
 use stet_base::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
+use stet_domain::error::{Error, Result};
 
 use super::call::Call;
 use super::error::ApiSurface;

@@ -3,7 +3,7 @@
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use actix_web::mime::{CHARSET, Mime};
-use stet_actors::error::{Error, Result};
+use stet_domain::error::{Error, Result};
 
 /// The longest media type in bytes, including its parameters.
 pub const MAX_MEDIA_TYPE_BYTES: usize = 255;
@@ -41,7 +41,7 @@ fn is_media_type(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use actix_web::http::header::HeaderValue;
-    use stet_actors::error::Code;
+    use stet_domain::error::Code;
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::expect::RevisionTag;
-use stet_actors::id::{Loid, ShortcutId};
 use stet_base::json::as_text;
+use stet_domain::expect::RevisionTag;
+use stet_domain::id::{Loid, ShortcutId};
 
 /// The media type of a [`MinimalReply`] reply.
 pub(super) const MEDIA_TYPE: &str = "application/vnd.stet.minimal+json";

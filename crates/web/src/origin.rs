@@ -11,7 +11,7 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderValue};
-use stet_actors::error::{Code, Error, Result};
+use stet_domain::error::{Code, Error, Result};
 
 use super::app::App;
 use super::client;

@@ -14,8 +14,8 @@ use actix_web::error::PayloadError;
 use actix_web::web::Payload;
 use bytes::Bytes;
 use futures_util::Stream;
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error, Result};
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
 use tokio::time::{Instant, Sleep};
 
 /// The resolution of the time for which a client is waited for.

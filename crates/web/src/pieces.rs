@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use bytes::Bytes;
-use stet_actors::error::{Code, Error, Result};
 use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
+use stet_domain::error::{Code, Error, Result};
 
 use super::held::GuardedBody;
 

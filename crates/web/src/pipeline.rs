@@ -24,7 +24,7 @@ use actix_web::error::PayloadError;
 use actix_web::http::Method;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, poll};
-use stet_actors::error::{Code, Error};
+use stet_domain::error::{Code, Error};
 
 use super::intake::RequestQueue;
 

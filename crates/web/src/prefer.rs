@@ -10,10 +10,10 @@ use std::marker::PhantomData;
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use schemars::JsonSchema;
-use stet_actors::error::Result;
-use stet_actors::expect::RevisionTag;
 use stet_base::json::{ChangeAnswer, TypeOf, type_of};
 use stet_base::limits::offload;
+use stet_domain::error::Result;
+use stet_domain::expect::RevisionTag;
 
 use super::call::Call;
 use super::etag::ETag;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use actix_web::http::{Method, header};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
-use stet_actors::error::Result;
-use stet_actors::store::Health;
 use stet_base::limits::offload::offload_at_once;
+use stet_domain::error::Result;
+use stet_domain::store::Health;
 
 use super::app::{App, ServerStage};
 use super::documents::{self, DocumentPage};

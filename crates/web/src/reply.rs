@@ -13,12 +13,12 @@ use bytes::Bytes;
 use futures_util::{FutureExt, Stream};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::Error;
-use stet_actors::expect::RevisionTag;
-use stet_actors::receipt::KeptReply;
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, TypeOf, type_of, unserialisable};
 use stet_base::limits::SharedReservation;
 use stet_base::limits::offload;
+use stet_domain::error::Error;
+use stet_domain::expect::RevisionTag;
+use stet_domain::receipt::KeptReply;
 
 use super::etag::ETag;
 use super::minimal::MinimalReply;
@@ -413,8 +413,8 @@ impl<T> Clone for EnvelopedReply<T> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use stet_actors::id::{DatabaseId, Loid};
-    use stet_actors::object::{FamilyKind, Record};
+    use stet_domain::id::{DatabaseId, Loid};
+    use stet_domain::object::{FamilyKind, Record};
 
     use super::*;
 

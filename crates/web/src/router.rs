@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use percent_encoding::percent_decode_str;
 use smallvec::SmallVec;
-use stet_actors::error::Error;
-use stet_actors::id::ObjectSource;
+use stet_domain::error::Error;
+use stet_domain::id::ObjectSource;
 
 use super::route::{ParameterKind, PathParam, Route, Verb};
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use stet_actors::error::Result;
 use stet_base::limits::offload::offload_at_once;
+use stet_domain::error::Result;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 

@@ -15,9 +15,9 @@ use actix_web::error::ErrorInternalServerError;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::unfold;
-use stet_actors::error::Error;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::limits::{PIECE, Reservation};
+use stet_domain::error::Error;
 
 use super::call::Call;
 use super::pieces::no_room;

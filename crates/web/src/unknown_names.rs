@@ -6,8 +6,8 @@
 //! has arrived.
 
 use bytes::Bytes;
-use stet_actors::error::{Code, Error, Result};
 use stet_base::limits::offload;
+use stet_domain::error::{Code, Error, Result};
 
 use super::body::without_mark;
 use super::body_keys::{UnknownKey, keys_of};

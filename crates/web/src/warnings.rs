@@ -11,7 +11,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Error, escape_control_characters, shorten_text};
+use stet_domain::error::{Error, escape_control_characters, shorten_text};
 
 use super::reply::AROUND;
 

@@ -2,8 +2,8 @@
 //! quote any input.
 
 use actix_web::error::PayloadError;
-use stet_actors::error::escape_control_characters;
 use stet_base::nearest::{nearest_name, quoted};
+use stet_domain::error::escape_control_characters;
 
 /// The number of characters of a value that a message quotes.
 const SHOWN: usize = 60;

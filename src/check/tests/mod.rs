@@ -2,16 +2,16 @@ use std::sync::mpsc;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_actors::drawer::{DrawerHead, Item};
-use stet_actors::family::Family;
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
-use stet_actors::liveblog::{LiveblogHead, Post, PostHistoryEntry, PostStatus, RemovedPost};
-use stet_actors::object::{
+use stet_domain::drawer::{DrawerHead, Item};
+use stet_domain::family::Family;
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid, ObjectUuid, ShortcutId};
+use stet_domain::liveblog::{LiveblogHead, Post, PostHistoryEntry, PostStatus, RemovedPost};
+use stet_domain::object::{
     Content, ContentLocation, DiscardNote, Draft, FamilyKind, FolderKey, Link, Lock, Record, SmallBody, Version,
 };
-use stet_actors::part::{ATTACHMENT_BODY, PartAttachment, attachment_body};
-use stet_actors::store::{ChangeSet, Row, RowChange, RowPlace, Store, encode_value, key_of};
+use stet_domain::part::{ATTACHMENT_BODY, PartAttachment, attachment_body};
+use stet_domain::store::{ChangeSet, Row, RowChange, RowPlace, Store, encode_value, key_of};
 use stet_store::StoreOptions;
 use stet_testkit::shelf::{FAMILIES, Shelf, ShelfHead, Slot, Stands};
 
@@ -64,7 +64,7 @@ fn item(shortcut: u64, object: Loid, hidden: bool) -> Item {
 
 /// A post with one version and one attachment.
 fn post() -> Post {
-    let text: stet_actors::object::SharedText = "".into();
+    let text: stet_domain::object::SharedText = "".into();
     let made = PostHistoryEntry { from: None, to: PostStatus::Approved, user: "editor".into(), at_ms: 1 };
     Post {
         liveblog: BLOG,
@@ -221,7 +221,7 @@ fn an_index_entry_that_leads_elsewhere_is_found() {
 #[test]
 fn an_index_entry_that_follows_from_no_row_is_found() {
     let ground = Ground::new();
-    let key = RowPlace { table: Table::Names, key: stet_actors::object::name_key(ROOT, "ghost.xml") };
+    let key = RowPlace { table: Table::Names, key: stet_domain::object::name_key(ROOT, "ghost.xml") };
     ground.set(key, Some(Bytes::copy_from_slice(&STORY.to_key())));
     ground.one_fault(&["names/1 has 4 entries, but the rows require 3"]);
 }
@@ -301,7 +301,7 @@ fn a_latest_version_that_is_missing_or_another_is_found() {
 #[test]
 fn a_drawer_that_is_not_whole_is_found() {
     let ground = Ground::new();
-    let head = stet_actors::drawer::HEAD.place(DRAWER, &[]);
+    let head = stet_domain::drawer::HEAD.place(DRAWER, &[]);
     ground.set(head, None);
     ground.one_fault(&["has items but no head"]);
     ground.one_fault(&[&DRAWER.to_string(), "the drawer has no head"]);
@@ -319,7 +319,7 @@ fn a_drawer_that_is_not_whole_is_found() {
 #[test]
 fn a_liveblog_that_is_not_whole_is_found() {
     let ground = Ground::new();
-    ground.set(stet_actors::liveblog::HEAD.place(BLOG, &[]), None);
+    ground.set(stet_domain::liveblog::HEAD.place(BLOG, &[]), None);
     ground.one_fault(&["has posts but no head"]);
     ground.one_fault(&[&BLOG.to_string(), "the liveblog has no head"]);
     let ground = Ground::new();

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use stet_actors::error::Code;
+use stet_domain::error::Code;
 
 use super::*;
 use crate::harness::drawer::{DrawerOp, ModelDrawer, model_move};

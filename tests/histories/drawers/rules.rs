@@ -1,19 +1,19 @@
-//! The whiteboard against the rules of `stet_actors::drawer`: the two were written apart, so that
+//! The whiteboard against the rules of `stet_domain::drawer`: the two were written apart, so that
 //! what one gets wrong the other shows.
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use stet_actors::clock::SystemClock;
-use stet_actors::command::{CallerIdentity, Command};
-use stet_actors::drawer::{self, Drawer, DrawerItemAddress, ItemPositions, NewDrawer};
-use stet_actors::error::{Code, Error};
-use stet_actors::folder::root;
-use stet_actors::id::{DatabaseId, Loid, ShortcutId};
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
+use stet_domain::clock::SystemClock;
+use stet_domain::command::{CallerIdentity, Command};
+use stet_domain::drawer::{self, Drawer, DrawerItemAddress, ItemPositions, NewDrawer};
+use stet_domain::error::{Code, Error};
+use stet_domain::folder::root;
+use stet_domain::id::{DatabaseId, Loid, ShortcutId};
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::store::memory::MemoryStore;
 
 use super::choice::{self, Known};
 use super::spec::{CAPACITIES, Named, OBJECTS, Op, Pair, Refusal, Reply, Shown};

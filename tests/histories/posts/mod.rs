@@ -114,7 +114,7 @@ impl Subject for LiveBlog {
         let tag = 1 + client * CALLS + known.calls;
         known.calls += 1;
         let timestamp = TIMESTAMPS[dice.roll(TIMESTAMPS.len())];
-        let first = stet_actors::liveblog::post_name(timestamp).expect("it is a timestamp of this century");
+        let first = stet_domain::liveblog::post_name(timestamp).expect("it is a timestamp of this century");
         let name = match dice.pick(&known.names) {
             Some(name) if dice.roll(3) > 0 => name.clone(),
             _ => first,

@@ -1,7 +1,7 @@
 //! The posts of a liveblog as anyone would write them on a whiteboard (docs/api/posts.md), and what
 //! each call is answered.
 
-use stet_actors::liveblog::post_name;
+use stet_domain::liveblog::post_name;
 
 use crate::histories::newsroom::CLIENTS;
 use crate::histories::record::Whiteboard;

@@ -4,11 +4,11 @@ pub mod routes;
 
 use std::time::{Duration, Instant};
 
-use stet_actors::error::{Error, Result};
-use stet_actors::id::{Loid, ObjectSource};
-use stet_actors::store::EventPeriod;
 use stet_auth::Name;
 use stet_base::limits::offload;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::{Loid, ObjectSource};
+use stet_domain::store::EventPeriod;
 use stet_newsroom::audit::{AuditFilter, AuditPage, EventKey, first_found, page};
 use stet_web::call::Call;
 use stet_web::reply::{EnvelopedReply, Json};

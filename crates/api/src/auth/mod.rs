@@ -3,11 +3,11 @@
 pub mod routes;
 mod types;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::DatabaseId;
 use stet_auth::{LoginAddress, LoginAttempt, Name, NewSession, Session, User};
 use stet_base::nearest::suggestion;
 use stet_config::ConnectionConfig;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::DatabaseId;
 use stet_newsroom::access::Access;
 use stet_newsroom::records::Display;
 use stet_web::app::App;

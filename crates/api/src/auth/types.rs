@@ -3,8 +3,8 @@
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use stet_actors::error::{Error, Result};
-use stet_actors::id::DatabaseId;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::DatabaseId;
 use stet_newsroom::records::display::parse_boolean;
 use stet_web::app::App;
 use stet_web::body_keys::ANY_CASE;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::id::Loid;
-use stet_actors::object::{FamilyKind, FolderKey, PathLimits, Record};
 use stet_auth::Privilege;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::id::Loid;
+use stet_domain::object::{FamilyKind, FolderKey, PathLimits, Record};
 use stet_newsroom::records::{CachedRecord, PageCollector, Sort};
 use stet_sysconfig::ListKind;
 use stet_web::call::Call;

@@ -7,10 +7,10 @@ use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::cache::{CacheOrigin, RefreshExtent};
-use stet_actors::error::{Code, Result};
-use stet_actors::id::DatabaseId;
 use stet_auth::GroupView;
 use stet_base::json::ReadyJson;
+use stet_domain::error::{Code, Result};
+use stet_domain::id::DatabaseId;
 use stet_sysconfig::caches::{
     AnyCache, CachedUser, EntryList, FileOrigin, GroupsOrigin, PerDatabase, RefreshFailure, UsersOrigin,
 };

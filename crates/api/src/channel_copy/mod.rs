@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::bundle::{CopyInheritance, CopyToChannel};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::object::{FamilyKind, Record, SharedText};
 use stet_base::json::ReplyList;
 use stet_base::nearest::with_nearest;
+use stet_domain::bundle::{CopyInheritance, CopyToChannel};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::object::{FamilyKind, Record, SharedText};
 use stet_newsroom::records::usage;
 use stet_sysconfig::{Channel, ContentItem};
 use stet_web::call::Call;

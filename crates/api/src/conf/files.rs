@@ -1,8 +1,8 @@
 //! Configuration files in their original form.
 
 use stet_actors::cache::RefreshExtent;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::ObjectSource;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::ObjectSource;
 use stet_sysconfig::caches::AnyCache;
 use stet_sysconfig::files::{FOLDER, is_configuration};
 use stet_web::call::Call;

@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::DatabaseId;
-use stet_actors::object::SharedText;
 use stet_base::nearest::with_nearest;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::DatabaseId;
+use stet_domain::object::SharedText;
 use stet_sysconfig::{Accessory, Channel, ShapeTemplate, Site, SiteContent};
 use stet_web::call::Call;
 use stet_web::reply::Json;

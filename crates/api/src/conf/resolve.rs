@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Code, Error, Result};
 use stet_base::limits::offload;
+use stet_domain::error::{Code, Error, Result};
 use stet_sysconfig::DestinationQuery;
 use stet_web::call::Call;
 use stet_web::reply::Json;

@@ -4,9 +4,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use stet_actors::error::{Code, Error, Result};
 use stet_base::limits::offload::Offload;
 use stet_content::words::{is_text, read_of};
+use stet_domain::error::{Code, Error, Result};
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{ShapeFrame, ShapeTemplate};
 use stet_web::call::Call;

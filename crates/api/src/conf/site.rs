@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::cache::RefreshExtent;
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::SharedText;
 use stet_auth::Privilege;
 use stet_base::limits::offload;
 use stet_base::nearest::with_nearest;
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::SharedText;
 use stet_sysconfig::caches::RefreshFailure;
 use stet_sysconfig::files::FOLDER;
 use stet_sysconfig::{Catalog, Catalogs, Collage, Index, ListKind, Site, WholeFile, WidthUnit, parse};
@@ -49,7 +49,7 @@ fn not_refreshed(call: &Call, refused: RefreshFailure) -> Error {
     if let RefreshFailure::Failed(error) = refused {
         return error;
     }
-    let database = call.database().unwrap_or(stet_actors::id::DatabaseId::main());
+    let database = call.database().unwrap_or(stet_domain::id::DatabaseId::main());
     let errors = RefreshError::of(&call.app, database, "site", refused);
     let message = format!(
         "The site configuration has {}. The previous configuration stays in force.",
@@ -150,7 +150,7 @@ pub async fn connections(call: Call) -> Result<Json<ConnectionsReply>> {
     Json::of(&ConnectionsReply {
         items: config.connections.iter().map(connection_info).collect(),
         repositories: shows.then(repositories),
-        default_repository: shows.then_some(stet_actors::id::DatabaseId::main().0),
+        default_repository: shows.then_some(stet_domain::id::DatabaseId::main().0),
     })
 }
 

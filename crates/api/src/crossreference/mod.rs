@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::checkout::{RewriteContent, WriteContent, WriteSwitches};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::Reservation;
 use stet_base::limits::offload::Offload;
+use stet_domain::checkout::{RewriteContent, WriteContent, WriteSwitches};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::{Call, check_whole};
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};

@@ -1,15 +1,15 @@
 //! Drawers (docs/api/drawers.md).
 
-use stet_actors::command::Command;
-use stet_actors::drawer::{self, Drawer, DrawerItemAddress, Item, ItemPositions, NewDrawer, UpdateDrawer};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, ObjectSource, ShortcutId};
-use stet_actors::lifecycle::{CreateResult, NewObject};
-use stet_actors::object::{CreateMode, FamilyKind, HolderCursor, SharedText};
 use stet_actors::runtime::JointResult;
-use stet_actors::store::ReadLevel;
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::for_user;
+use stet_domain::command::Command;
+use stet_domain::drawer::{self, Drawer, DrawerItemAddress, Item, ItemPositions, NewDrawer, UpdateDrawer};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, Loid, ObjectSource, ShortcutId};
+use stet_domain::lifecycle::{CreateResult, NewObject};
+use stet_domain::object::{CreateMode, FamilyKind, HolderCursor, SharedText};
+use stet_domain::store::ReadLevel;
 use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
 use stet_web::call::Call;
 use stet_web::change::NamedContainer;

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
 
-use stet_actors::drawer::{Drawer, DrawerItemAddress, DrawerMoveResult, DrawerState, Item, ItemPositions};
-use stet_actors::error::{Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::family::State;
-use stet_actors::id::Loid;
 use stet_auth::Privilege;
 use stet_base::json::ChangeAnswer;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::drawer::{Drawer, DrawerItemAddress, DrawerMoveResult, DrawerState, Item, ItemPositions};
+use stet_domain::error::{Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::family::State;
+use stet_domain::id::Loid;
 use stet_newsroom::access::Access;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::ListingPage;
@@ -429,8 +429,8 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: ListingPage) -> Re
 mod tests {
     use std::cell::Cell;
 
-    use stet_actors::drawer::NewDrawer;
-    use stet_actors::lifecycle::NewObject;
+    use stet_domain::drawer::NewDrawer;
+    use stet_domain::lifecycle::NewObject;
 
     use super::*;
     use crate::records::BulkFailures;

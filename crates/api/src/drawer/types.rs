@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::id::{Loid, ShortcutId};
-use stet_actors::object::SharedText;
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList, as_text};
+use stet_domain::id::{Loid, ShortcutId};
+use stet_domain::object::SharedText;
 use stet_newsroom::records::ObjectRecord;
 use stet_web::body::JsonObject;
 

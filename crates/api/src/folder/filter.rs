@@ -1,11 +1,11 @@
 //! `GET /v3/folder/{source}/filter`: the objects in a folder, or below it, whose names match one of
 //! the patterns.
 
-use stet_actors::error::{Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::FamilyKind;
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::FamilyKind;
 use stet_newsroom::access::ObjectVisibility;
 use stet_newsroom::records::{CachedRecord, NamePatterns, PageCollector, outline};
 use stet_web::call::Call;

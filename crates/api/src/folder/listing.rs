@@ -3,17 +3,17 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use stet_actors::error::{Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::folder::children;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::{FamilyKind, Record, names_in};
-use stet_actors::store::{ReadLevel, StoreError};
 use stet_auth::Privilege;
 use stet_base::json::ReadyJson;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::nearest_name;
+use stet_domain::error::{Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::folder::children;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::object::{FamilyKind, Record, names_in};
+use stet_domain::store::{ReadLevel, StoreError};
 use stet_newsroom::access::ObjectVisibility;
 use stet_newsroom::records::{
     CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::lifecycle::{ConfirmObject, NewObject};
-use stet_actors::object::{FamilyKind, Record, check_path};
 use stet_base::json::{ReadyJson, ReplyList};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::lifecycle::{ConfirmObject, NewObject};
+use stet_domain::object::{FamilyKind, Record, check_path};
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
@@ -94,7 +94,7 @@ pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
         (Some(path), _) => {
             check_path(path, app.repository.path_limits())?;
             // A path that is only slashes is the root, which exists.
-            match stet_actors::object::parent_path(path) {
+            match stet_domain::object::parent_path(path) {
                 Some((parent, name)) if !name.is_empty() => {
                     (Some(ObjectSource::Path(parent.to_owned())), Some(name.to_owned()))
                 }

@@ -1,7 +1,7 @@
 //! The header `Content-Disposition` of a form's part, with the names of the part and of its file.
 
 use actix_web::http::header::{CONTENT_DISPOSITION, HeaderMap};
-use stet_actors::error::{Code, Error, Result};
+use stet_domain::error::{Code, Error, Result};
 use stet_web::parameters::{HeaderParameter, HeaderParameters, shortened};
 
 use super::file_name::{self, ExtendedValue};

@@ -4,9 +4,9 @@ pub mod routes;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
 use stet_auth::Privilege;
 use stet_auth::{Grant, GroupChange, GroupView};
+use stet_domain::error::{Code, Error, Result};
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::reply::Json;

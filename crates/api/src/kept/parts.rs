@@ -3,9 +3,9 @@
 use std::hash::Hash;
 
 use quick_cache::Weighter;
-use stet_actors::id::Loid;
 use stet_base::json::ReadyJson;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_domain::id::Loid;
 use stet_newsroom::records::Display;
 
 /// The cache key of a container's part as it stands in replies. A change results in another key, so
@@ -69,7 +69,7 @@ impl<P: Eq + Hash + Send + Sync + 'static, T: 'static> KeptParts<P, T> {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
-    use stet_actors::id::DatabaseId;
+    use stet_domain::id::DatabaseId;
 
     use super::*;
 

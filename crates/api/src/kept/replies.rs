@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use quick_cache::Weighter;
-use stet_actors::error::Result;
-use stet_actors::expect::RevisionTag;
-use stet_actors::family::{Family, State};
-use stet_actors::id::Loid;
 use stet_actors::runtime::ContainerView;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
+use stet_domain::error::Result;
+use stet_domain::expect::RevisionTag;
+use stet_domain::family::{Family, State};
+use stet_domain::id::Loid;
 use stet_newsroom::Newsroom;
 use stet_newsroom::records::{Basis, Display};
 use stet_web::call::Call;
@@ -176,9 +176,9 @@ impl<P> MissingReply<P> {
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::document::Document;
-    use stet_actors::lifecycle::{NewObject, RenameObject};
-    use stet_actors::object::CreateMode;
+    use stet_domain::document::Document;
+    use stet_domain::lifecycle::{NewObject, RenameObject};
+    use stet_domain::object::CreateMode;
 
     use super::*;
     use crate::testing::{ServerFixture, by_editor};

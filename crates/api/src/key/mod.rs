@@ -4,7 +4,7 @@ pub mod routes;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::Result;
+use stet_domain::error::Result;
 use stet_newsroom::administration::{KeyRequest, KeyView, Secret};
 use stet_web::call::Call;
 use stet_web::reply::Json;

@@ -8,15 +8,15 @@
 
 use actix_web::http::header::CONTENT_LENGTH;
 use bytes::Bytes;
-use stet_actors::checkout::WriteContent;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::family::State;
-use stet_actors::id::Loid;
-use stet_actors::liveblog::Liveblog;
-use stet_actors::object::NewContent;
 use stet_base::limits::offload::{self, Offload};
 use stet_content::ContentReader;
 use stet_content::words::{essence, is_markup};
+use stet_domain::checkout::WriteContent;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::family::State;
+use stet_domain::id::Loid;
+use stet_domain::liveblog::Liveblog;
+use stet_domain::object::NewContent;
 use stet_web::app::App;
 use stet_web::arriving::IncomingCall;
 use stet_web::body::IncomingBody;

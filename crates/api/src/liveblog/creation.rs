@@ -1,12 +1,12 @@
 //! Creation of liveblogs from templates: objects whose content a new liveblog starts with
 //! (docs/api/liveblogs.md, "Making a liveblog").
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::lifecycle::{NewObject, NewParts};
-use stet_actors::liveblog::{HEAD, Liveblog, LiveblogHead, NewLiveblog};
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, Record, SharedText};
-use stet_actors::store::RowPlace;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::lifecycle::{NewObject, NewParts};
+use stet_domain::liveblog::{HEAD, Liveblog, LiveblogHead, NewLiveblog};
+use stet_domain::object::{CreateMode, FamilyKind, IssueDate, Record, SharedText};
+use stet_domain::store::RowPlace;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;

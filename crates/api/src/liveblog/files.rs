@@ -1,14 +1,14 @@
 //! The files of a post: its content and its attachments. Their ETags depend on the bytes alone, so
 //! they stay valid while the liveblog changes.
 
-use stet_actors::error::{Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::liveblog::Post;
-use stet_actors::object::Version;
-use stet_actors::part::{PartAttachment, attachment_body};
-use stet_actors::store::Row;
 use stet_content::ContentReader;
 use stet_content::download::{LocatedContent, open_consistently};
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::liveblog::Post;
+use stet_domain::object::Version;
+use stet_domain::part::{PartAttachment, attachment_body};
+use stet_domain::store::Row;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;

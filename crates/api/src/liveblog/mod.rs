@@ -8,14 +8,14 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::Result;
-use stet_actors::expect::RevisionTag;
-use stet_actors::family::State;
-use stet_actors::id::{Loid, ObjectSource};
-use stet_actors::lifecycle::DiscardObject;
-use stet_actors::liveblog::{Liveblog, Post, PostAddress, PostSight};
-use stet_actors::object::{Reach, parent_path};
 use stet_actors::repository::Reader;
+use stet_domain::error::Result;
+use stet_domain::expect::RevisionTag;
+use stet_domain::family::State;
+use stet_domain::id::{Loid, ObjectSource};
+use stet_domain::lifecycle::DiscardObject;
+use stet_domain::liveblog::{Liveblog, Post, PostAddress, PostSight};
+use stet_domain::object::{Reach, parent_path};
 use stet_web::call::Call;
 use stet_web::change::{NamedContainer, SeenView};
 use stet_web::etag::ETag;

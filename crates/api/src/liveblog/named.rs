@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::liveblog::{Liveblog, PostAddress};
-use stet_actors::object::{FamilyKind, parent_path};
 use stet_base::json::ReadyJson;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::liveblog::{Liveblog, PostAddress};
+use stet_domain::object::{FamilyKind, parent_path};
 use stet_newsroom::records::Display;
 use stet_web::call::Call;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};

@@ -25,13 +25,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_actors::error::{Error, Result};
-use stet_actors::liveblog::Post;
-use stet_actors::object::{Content, ContentLocation, SmallBody};
-use stet_actors::store::ReadLevel;
 use stet_base::limits::offload;
 use stet_content::text::decode_text;
 use stet_content::words::{essence, is_markup, is_text};
+use stet_domain::error::{Error, Result};
+use stet_domain::liveblog::Post;
+use stet_domain::object::{Content, ContentLocation, SmallBody};
+use stet_domain::store::ReadLevel;
 use stet_web::app::App;
 use stet_xml::{Limits, Output};
 

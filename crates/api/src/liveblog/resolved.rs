@@ -12,12 +12,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::stream;
 use quick_cache::Weighter;
-use stet_actors::error::{Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::liveblog::LiveblogState;
 use stet_actors::runtime::ContainerView;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::liveblog::LiveblogState;
 use stet_web::app::App;
 use stet_web::reply::BodyStream;
 

@@ -5,14 +5,14 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use aho_corasick::AhoCorasick;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::liveblog::{Post, PostAddress, PostStatus};
 use stet_auth::Name;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::{self, YieldTimer};
 use stet_base::nearest::with_nearest;
 use stet_content::words::{FoldedText, visible_form};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::liveblog::{Post, PostAddress, PostStatus};
 use stet_newsroom::records::{ListingPage, in_order, parse_sort};
 use stet_web::body::JsonObject;
 use stet_web::call::Call;

@@ -1,11 +1,11 @@
 //! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say
 //! when.
 
-use stet_actors::error::Code;
-use stet_actors::lifecycle::NewObject;
-use stet_actors::liveblog::{AddPost, NewLiveblog, PostBody, PostFields, RemovePost, UpdatePost};
-use stet_actors::object::CreateMode;
-use stet_actors::part::NewAttachment;
+use stet_domain::error::Code;
+use stet_domain::lifecycle::NewObject;
+use stet_domain::liveblog::{AddPost, NewLiveblog, PostBody, PostFields, RemovePost, UpdatePost};
+use stet_domain::object::CreateMode;
+use stet_domain::part::NewAttachment;
 
 use super::files::open_attachment;
 use super::reply::{PostDetails, post_as_left};
@@ -36,7 +36,7 @@ impl Blog {
     /// The liveblog after a change, for one who sees and may do everything, and the post.
     async fn after<C>(&self, command: C) -> (OpenLiveblog, PostAddress)
     where
-        C: stet_actors::command::Command<Family = Liveblog, Reply = stet_actors::liveblog::PostResult>,
+        C: stet_domain::command::Command<Family = Liveblog, Reply = stet_domain::liveblog::PostResult>,
     {
         let done = self.fixture.repository.execute(self.loid, command, by_editor()).await.expect("it is done");
         let open = OpenLiveblog {

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stet_actors::id::Loid;
-use stet_actors::object::SharedText;
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
+use stet_domain::id::Loid;
+use stet_domain::object::SharedText;
 use stet_newsroom::records::ObjectRecord;
 use stet_web::body::JsonObject;
 

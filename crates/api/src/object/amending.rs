@@ -1,12 +1,12 @@
-//! Edits of attribute texts, applied in the command or before it (`stet_actors::amend`).
+//! Edits of attribute texts, applied in the command or before it (`stet_domain::amend`).
 
 use std::sync::Arc;
 
-use stet_actors::amend::{AmendedTexts, AmendmentAttempt, EarlyAmendment, TextAmendment};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::{Attributes, FamilyKind, Record, SharedText};
 use stet_base::limits::offload::{self, LARGE_TEXT};
+use stet_domain::amend::{AmendedTexts, AmendmentAttempt, EarlyAmendment, TextAmendment};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::{Attributes, FamilyKind, Record, SharedText};
 use stet_web::app::App;
 use stet_xml::edit::{Edit, EditError, apply_edits};
 use stet_xml::{Limits, XmlErrorKind};

@@ -2,14 +2,14 @@
 
 use std::fmt::Display;
 
-use stet_actors::checkout::is_held_by;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::id::ObjectSource;
-use stet_actors::object::{Draft, Record, SmallBody};
 use stet_actors::repository::Reader;
 use stet_content::ContentReader;
 use stet_content::download::{self, LocatedContent};
+use stet_domain::checkout::is_held_by;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::id::ObjectSource;
+use stet_domain::object::{Draft, Record, SmallBody};
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
@@ -162,16 +162,16 @@ pub(crate) async fn latest_of(app: &App, record: &Record) -> Result<ContentReade
 mod tests {
     use std::sync::Arc;
 
-    use stet_actors::checkout::{TakeLock, UnlockObject, WriteContent, WriteSwitches};
-    use stet_actors::clock::SystemClock;
-    use stet_actors::command::CallerIdentity;
-    use stet_actors::folder::root;
-    use stet_actors::id::{DatabaseId, Loid};
-    use stet_actors::lifecycle::{CreateInFolder, NewObject};
-    use stet_actors::object::{Content, ContentLocation, NewContent};
     use stet_actors::repository::Repository;
     use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-    use stet_actors::store::memory::MemoryStore;
+    use stet_domain::checkout::{TakeLock, UnlockObject, WriteContent, WriteSwitches};
+    use stet_domain::clock::SystemClock;
+    use stet_domain::command::CallerIdentity;
+    use stet_domain::folder::root;
+    use stet_domain::id::{DatabaseId, Loid};
+    use stet_domain::lifecycle::{CreateInFolder, NewObject};
+    use stet_domain::object::{Content, ContentLocation, NewContent};
+    use stet_domain::store::memory::MemoryStore;
 
     use super::*;
 

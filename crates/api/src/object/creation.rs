@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use stet_actors::bundle::Bundle;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, SharedText};
-use stet_actors::web_container::WebContainer;
+use stet_domain::bundle::Bundle;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::lifecycle::NewObject;
+use stet_domain::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, SharedText};
+use stet_domain::web_container::WebContainer;
 use stet_web::arriving::IncomingCall;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;

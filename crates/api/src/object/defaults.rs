@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stet_actors::error::Result;
-use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{IssueDate, SharedText};
 use stet_base::limits::offload;
+use stet_domain::error::Result;
+use stet_domain::id::DatabaseId;
+use stet_domain::lifecycle::NewObject;
+use stet_domain::object::{IssueDate, SharedText};
 use stet_sysconfig::Site;
 use stet_web::call::Call;
 use stet_xml::edit::{Edit, Path, apply_edits, first_texts};

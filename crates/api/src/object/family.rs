@@ -2,14 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::{SharedText, family_of};
-use stet_actors::store::ReadLevel;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::object::{SharedText, family_of};
+use stet_domain::store::ReadLevel;
 use stet_newsroom::records::{ObjectRecord, PageCollector, Sort};
 use stet_web::call::Call;
 use stet_web::etag::ETag;

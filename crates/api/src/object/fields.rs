@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::metadata::ChangeFields;
 use stet_auth::Privilege;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::metadata::ChangeFields;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::change::BulkChange;

@@ -1,9 +1,9 @@
 //! Objects for files that the server creates itself.
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{FamilyKind, NewContent};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::DatabaseId;
+use stet_domain::lifecycle::NewObject;
+use stet_domain::object::{FamilyKind, NewContent};
 use stet_web::app::App;
 
 use super::status::give_inferred;

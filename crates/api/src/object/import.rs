@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::bundle::Bundle;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource, ObjectUuid};
-use stet_actors::lifecycle::{self, CreateOutcome, ImportedCopy, ImportedLink, NewObject};
-use stet_actors::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, SharedText, check_texts};
-use stet_actors::web_container::WebContainer;
 use stet_auth::Privilege;
+use stet_domain::bundle::Bundle;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource, ObjectUuid};
+use stet_domain::lifecycle::{self, CreateOutcome, ImportedCopy, ImportedLink, NewObject};
+use stet_domain::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, SharedText, check_texts};
+use stet_domain::web_container::WebContainer;
 use stet_newsroom::records::Display;
 use stet_web::arriving::IncomingCall;
 use stet_web::body::JsonObject;

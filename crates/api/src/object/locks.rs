@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stet_actors::checkout::{TakeLock, UnlockObject};
-use stet_actors::error::Result;
 use stet_auth::Privilege;
+use stet_domain::checkout::{TakeLock, UnlockObject};
+use stet_domain::error::Result;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
 

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::object::{Reach, Record, Version};
 use stet_actors::runtime::ResultingObject;
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::Offload;
 use stet_base::limits::set_changed;
+use stet_domain::error::{Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::object::{Reach, Record, Version};
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
 use stet_web::app::App;
@@ -288,15 +288,15 @@ mod tests {
 
     use futures_util::FutureExt;
     use serde_json::json;
-    use stet_actors::checkout::TakeLock;
-    use stet_actors::command::CallerIdentity;
-    use stet_actors::error::Code;
-    use stet_actors::lifecycle::NewObject;
-    use stet_actors::metadata::ChangeFields;
     use stet_actors::runtime::ChangeRequest;
     use stet_auth::{Grant, Rights, User};
     use stet_base::limits::offload::{LARGE_TEXT, Offload};
     use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
+    use stet_domain::checkout::TakeLock;
+    use stet_domain::command::CallerIdentity;
+    use stet_domain::error::Code;
+    use stet_domain::lifecycle::NewObject;
+    use stet_domain::metadata::ChangeFields;
     use stet_xml::edit::{Edit, Path};
     use tokio::time::timeout;
 

@@ -3,10 +3,10 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::lifecycle::{MoveObject, RenameObject};
-use stet_actors::object::CreateMode;
 use stet_auth::Privilege;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::lifecycle::{MoveObject, RenameObject};
+use stet_domain::object::CreateMode;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;

@@ -1,12 +1,12 @@
 //! Pictures, in full and scaled down (docs/api/content.md, "Pictures").
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::id::ObjectSource;
 use stet_base::nearest::with_nearest;
 use stet_content::ContentReader;
 use stet_content::download::LocatedContent;
 use stet_content::picture::media_type_of;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::id::ObjectSource;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;

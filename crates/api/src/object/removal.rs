@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use stet_actors::error::Result;
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::lifecycle::{DestroyObject, DiscardObject, RestoreObject};
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::Result;
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::lifecycle::{DestroyObject, DiscardObject, RestoreObject};
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;

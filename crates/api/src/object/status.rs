@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::Result;
-use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{NewObject, TypeStatuses};
-use stet_actors::object::SharedText;
+use stet_domain::error::Result;
+use stet_domain::id::DatabaseId;
+use stet_domain::lifecycle::{NewObject, TypeStatuses};
+use stet_domain::object::SharedText;
 use stet_sysconfig::{ObjectTypes, Workflows};
 use stet_web::app::App;
 

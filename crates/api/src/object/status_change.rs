@@ -2,17 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::family::State;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::object::SharedText;
 use stet_actors::runtime::ResultingObject;
-use stet_actors::status::ChangeStatus;
-use stet_actors::topic::{ITEM, Topic, TopicItem};
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::family::State;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::object::SharedText;
+use stet_domain::status::ChangeStatus;
+use stet_domain::topic::{ITEM, Topic, TopicItem};
 use stet_newsroom::records::Display;
 use stet_web::call::{Call, check_whole};
 use stet_web::etag::ETag;

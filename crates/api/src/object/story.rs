@@ -3,11 +3,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::checkout::{WriteContent, WriteSwitches};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::object::FamilyKind;
 use stet_auth::Privilege;
+use stet_domain::checkout::{WriteContent, WriteSwitches};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::object::FamilyKind;
 use stet_web::arriving::IncomingCall;
 use stet_web::body_headers::is_multipart;
 use stet_web::boundary::check_form_type;

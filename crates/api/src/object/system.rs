@@ -4,11 +4,11 @@
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value, json};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{Attributes, IssueDate, MAX_TITLE_BYTES, SharedText, check_texts};
 use stet_base::limits::offload;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::DatabaseId;
+use stet_domain::lifecycle::NewObject;
+use stet_domain::object::{Attributes, IssueDate, MAX_TITLE_BYTES, SharedText, check_texts};
 use stet_web::app::App;
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, Path, apply_edits, first_texts};

@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::checkout::RestoreVersion;
-use stet_actors::error::{Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::id::Loid;
-use stet_actors::object::Version;
 use stet_actors::repository::Reader;
-use stet_actors::store::{KeyRange, Table};
 use stet_auth::Privilege;
 use stet_base::json::ReplyList;
+use stet_domain::checkout::RestoreVersion;
+use stet_domain::error::{Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::id::Loid;
+use stet_domain::object::Version;
+use stet_domain::store::{KeyRange, Table};
 use stet_newsroom::records::hex;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
@@ -156,13 +156,13 @@ pub async fn restore_version(call: Call) -> Result<PreferredReply<ChangedRecord>
 mod tests {
     use std::sync::Arc;
 
-    use stet_actors::clock::SystemClock;
-    use stet_actors::id::DatabaseId;
-    use stet_actors::object::{Content, ContentLocation};
     use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
-    use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{ChangeSet, Row, RowChange, RowPlace, Store, encode_value};
+    use stet_domain::clock::SystemClock;
+    use stet_domain::id::DatabaseId;
+    use stet_domain::object::{Content, ContentLocation};
+    use stet_domain::store::memory::MemoryStore;
+    use stet_domain::store::{ChangeSet, Row, RowChange, RowPlace, Store, encode_value};
 
     use super::*;
 

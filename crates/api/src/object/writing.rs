@@ -2,12 +2,12 @@
 //! "Writing content").
 
 use futures_util::StreamExt;
-use stet_actors::checkout::{WriteContent, WriteSwitches};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::ObjectSource;
-use stet_actors::object::{NewContent, Record};
 use stet_auth::Privilege;
 use stet_content::words::{essence, is_json};
+use stet_domain::checkout::{WriteContent, WriteSwitches};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::ObjectSource;
+use stet_domain::object::{NewContent, Record};
 use stet_web::arriving::IncomingCall;
 use stet_web::body::{IncomingBody, says_nothing, too_large};
 use stet_web::call::Call;

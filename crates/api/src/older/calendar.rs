@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::DatabaseId;
 use stet_base::nearest::suggestion;
 use stet_base::simple_date_format::SimpleDateFormat;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::DatabaseId;
 use stet_web::call::Call;
 use stet_web::reply::Json;
 

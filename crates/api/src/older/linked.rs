@@ -3,12 +3,12 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Error, Result};
-use stet_actors::folder::{MAX_MEMBERS, children};
-use stet_actors::id::{Loid, ObjectSource};
-use stet_actors::object::{FamilyKind, Link, SharedText};
-use stet_actors::store::ReadLevel;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Error, Result};
+use stet_domain::folder::{MAX_MEMBERS, children};
+use stet_domain::id::{Loid, ObjectSource};
+use stet_domain::object::{FamilyKind, Link, SharedText};
+use stet_domain::store::ReadLevel;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
 use stet_web::reply::Json;

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::folder::children;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::object::{FamilyKind, normal_form};
 use stet_actors::runtime::store_failure;
-use stet_actors::store::ReadLevel;
 use stet_base::json::OrderedObject;
 use stet_base::limits::yielding::{YieldTimer, sort_yielding};
 use stet_base::wildcards::Wildcards;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::folder::children;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::object::{FamilyKind, normal_form};
+use stet_domain::store::ReadLevel;
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
 use stet_web::call::Call;

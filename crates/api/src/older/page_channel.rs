@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
-use stet_actors::error::Result;
-use stet_actors::object::{FamilyKind, SharedText};
 use stet_base::limits::offload;
+use stet_domain::error::Result;
+use stet_domain::object::{FamilyKind, SharedText};
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::Channel;
 use stet_web::call::Call;

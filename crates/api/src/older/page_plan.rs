@@ -1,8 +1,8 @@
 //! Removal of page plans (docs/api/page-plans.md).
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
 use stet_auth::Privilege;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_web::call::Call;
 use stet_web::reply::Json;
 

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::folder::child;
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{file_name, normal_form, parent_path};
-use stet_actors::store::ReadLevel;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::folder::child;
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::lifecycle::NewObject;
+use stet_domain::object::{file_name, normal_form, parent_path};
+use stet_domain::store::ReadLevel;
 use stet_web::call::Call;
 use stet_web::reply::Json;
 

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::Result;
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::object::SharedText;
 use stet_auth::{Privilege, User};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_content::words::FoldedText;
+use stet_domain::error::Result;
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::object::SharedText;
 use stet_sysconfig::Site;
 use stet_web::call::Call;
 use stet_web::reply::Json;

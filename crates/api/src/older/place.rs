@@ -3,10 +3,10 @@
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::DatabaseId;
-use stet_actors::object::{IssueDate, SharedText};
 use stet_base::nearest::with_nearest;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::DatabaseId;
+use stet_domain::object::{IssueDate, SharedText};
 use stet_sysconfig::{Destination, DestinationQuery, Site, Team, day_at};
 use stet_web::call::Call;
 

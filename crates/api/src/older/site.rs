@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::object::SharedText;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::object::SharedText;
 use stet_sysconfig::{Calendar, Channel, ContentItem, DestinationQuery, Site, WorkFolder};
 use stet_web::call::Call;
 use stet_web::reply::Json;

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use stet_actors::object::normal_form;
 use stet_content::words::{is_inline, is_unread};
+use stet_domain::object::normal_form;
 use stet_print::{Block, BlockKind, MAX_CHARS};
 use stet_xml::{DocumentPiece, Limits, XmlError, walk};
 

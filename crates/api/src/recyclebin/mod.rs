@@ -2,15 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Error, Result};
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::lifecycle::entries_of_bin;
-use stet_actors::object::{DiscardNote, SharedText};
-use stet_actors::store::ReadLevel;
 use stet_auth::Privilege;
 use stet_base::json::{JoinedMembers, ReadyJson, ReplyList};
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::lifecycle::entries_of_bin;
+use stet_domain::object::{DiscardNote, SharedText};
+use stet_domain::store::ReadLevel;
 use stet_newsroom::records::{Display, ObjectRecord, PageCollector};
 use stet_web::call::Call;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};

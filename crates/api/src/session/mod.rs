@@ -4,8 +4,8 @@ pub mod routes;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::Result;
 use stet_auth::Privilege;
+use stet_domain::error::Result;
 use stet_newsroom::administration::SessionView;
 use stet_web::call::Call;
 use stet_web::reply::Json;

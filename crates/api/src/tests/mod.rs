@@ -4,10 +4,10 @@ mod openapi;
 mod query;
 mod router;
 
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::Code;
-use stet_actors::lifecycle::NewObject;
 use stet_auth::{Grant, Privilege, User, UserGroup};
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::Code;
+use stet_domain::lifecycle::NewObject;
 use stet_web::change::BulkChange;
 use stet_web::route::QueryParam;
 

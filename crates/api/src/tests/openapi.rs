@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use stet_actors::error::Result;
 use stet_auth::Privilege;
+use stet_domain::error::Result;
 use stet_web::call::Call;
 use stet_web::openapi::*;
 use stet_web::reply::Json;

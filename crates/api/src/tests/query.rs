@@ -1,6 +1,6 @@
 //! Query parameters of endpoints.
 
-use stet_actors::error::Code;
+use stet_domain::error::Code;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::display::parse_boolean;
 use stet_web::query::*;

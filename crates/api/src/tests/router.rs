@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use stet_actors::error::Code;
+use stet_domain::error::Code;
 use stet_web::route::{Route, Verb};
 use stet_web::router::*;
 

@@ -1,21 +1,21 @@
 //! Topics, their items and dividers (docs/api/topics.md).
 
-use stet_actors::command::Command;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::family::State;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::lifecycle::NewObject;
-use stet_actors::lineup::{Line, NewDivider};
-use stet_actors::object::{Attributes, CreateMode, FamilyKind, IssueDate, SharedText};
-use stet_actors::topic::{
+use stet_auth::Privilege;
+use stet_base::json::ReadyJson;
+use stet_base::limits::yielding::YieldTimer;
+use stet_domain::command::Command;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::family::State;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::lifecycle::NewObject;
+use stet_domain::lineup::{Line, NewDivider};
+use stet_domain::object::{Attributes, CreateMode, FamilyKind, IssueDate, SharedText};
+use stet_domain::topic::{
     AddTopicDivider, AddTopicItem, AttachToItem, ITEM_TYPE, ItemAddress, ItemFields, MAX_NEW_LINES, MoveTopicItems,
     NewTopic, NewTopicItem, NewTopicLine, RemoveTopicDivider, RemoveTopicItem, SUBITEM_TYPE, Topic, TopicDividerResult,
     TopicItemPath, TopicItemResult, TopicState, UpdateTopic, UpdateTopicDivider, UpdateTopicItem,
 };
-use stet_auth::Privilege;
-use stet_base::json::ReadyJson;
-use stet_base::limits::yielding::YieldTimer;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::change::NamedContainer;
@@ -372,7 +372,7 @@ fn too_large(what: &str, limit: usize) -> Error {
 ///
 /// # Errors
 /// `TooLarge` as soon as there are too many, so that no more is read; errors of the store.
-fn new_line(app: &App, line: &stet_actors::topic::TopicLineupLine, bytes: &mut usize) -> Result<NewTopicLine> {
+fn new_line(app: &App, line: &stet_domain::topic::TopicLineupLine, bytes: &mut usize) -> Result<NewTopicLine> {
     let item = match line {
         Line::Divider(divider) => return Ok(NewTopicLine::Divider(divider.title.clone())),
         Line::Member(item) => item,

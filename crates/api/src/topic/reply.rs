@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::family::State;
-use stet_actors::id::{Loid, ObjectSource};
-use stet_actors::lineup::Line as AnyLine;
-use stet_actors::object::Record;
 use stet_actors::runtime::ResultingObject;
-use stet_actors::topic::{ItemAddress, Topic, TopicAttachment, TopicItem, TopicLineup, TopicLineupLine, TopicState};
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::{self, LARGE_TEXT};
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::family::State;
+use stet_domain::id::{Loid, ObjectSource};
+use stet_domain::lineup::Line as AnyLine;
+use stet_domain::object::Record;
+use stet_domain::topic::{ItemAddress, Topic, TopicAttachment, TopicItem, TopicLineup, TopicLineupLine, TopicState};
 use stet_newsroom::records::{CachedRecord, Display, Groups, ListingPage, ObjectRecord, is_large, render};
 use stet_web::app::App;
 use stet_web::call::{Call, check_whole};
@@ -96,7 +96,7 @@ pub(crate) fn dividers(lineup: Option<&TopicLineup>) -> Vec<DividerInfo> {
     lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider))).map(shown_divider).collect()
 }
 
-fn shown_divider((position, divider): (usize, &Arc<stet_actors::topic::TopicDivider>)) -> DividerInfo {
+fn shown_divider((position, divider): (usize, &Arc<stet_domain::topic::TopicDivider>)) -> DividerInfo {
     DividerInfo { id: divider.id.to_string(), title: divider.title.clone(), position }
 }
 

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::id::Loid;
-use stet_actors::lineup::ContainerRevision;
-use stet_actors::object::SharedText;
-use stet_actors::topic;
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
+use stet_domain::id::Loid;
+use stet_domain::lineup::ContainerRevision;
+use stet_domain::object::SharedText;
+use stet_domain::topic;
 use stet_newsroom::records::ObjectRecord;
 use stet_web::body::JsonObject;
 

@@ -1,17 +1,17 @@
 //! Topic plans (docs/api/topic-plans.md).
 
-use stet_actors::command::Command;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::family::State;
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::lifecycle::NewObject;
-use stet_actors::object::{Attributes, FamilyKind, SharedText};
-use stet_actors::topic_plan::{
+use stet_auth::Privilege;
+use stet_base::limits::yielding::YieldTimer;
+use stet_domain::command::Command;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::family::State;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::lifecycle::NewObject;
+use stet_domain::object::{Attributes, FamilyKind, SharedText};
+use stet_domain::topic_plan::{
     AddPlanDivider, AddPlanTopic, MovePlanTopics, NewPlan, NewPlanLine, PlanDividerResult, PlannedTopicResult,
     RemovePlanDivider, RemovePlanTopic, TopicPlan, UpdatePlanDivider,
 };
-use stet_auth::Privilege;
-use stet_base::limits::yielding::YieldTimer;
 use stet_web::call::Call;
 use stet_web::change::NamedContainer;
 use stet_web::etag::ETag;
@@ -142,7 +142,7 @@ const TRIES: usize = 100;
 pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
     let (view, display, page) = (call.view(&plan(&call)?).await?, call.display(), call.query.page());
     let seen = visible_lines(&call, &view.state).await?;
-    let shown: Vec<u128> = seen.iter().map(stet_actors::topic_plan::PlanLineupLine::id).collect();
+    let shown: Vec<u128> = seen.iter().map(stet_domain::topic_plan::PlanLineupLine::id).collect();
     let path = path_if_shown(&call.app, &view.state.object().record, &display)?;
     let tag = ETag::new(tag_of(&view), ("structure", &display, page, path, shown));
     if call.has(&tag) {

@@ -2,14 +2,14 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::family::State;
-use stet_actors::id::Loid;
-use stet_actors::lineup::Line as AnyLine;
-use stet_actors::topic::Topic;
-use stet_actors::topic_plan::{PlanLineupLine, PlanState, TopicPlan};
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::family::State;
+use stet_domain::id::Loid;
+use stet_domain::lineup::Line as AnyLine;
+use stet_domain::topic::Topic;
+use stet_domain::topic_plan::{PlanLineupLine, PlanState, TopicPlan};
 use stet_newsroom::records::{Display, ListingPage};
 use stet_web::app::App;
 use stet_web::call::Call;

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::object::SharedText;
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList};
+use stet_domain::object::SharedText;
 use stet_newsroom::records::ObjectRecord;
 
 use crate::object::CorrelateView;

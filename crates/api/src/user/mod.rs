@@ -4,8 +4,8 @@ pub mod routes;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::{Code, Error, Result};
 use stet_base::limits::offload;
+use stet_domain::error::{Code, Error, Result};
 use stet_newsroom::administration::{Admin, Secret, UserChange, UserView};
 use stet_web::call::Call;
 use stet_web::cookie::with_cookie;

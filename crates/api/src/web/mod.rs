@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_actors::bundle::{ChannelCopyOutcome, CopiedBundle, CopyLinkedBundles};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::{FamilyKind, Record};
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::bundle::{ChannelCopyOutcome, CopiedBundle, CopyLinkedBundles};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::{FamilyKind, Record};
 use stet_web::call::Call;
 use stet_web::reply::Json;
 

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stet_actors::error::{Code, Error, Result};
 use stet_config::CasConfig;
+use stet_domain::error::{Code, Error, Result};
 use tokio::sync::{Semaphore, oneshot};
 use ureq::tls::{RootCerts, TlsConfig};
 

@@ -18,8 +18,8 @@ mod tests;
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
 use stet_config::CasConfig;
+use stet_domain::error::{Code, Error, Result};
 
 use self::answer::{CasAnswer, TicketRefusal};
 use self::client::{CasClient, cas_unavailable_error};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Error, Result};
 use stet_config::CasConfig;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Error, Result};
 
 use super::answer::CasPerson;
 use super::login_refused_error;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error, Result};
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error, Result};
 
 use super::super::name::Name;
 use super::super::rows::{Grant, KeyPart, NO_END, Session};

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use stet_actors::error::Result;
 use stet_base::limits::{FairQueue, WorkPermit};
+use stet_domain::error::Result;
 
 use super::{LiveSession, Sessions};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::store::KeyRange;
 use stet_base::limits::yielding;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::store::KeyRange;
 
 use super::super::rows::Session;
 use super::sweep::decode_session;

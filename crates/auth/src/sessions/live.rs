@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwapOption;
 use foldhash::HashMap;
 use parking_lot::RwLock;
-use stet_actors::object::SharedText;
-use stet_actors::store::Event;
+use stet_domain::object::SharedText;
+use stet_domain::store::Event;
 
 use super::super::rights::Rights;
 use super::super::rows::{Grant, Session};

@@ -8,13 +8,13 @@
 
 use std::collections::HashSet;
 
-use stet_actors::checkout::ReleaseLock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::SharedText;
 use stet_actors::runtime::ChangeRequest;
-use stet_actors::store::{KeyRange, ReadLevel, Table, key_of};
+use stet_domain::checkout::ReleaseLock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::SharedText;
+use stet_domain::store::{KeyRange, ReadLevel, Table, key_of};
 
 use super::{LiveSession, PAGE, Sessions};
 

@@ -57,11 +57,11 @@ mod sweep;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stet_actors::ends::ExpiryTime;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::SharedText;
 use stet_actors::repository::Repository;
-use stet_actors::store::{Event, Row};
+use stet_domain::ends::ExpiryTime;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::SharedText;
+use stet_domain::store::{Event, Row};
 use tokio::sync::{Mutex, RwLock};
 
 pub use self::keys::NewKey;

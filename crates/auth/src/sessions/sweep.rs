@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use stet_actors::error::{Error, Result};
-use stet_actors::store::{KeyRange, ReadLevel, Row, Table, decode_value};
+use stet_domain::error::{Error, Result};
+use stet_domain::store::{KeyRange, ReadLevel, Row, Table, decode_value};
 
 use super::super::rows::{Session, put};
 use super::{EndedSession, LiveSession, PAGE, Sessions};

@@ -1,6 +1,6 @@
 //! Users, groups and what follows from a change of them.
 
-use stet_actors::store::{Row, RowChange, RowPlace};
+use stet_domain::store::{Row, RowChange, RowPlace};
 
 use super::*;
 

@@ -1,12 +1,12 @@
 //! What an ended session and an expired lock leave behind, where something can't be read.
 
 use bytes::Bytes;
-use stet_actors::checkout::TakeLock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::id::Loid;
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::runtime::ChangeRequest;
-use stet_actors::store::{Row, RowChange, RowPlace};
+use stet_domain::checkout::TakeLock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::id::Loid;
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::store::{Row, RowChange, RowPlace};
 
 use super::*;
 
@@ -24,7 +24,7 @@ impl Server {
         let mut loids = Vec::new();
         for _ in 0..N {
             let mut object = NewObject::document("a.xml", "Story");
-            object.mode = stet_actors::object::CreateMode::AutoRename;
+            object.mode = stet_domain::object::CreateMode::AutoRename;
             let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
             let object = self.repository.joint(create, by(session)).await.unwrap().loid;
             self.repository.joint(TakeLock { object, lasts_s: LASTS_S }, by(session)).await.unwrap();

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use stet_actors::clock::{Clock, ManualClock};
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error};
-use stet_actors::folder::root;
-use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::RuntimeOptions;
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{ChangeSet, KeyRange, ReadLevel, RowReader, Store, Table, decode_value, encode_value};
+use stet_domain::clock::{Clock, ManualClock};
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error};
+use stet_domain::folder::root;
+use stet_domain::id::DatabaseId;
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{ChangeSet, KeyRange, ReadLevel, RowReader, Store, Table, decode_value, encode_value};
 
 use super::password::MAX_PASSWORD_BYTES;
 use super::token::{Token, TokenHash};

@@ -1,6 +1,6 @@
 //! Passwords and tokens: what is told of a wrong one, and where they never are.
 
-use stet_actors::store::Row;
+use stet_domain::store::Row;
 
 use super::*;
 

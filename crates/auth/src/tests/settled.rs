@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use stet_actors::store::memory::run_until_waiting;
+use stet_domain::store::memory::run_until_waiting;
 
 use super::keys::{key, make};
 use super::*;

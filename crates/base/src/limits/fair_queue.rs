@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 use parking_lot::Mutex;
-use stet_actors::error::{Code, Error, Result};
+use stet_domain::error::{Code, Error, Result};
 use tokio::sync::oneshot;
 
 use super::Holder;

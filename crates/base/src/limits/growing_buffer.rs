@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use stet_actors::error::Result;
+use stet_domain::error::Result;
 
 use super::Reservation;
 
@@ -91,7 +91,7 @@ impl Drop for GrowingBuffer {
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::error::Code;
+    use stet_domain::error::Code;
 
     use super::super::{Holder, MemoryBudget, MemoryPurpose};
     use super::*;

@@ -1,4 +1,4 @@
-//! The queue of large changes ([`stet_actors::command::SMALL`]). Users get turns in rotation. All
+//! The queue of large changes ([`stet_domain::command::SMALL`]). Users get turns in rotation. All
 //! large changes wait while memory fills with rows that are not in the tables yet: the remaining
 //! room is for small changes.
 
@@ -9,9 +9,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stet_actors::error::{Code, Error, Result};
 use stet_actors::runtime::{ChangePermit, LargeChangeAdmission, LargeChangePermit};
-use stet_actors::store::Store;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::store::Store;
 use tokio::time::{sleep, timeout};
 
 use super::{FairQueue, WorkPermit};

@@ -11,8 +11,8 @@ use std::sync::{Arc, Weak};
 use foldhash::HashMap;
 use metrics::{Counter, Gauge};
 use parking_lot::Mutex;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::SharedText;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::SharedText;
 use tokio::sync::Notify;
 
 /// The part of the budget that one holder may have: a quarter.

@@ -13,9 +13,9 @@ use std::future::ready;
 use std::sync::LazyLock;
 
 use futures_util::future::Either;
-use stet_actors::error::{Error, Result};
 use stet_actors::thread;
-use stet_actors::trace::Trace;
+use stet_domain::error::{Error, Result};
+use stet_domain::trace::Trace;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 

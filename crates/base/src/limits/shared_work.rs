@@ -10,7 +10,7 @@ use std::pin::pin;
 
 use foldhash::HashSet;
 use parking_lot::Mutex;
-use stet_actors::error::Result;
+use stet_domain::error::Result;
 use tokio::sync::Notify;
 
 use super::Holder;
@@ -141,7 +141,7 @@ mod tests {
 
     use futures_util::FutureExt;
     use futures_util::future::join_all;
-    use stet_actors::error::{Code, Error};
+    use stet_domain::error::{Code, Error};
 
     use super::*;
     use crate::limits::{FairQueue, WorkPermit, on_behalf_of, with_behalf};

@@ -28,9 +28,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use stet_actors::error::{Error, Result};
-use stet_actors::object::is_referred_to;
-use stet_actors::store::{ReadLevel, Store, StoreError};
+use stet_domain::error::{Error, Result};
+use stet_domain::object::is_referred_to;
+use stet_domain::store::{ReadLevel, Store, StoreError};
 use tokio::sync::oneshot;
 
 use super::pins::Hash;

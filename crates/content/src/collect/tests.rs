@@ -1,10 +1,10 @@
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::{NewContent, Version};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{ChangeSet, Row, RowChange, encode_value};
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::object::{NewContent, Version};
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{ChangeSet, Row, RowChange, encode_value};
 use tempfile::TempDir;
 
 use super::*;
@@ -220,11 +220,11 @@ async fn an_upload_that_finds_a_file_while_it_is_considered_keeps_it() {
 
 /// A content in the tables.
 fn ground_small() -> NewContent {
-    let content = stet_actors::object::Content {
+    let content = stet_domain::object::Content {
         content_type: "text/plain".into(),
         size: 1,
         sha256: [9; 32],
-        stored: stet_actors::object::ContentLocation::Row,
+        stored: stet_domain::object::ContentLocation::Row,
     };
     NewContent { content, small: None, pin: None }
 }

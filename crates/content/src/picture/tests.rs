@@ -1,6 +1,6 @@
 use image::codecs::webp::WebPEncoder;
 use image::{GrayImage, ImageDecoder, Rgb, RgbImage, Rgba, RgbaImage};
-use stet_actors::error::Code;
+use stet_domain::error::Code;
 
 use super::*;
 

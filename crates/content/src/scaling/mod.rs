@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quick_cache::Weighter;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::Content;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_base::limits::offload::spawn_large;
 use stet_base::limits::{FairQueue, MemoryBudget, MemoryPurpose, SharedOutcome, SharedWork, WorkPermit, behalf};
 use stet_config::ContentConfig;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::Content;
 use tokio::time::timeout;
 
 use super::pins::Hash;

@@ -5,8 +5,8 @@ use futures_util::FutureExt;
 use futures_util::future::join_all;
 use image::{DynamicImage, ImageFormat, RgbImage};
 use sha2::{Digest, Sha256};
-use stet_actors::object::ContentLocation;
 use stet_base::limits::{Holder, MemoryBudget, on_behalf_of, with_behalf};
+use stet_domain::object::ContentLocation;
 
 use super::*;
 

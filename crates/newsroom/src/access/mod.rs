@@ -36,13 +36,13 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::liveblog::PostSight;
-use stet_actors::object::{FamilyKind, PathLimits, Reach, Record, SharedText};
-use stet_actors::readable::ReadRights;
 use stet_auth::Privilege;
 use stet_auth::{LiveSession, Rights};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::liveblog::PostSight;
+use stet_domain::object::{FamilyKind, PathLimits, Reach, Record, SharedText};
+use stet_domain::readable::ReadRights;
 
 use self::rows::{AccessDecision, AccessRows};
 pub use self::statuses::CallerStatuses;

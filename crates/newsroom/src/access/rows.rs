@@ -4,14 +4,14 @@
 use std::cell::{OnceCell, RefCell};
 
 use foldhash::{HashMap, HashMapExt};
-use stet_actors::error::Result;
-use stet_actors::folder::{child, root, walk};
-use stet_actors::id::{DatabaseId, Loid, ObjectSource};
-use stet_actors::object::{PathLimits, Record, SharedText, check_path};
-use stet_actors::readable::{ReadDecision, ReadRights};
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 use stet_auth::{Privilege, Rights};
+use stet_domain::error::Result;
+use stet_domain::folder::{child, root, walk};
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::object::{PathLimits, Record, SharedText, check_path};
+use stet_domain::readable::{ReadDecision, ReadRights};
+use stet_domain::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 use super::{Access, Caller};
 use crate::Newsroom;

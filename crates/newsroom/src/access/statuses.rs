@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use stet_actors::error::{Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::Record;
-use stet_actors::store::RowReader;
-use stet_actors::workflow::{StatusRights, WorkflowStatusChange};
 use stet_auth::{LiveSession, Privilege, Rights};
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::Record;
+use stet_domain::store::RowReader;
+use stet_domain::workflow::{StatusRights, WorkflowStatusChange};
 
 use super::Access;
 use crate::Newsroom;

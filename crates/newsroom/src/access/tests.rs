@@ -1,10 +1,10 @@
 //! Commands and readers get the same decisions.
 
-use stet_actors::folder::root;
-use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{CreateInFolder, DiscardObject, MoveObject, NewObject, RestoreObject};
-use stet_actors::object::{CreateMode, FamilyKind};
 use stet_auth::Grant;
+use stet_domain::folder::root;
+use stet_domain::id::DatabaseId;
+use stet_domain::lifecycle::{CreateInFolder, DiscardObject, MoveObject, NewObject, RestoreObject};
+use stet_domain::object::{CreateMode, FamilyKind};
 
 use super::*;
 use crate::testing::{NewsroomFixture, by_editor};
@@ -16,7 +16,7 @@ impl NewsroomFixture {
     }
 
     async fn folder(&self, above: Loid, name: &str) -> Loid {
-        self.made(above, NewObject::of::<stet_actors::folder::Folder>(name, "Folder", ())).await
+        self.made(above, NewObject::of::<stet_domain::folder::Folder>(name, "Folder", ())).await
     }
 
     async fn story(&self, folder: Loid) -> Loid {
@@ -104,7 +104,7 @@ async fn discarded_objects_are_not_readable_by_a_command() {
     assert_eq!(sees(story), Ok(true));
     fixture
         .repository
-        .joint(DiscardObject { object: story, reach: stet_actors::object::Reach::All }, by_editor())
+        .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All }, by_editor())
         .await
         .expect("it is discarded");
     assert_eq!(sees(story), Ok(false));

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::check_path;
-use stet_actors::receipt::ReceiptStep;
 use stet_actors::repository::Reader;
 use stet_auth::{Directory, DirectoryEditor, GroupChange, GroupView, LoginLimiter, Name, NewKey, Sessions, User};
 use stet_base::limits::offload;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::check_path;
+use stet_domain::receipt::ReceiptStep;
 
 pub use self::views::{GroupUpdate, KeyRequest, KeyView, Secret, SessionView, UserChange, UserView};
 use crate::Newsroom;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::error::Result;
 use stet_auth::{Directory, Grant, GroupChange, LiveSession, User};
+use stet_domain::error::Result;
 
 /// A received password, or a token to send. It is printed nowhere else.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]

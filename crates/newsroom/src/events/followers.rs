@@ -8,13 +8,13 @@ use std::time::Duration;
 use foldhash::HashMap;
 use metrics::{Counter, Gauge};
 use parking_lot::{Mutex, RwLock};
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::SharedText;
 use stet_actors::repository::Reader;
-use stet_actors::store::observe::Observer;
 use stet_config::EventsConfig;
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::SharedText;
+use stet_domain::store::observe::Observer;
 use tokio::sync::broadcast::{Receiver, Sender, WeakSender, channel};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
@@ -358,9 +358,9 @@ async fn pump(
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
-    use stet_actors::id::DatabaseId;
-    use stet_actors::lifecycle::NewObject;
-    use stet_actors::store::Event;
+    use stet_domain::id::DatabaseId;
+    use stet_domain::lifecycle::NewObject;
+    use stet_domain::store::Event;
     use tokio::sync::broadcast::error::TryRecvError;
 
     use super::*;

@@ -6,13 +6,13 @@
 //! post it names. If nothing is left of a change, it is reported by its revision alone, so that the
 //! numbers have no gaps.
 
-use stet_actors::error::Result;
 use stet_actors::families::{Families, FamilyEntry};
-use stet_actors::id::Loid;
-use stet_actors::liveblog::PostSight;
-use stet_actors::object::Record;
-use stet_actors::store::Event;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::Result;
+use stet_domain::id::Loid;
+use stet_domain::liveblog::PostSight;
+use stet_domain::object::Record;
+use stet_domain::store::Event;
 
 use super::stored::{ContainerEvent, EventNotice, EventText, render_named, render_notice};
 use crate::Newsroom;
@@ -155,9 +155,9 @@ fn may_read(newsroom: &Newsroom, access: Access<'_>, container: &Record, loid: L
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::id::DatabaseId;
-    use stet_actors::object::FamilyKind;
-    use stet_actors::store::{decode_value, encode_value};
+    use stet_domain::id::DatabaseId;
+    use stet_domain::object::FamilyKind;
+    use stet_domain::store::{decode_value, encode_value};
 
     use super::*;
 
@@ -207,7 +207,7 @@ mod tests {
     fn from_before(kind: &str) -> Event {
         #[derive(serde::Serialize)]
         struct Before<'a> {
-            #[serde(with = "stet_actors::store::loid_key")]
+            #[serde(with = "stet_domain::store::loid_key")]
             container: Loid,
             revision: u64,
             kind: &'a str,

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use serde::Serialize;
-use stet_actors::id::Loid;
-use stet_actors::store::{BatchRoom, Event, EventLog, ResumeRequest, StatusStep, StoreError};
 use stet_base::limits::{PIECE, SharedReservation};
+use stet_domain::id::Loid;
+use stet_domain::store::{BatchRoom, Event, EventLog, ResumeRequest, StatusStep, StoreError};
 
 /// Bytes of text that are read at a time. An event with more, because it names many objects, is
 /// read alone.
@@ -160,9 +160,9 @@ pub fn next_kept(log: &dyn EventLog, container: Loid, after: u64) -> Result<Opti
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::id::DatabaseId;
-    use stet_actors::store::memory::MemoryStore;
-    use stet_actors::store::{ChangeSet, Store};
+    use stet_domain::id::DatabaseId;
+    use stet_domain::store::memory::MemoryStore;
+    use stet_domain::store::{ChangeSet, Store};
 
     use super::*;
 

@@ -19,13 +19,13 @@ use std::time::Duration;
 use actix_web::error::ErrorInternalServerError;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::unfold;
-use stet_actors::error::{Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::Record;
 use stet_auth::LiveSession;
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::Record;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -244,7 +244,7 @@ impl FollowRequest {
     }
 }
 
-fn unreadable(error: stet_actors::store::StoreError) -> Error {
+fn unreadable(error: stet_domain::store::StoreError) -> Error {
     tracing::error!(%error, "events can't be read");
     Error::internal()
 }

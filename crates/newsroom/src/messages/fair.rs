@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 
 /// Returns for each entry whether it is surplus in a box that keeps `most`. Entries are given by
 /// their senders, the newest first.

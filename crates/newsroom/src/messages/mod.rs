@@ -22,15 +22,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use stet_actors::error::{Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::SharedText;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, Table, decode_value, encode_value};
 use stet_auth::Directory;
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::{MessagesConfig, SmtpConfig};
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::SharedText;
+use stet_domain::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, Table, decode_value, encode_value};
 
 pub use self::post::NewMessage;
 pub use self::relay::MailRelay;

@@ -5,16 +5,16 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use stet_actors::count::count_with_noun;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::SharedText;
 use stet_actors::repository::StandaloneChange;
 use stet_actors::runtime::ChangeRequest;
-use stet_actors::store::{Row, RowChange, encode_value};
 use stet_auth::Name;
 use stet_base::limits::as_server;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::SharedText;
+use stet_domain::store::{Row, RowChange, encode_value};
 
 use super::relay::MailReservation;
 use super::rows::{Message, MessageBox, MessageCopies, MessageEntry, OutgoingMail, Priority};
@@ -39,7 +39,7 @@ pub struct NewMessage {
     /// The priority.
     pub priority: Priority,
     /// The objects to attach, which the sender may read.
-    pub attachments: Vec<stet_actors::id::Loid>,
+    pub attachments: Vec<stet_domain::id::Loid>,
 }
 
 /// The name of the action in the audit trail, and of its receipt.

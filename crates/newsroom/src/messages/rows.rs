@@ -5,9 +5,9 @@
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::SharedText;
-use stet_actors::store::{KeyRange, Row, RowPlace, Table, key_of};
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::object::SharedText;
+use stet_domain::store::{KeyRange, Row, RowPlace, Table, key_of};
 
 /// The priority of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

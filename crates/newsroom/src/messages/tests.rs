@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use stet_actors::clock::ManualClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::Code;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::memory::MemoryStore;
-use stet_actors::store::{RowReader, Store};
 use stet_auth::{PasswordOptions, PasswordRules, Passwords, User};
+use stet_domain::clock::ManualClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::Code;
+use stet_domain::store::memory::MemoryStore;
+use stet_domain::store::{RowReader, Store};
 
 use super::*;
 
@@ -271,7 +271,7 @@ fn marking_brings_nothing_back_that_is_removed_at_the_same_time() {
             assert!(marked.is_ok_and(|entry| entry.read) || house.subjects("bob", MessageBox::Inbox).await.is_empty());
             assert_eq!(house.subjects("bob", MessageBox::Inbox).await, [""; 0]);
         }
-        assert!(house.store.health() == stet_actors::store::Health::Ok);
+        assert!(house.store.health() == stet_domain::store::Health::Ok);
     });
 }
 

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use stet_actors::error::Result;
 use stet_actors::repository::Repository;
-use stet_actors::store::{Row, RowChange, RowPlace, encode_value};
 use stet_base::limits::{FairQueue, WorkPermit};
+use stet_domain::error::Result;
+use stet_domain::store::{Row, RowChange, RowPlace, encode_value};
 
 use super::rows::{Message, MessageCopies};
 

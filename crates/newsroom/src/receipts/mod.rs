@@ -36,15 +36,15 @@ use actix_web::http::header::{HeaderMap, HeaderName};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::object::SharedText;
-use stet_actors::receipt::{
-    CallGuard, EarlierReceipts, Fingerprint, IdempotentCall, KeptReply, Receipt, ReceiptContent,
-};
 use stet_actors::repository::Repository;
-use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, StoreError, Table, decode_value};
 use stet_auth::Rights;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::SharedText;
+use stet_domain::receipt::{
+    CallGuard, EarlierReceipts, Fingerprint, IdempotentCall, KeptReply, Receipt, ReceiptContent,
+};
+use stet_domain::store::{KeyRange, ReadLevel, Row, RowChange, StoreError, Table, decode_value};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 
 mod reply;

@@ -5,7 +5,7 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use bytes::Bytes;
-use stet_actors::receipt::KeptReply;
+use stet_domain::receipt::KeptReply;
 
 /// The header that marks a replayed reply.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");

@@ -8,7 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 
 /// The bytes of a key beside the reply's body and the commands' outcomes: row, index entry,
 /// headers.

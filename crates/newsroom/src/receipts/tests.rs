@@ -3,16 +3,16 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use actix_web::http::header::HeaderValue;
-use stet_actors::clock::ManualClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::folder::root;
-use stet_actors::id::DatabaseId;
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
-use stet_actors::object::CreateMode;
-use stet_actors::receipt::ReceiptStep;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::RowReader;
-use stet_actors::store::memory::MemoryStore;
+use stet_domain::clock::ManualClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::folder::root;
+use stet_domain::id::DatabaseId;
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::object::CreateMode;
+use stet_domain::receipt::ReceiptStep;
+use stet_domain::store::RowReader;
+use stet_domain::store::memory::MemoryStore;
 
 use super::*;
 

@@ -23,14 +23,14 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use quick_cache::Weighter;
-use stet_actors::error::Result;
-use stet_actors::id::Loid;
-use stet_actors::object::{Attributes, Record};
 use stet_actors::repository::Reader;
-use stet_actors::store::observe::Observer;
 use stet_base::json::ReadyJson;
 use stet_base::limits::bounded_cache::BoundedCache;
 use stet_base::limits::{MemoryBudget, MemoryPurpose, PIECE, Reservation, behalf, may_be_refused};
+use stet_domain::error::Result;
+use stet_domain::id::Loid;
+use stet_domain::object::{Attributes, Record};
+use stet_domain::store::observe::Observer;
 
 use super::groups::{ConvertedForms, is_large};
 use super::ways::AncestorCache;
@@ -368,8 +368,8 @@ impl Observer for RecordCache {
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::id::DatabaseId;
-    use stet_actors::object::FamilyKind;
+    use stet_domain::id::DatabaseId;
+    use stet_domain::object::FamilyKind;
 
     use super::*;
 

@@ -9,7 +9,7 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use stet_actors::error::{Code, Error, Result, shorten_text};
+use stet_domain::error::{Code, Error, Result, shorten_text};
 
 /// The display options of a reply.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -6,11 +6,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use stet_actors::error::{Error, Result};
-use stet_actors::object::{Record, SharedText};
 use stet_auth::Name;
 use stet_base::wildcards::Wildcards;
 use stet_content::words::visible_form;
+use stet_domain::error::{Error, Result};
+use stet_domain::object::{Record, SharedText};
 use stet_sysconfig::ObjectTypes;
 
 /// The largest number of values that one filter may have.
@@ -170,8 +170,8 @@ fn passes<F>(filter: &Option<F>, fits: impl FnOnce(&F) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::id::{DatabaseId, Loid};
-    use stet_actors::object::FamilyKind;
+    use stet_domain::id::{DatabaseId, Loid};
+    use stet_domain::object::FamilyKind;
 
     use super::*;
 

@@ -9,12 +9,12 @@ use std::sync::{Arc, OnceLock};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::{Attributes, SharedText};
 use stet_base::json::unserialisable;
 use stet_base::limits::offload::{LARGE_TEXT, Offload};
 use stet_base::limits::{SharedOutcome, SharedWork};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::{Attributes, SharedText};
 use stet_xml::Limits;
 
 use super::Display;
@@ -250,8 +250,8 @@ mod tests {
     use std::time::Duration;
 
     use futures_util::FutureExt;
-    use stet_actors::id::DatabaseId;
     use stet_base::limits::{Holder, on_behalf_of, with_behalf};
+    use stet_domain::id::DatabaseId;
     use tokio::sync::Notify;
     use tokio::time::timeout;
 

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use stet_actors::error::{Error, Result};
-use stet_actors::id::Loid;
-use stet_actors::object::{Record, SharedText, normal_form};
 use stet_base::limits::yielding;
 use stet_base::limits::{PIECE, Reservation};
 use stet_base::nearest::with_nearest;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::Loid;
+use stet_domain::object::{Record, SharedText, normal_form};
 
 /// A field that listings can be sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -277,9 +277,9 @@ impl ListingPage {
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::id::DatabaseId;
-    use stet_actors::object::FamilyKind;
     use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose};
+    use stet_domain::id::DatabaseId;
+    use stet_domain::object::FamilyKind;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The record of a folder for callers who see it only because it is on the way to something that
 //! they may read.
 
-use stet_actors::object::Record;
+use stet_domain::object::Record;
 
 /// Returns the record with the folder's identity and location only, without its activity or
 /// contents. Every field is listed, so a new one stays hidden until it is added here.

@@ -7,8 +7,8 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use stet_actors::error::shorten_text;
-use stet_actors::object::SharedText;
+use stet_domain::error::shorten_text;
+use stet_domain::object::SharedText;
 
 /// The largest size of a text in bytes. A longer one is cut, because it appears in a line of a
 /// list.

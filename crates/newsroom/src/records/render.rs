@@ -4,12 +4,12 @@ use futures_util::FutureExt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use stet_actors::error::{Error, Result};
-use stet_actors::id::{Loid, ObjectUuid};
-use stet_actors::object::{FamilyKind, Record, SharedText, Version, names_in};
-use stet_actors::store::ReadLevel;
 use stet_base::json::ReadyJson;
 use stet_base::limits::offload;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::{Loid, ObjectUuid};
+use stet_domain::object::{FamilyKind, Record, SharedText, Version, names_in};
+use stet_domain::store::ReadLevel;
 use stet_xml::Limits;
 
 use super::{AttributeGroup, Display, Groups, XmlGroup};

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
-use stet_actors::usage::ObjectUse;
+use stet_domain::usage::ObjectUse;
 use stet_xml::edit::{Edit, Path, apply_edits};
 use stet_xml::{Limits, to_json};
 
@@ -46,7 +46,7 @@ pub fn add_ticket(tickets: Option<&str>, one: &ObjectUse<'_>) -> Option<String> 
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::id::ObjectUuid;
+    use stet_domain::id::ObjectUuid;
 
     use super::*;
 

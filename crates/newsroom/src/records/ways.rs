@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use parking_lot::RwLock;
-use stet_actors::id::Loid;
+use stet_domain::id::Loid;
 
 /// The largest number of watched folders, and of folders in all kept sets: some 10 MB each.
 const MOST: usize = 1 << 18;
@@ -97,7 +97,7 @@ impl AncestorCache {
 
 #[cfg(test)]
 mod tests {
-    use stet_actors::id::DatabaseId;
+    use stet_domain::id::DatabaseId;
 
     use super::*;
 

@@ -7,7 +7,7 @@
 
 use metrics::{Key, KeyName, Label, Level, Metadata, SharedString, Unit, with_recorder};
 use stet_actors::families::Families;
-use stet_actors::object::FamilyKind;
+use stet_domain::object::FamilyKind;
 
 /// A metric.
 pub(super) struct Metric {

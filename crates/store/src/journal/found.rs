@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use redb::StorageBackend;
-use stet_actors::store::Seq;
+use stet_domain::store::Seq;
 
 use super::{FORMAT, GROWTH, StoredRecord, corrupt, unreadable};
 use crate::backend::{Backends, StoreFile, is_bad_place};

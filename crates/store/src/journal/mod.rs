@@ -25,7 +25,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use redb::StorageBackend;
-use stet_actors::store::Seq;
+use stet_domain::store::Seq;
 
 pub(super) use self::found::{JournalContents, JournalFacts};
 use self::found::{read, read_what_can_be};

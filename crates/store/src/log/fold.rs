@@ -5,8 +5,8 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, WriteTransaction};
-use stet_actors::ends::{ExpiryClock, ExpiryTime};
-use stet_actors::store::{EventId, RowPlace, Segment, SegmentHead, StoredEvent, Table};
+use stet_domain::ends::{ExpiryClock, ExpiryTime};
+use stet_domain::store::{EventId, RowPlace, Segment, SegmentHead, StoredEvent, Table};
 
 use super::{EventTail, SEGMENT_BYTES};
 use crate::options::StoreOptions;

@@ -3,8 +3,8 @@
 //! - An event is written to the journal with its change set, and added to memory at the commit
 //!   ([`EventTail`]).
 //! - A checkpoint writes it to the tables ([`mod@fold`]) as a row of
-//!   [`Table::Events`](stet_actors::store::Table). Once there are enough of these, or the first is
-//!   old enough, they are packed into a [`Segment`](stet_actors::store::Segment): one row for
+//!   [`Table::Events`](stet_domain::store::Table). Once there are enough of these, or the first is
+//!   old enough, they are packed into a [`Segment`](stet_domain::store::Segment): one row for
 //!   thousands of events.
 //! - A segment is removed when all its events are past their retention. If nothing else changes, a
 //!   checkpoint runs for that alone.
@@ -13,7 +13,7 @@
 //! So readers (`read`) look there first, which is usually enough for followers, and then into
 //! segments. The rows are read only at the start.
 
-use stet_actors::store::StoredEvent;
+use stet_domain::store::StoredEvent;
 
 mod fold;
 mod read;

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use stet_actors::id::Loid;
-use stet_actors::store::{
+use stet_domain::id::Loid;
+use stet_domain::store::{
     BatchRoom, Event, EventId, EventLog, EventPeriod, KeyRange, LogDirection, LogPassage, ReadLevel, ResumeRequest,
     Segment, SegmentHead, StoreError, StoredEvent, Table, key_of,
 };

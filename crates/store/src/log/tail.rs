@@ -5,8 +5,8 @@ use std::collections::hash_map::Entry;
 
 use foldhash::HashMap;
 use parking_lot::{Mutex, MutexGuard};
-use stet_actors::id::Loid;
-use stet_actors::store::{BatchRoom, EventId, ResumeRequest, Seq, StoredEvent};
+use stet_domain::id::Loid;
+use stet_domain::store::{BatchRoom, EventId, ResumeRequest, Seq, StoredEvent};
 
 use super::{PASSAGE, RECENT_BYTES, SEGMENT_BYTES, weight};
 
@@ -185,7 +185,7 @@ mod tests {
 
     use bytes::Bytes;
     use proptest::prelude::*;
-    use stet_actors::id::DatabaseId;
+    use stet_domain::id::DatabaseId;
 
     use super::super::EVENT_OVERHEAD;
     use super::*;

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
-use stet_actors::checkout::{TakeLock, UnlockObject};
-use stet_actors::clock::SystemClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::drawer::{AddDrawerItems, Drawer, DrawerItemAddress, NewDrawer, RemoveDrawerItems};
-use stet_actors::error::Code;
-use stet_actors::folder::root;
-use stet_actors::lifecycle::{CreateInFolder, NewObject};
 use stet_actors::repository::Repository;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::observe::{ObservedStore, Observer};
+use stet_domain::checkout::{TakeLock, UnlockObject};
+use stet_domain::clock::SystemClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::drawer::{AddDrawerItems, Drawer, DrawerItemAddress, NewDrawer, RemoveDrawerItems};
+use stet_domain::error::Code;
+use stet_domain::folder::root;
+use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::store::observe::{ObservedStore, Observer};
 
 use super::*;
 

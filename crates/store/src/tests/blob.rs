@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use stet_actors::store::{EventId, RowChange, Seq, StoredEvent, Table};
+use stet_domain::store::{EventId, RowChange, Seq, StoredEvent, Table};
 
 use super::event;
 use crate::blob::{NumberedChangeSet, decode, encode};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
-use stet_actors::store::{ChangeSet, Health, KeyRange, ReadLevel, Store, Table};
+use stet_domain::store::{ChangeSet, Health, KeyRange, ReadLevel, Store, Table};
 
 use super::*;
 use crate::fault::{DiskFault, FaultPlan};

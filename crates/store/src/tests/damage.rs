@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
-use stet_actors::store::{Health, KeyRange, ReadLevel, RowReader, Store, Table};
+use stet_domain::store::{Health, KeyRange, ReadLevel, RowReader, Store, Table};
 
 use super::*;
 use crate::blob::{self, ChangeSetParts};

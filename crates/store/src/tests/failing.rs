@@ -1,6 +1,6 @@
 //! Disks that stay broken for a while: what is answered meanwhile, and what becomes of it.
 
-use stet_actors::store::{ChangeSet, Health, KeyRange, ReadLevel, Store, StoreError, Table};
+use stet_domain::store::{ChangeSet, Health, KeyRange, ReadLevel, Store, StoreError, Table};
 
 use super::*;
 use crate::StoreFile;

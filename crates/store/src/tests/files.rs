@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use redb::{Builder, StorageBackend, WriteTransaction};
-use stet_actors::store::{ReadLevel, Table};
+use stet_domain::store::{ReadLevel, Table};
 
 use super::*;
 use crate::journal::FORMAT as JOURNAL_FORMAT;

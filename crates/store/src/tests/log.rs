@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stet_actors::clock::ManualClock;
-use stet_actors::store::{BatchRoom, KeyRange, ResumeRequest, Segment, SegmentHead};
+use stet_domain::clock::ManualClock;
+use stet_domain::store::{BatchRoom, KeyRange, ResumeRequest, Segment, SegmentHead};
 
 use super::*;
 use crate::StoreFile;

@@ -21,12 +21,12 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::store::{
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::store::{
     ChangeSet, Event, EventId, EventLog, EventPeriod, LogDirection, ReadLevel, RowChange, RowReader, Seq, Store,
     StoreError, Table,
 };
-use stet_actors::trace::Trace;
+use stet_domain::trace::Trace;
 
 use super::fault::SimulatedDisk;
 use super::{OpenError, RedbStore, StoreOptions};

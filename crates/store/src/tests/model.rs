@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stet_actors::store::{KeyRange, ReadLevel, Store, Table};
+use stet_domain::store::{KeyRange, ReadLevel, Store, Table};
 
 use super::*;
 use crate::StoreFile;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use stet_actors::store::{ChangeSet, KeyRange, ReadLevel, Seq, Store, StoreError, Table};
+use stet_domain::store::{ChangeSet, KeyRange, ReadLevel, Seq, Store, StoreError, Table};
 
 use super::*;
 use crate::StoreFile;

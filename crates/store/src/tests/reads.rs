@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use std::sync::atomic::Ordering;
 
-use stet_actors::store::{KeyRange, ReadLevel, Table};
+use stet_domain::store::{KeyRange, ReadLevel, Table};
 
 use super::*;
 use crate::StoreFile;

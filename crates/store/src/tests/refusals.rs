@@ -1,6 +1,6 @@
 //! Change sets that are not taken.
 
-use stet_actors::store::{ChangeSet, Health, ReadLevel, Store, StoreError, Table};
+use stet_domain::store::{ChangeSet, Health, ReadLevel, Store, StoreError, Table};
 
 use super::*;
 use crate::StoreFile;

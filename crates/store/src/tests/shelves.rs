@@ -1,17 +1,17 @@
 //! A family that the store knows nothing of keeps the promise as all do: its life is cut off at
 //! every sync that there is.
 
-use stet_actors::clock::SystemClock;
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::Result;
-use stet_actors::folder::root;
-use stet_actors::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
-use stet_actors::object::{CreateMode, FolderKey, NameCounts, Record};
-use stet_actors::proof::Proof;
 use stet_actors::repository::Repository;
 use stet_actors::rows::index_of;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_actors::store::{KeyRange, Row, decode_value};
+use stet_domain::clock::SystemClock;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::Result;
+use stet_domain::folder::root;
+use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
+use stet_domain::object::{CreateMode, FolderKey, NameCounts, Record};
+use stet_domain::proof::Proof;
+use stet_domain::store::{KeyRange, Row, decode_value};
 use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
 
 use super::*;
@@ -64,7 +64,7 @@ impl Life {
             }
             9 => {
                 repository
-                    .joint(DiscardObject { object: self.stories[0], reach: stet_actors::object::Reach::All }, by())
+                    .joint(DiscardObject { object: self.stories[0], reach: stet_domain::object::Reach::All }, by())
                     .await?
             }
             10 => {
@@ -72,7 +72,7 @@ impl Life {
                     object: self.stories[0],
                     folder: None,
                     mode: CreateMode::Exception,
-                    reach: stet_actors::object::Reach::All,
+                    reach: stet_domain::object::Reach::All,
                 };
                 repository.joint(restore, by()).await?;
             }
@@ -90,7 +90,7 @@ impl Life {
 async fn shown(repository: &Repository) -> Vec<(Loid, u64, bool)> {
     let mut shown = Vec::new();
     for record in repository.rows::<Record>(Table::Objects).expect("readable") {
-        if record.family == <Shelf as stet_actors::family::Family>::KIND {
+        if record.family == <Shelf as stet_domain::family::Family>::KIND {
             let view = repository.view::<Shelf>(record.loid).await.expect("it is there");
             shown.extend(view.state.slots().iter().map(|slot| (record.loid, slot.id, slot.hidden)));
         }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
-use stet_actors::object::Attributes;
-use stet_actors::store::{KeyRange, Row, encode_value};
+use stet_domain::object::Attributes;
+use stet_domain::store::{KeyRange, Row, encode_value};
 use tempfile::TempDir;
 
 use super::*;

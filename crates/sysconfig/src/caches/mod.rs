@@ -18,14 +18,14 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::cache::{CacheOrigin, InForce, RefreshExtent};
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::Result;
-use stet_actors::id::DatabaseId;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::Cache;
 use stet_auth::{Directory, Privilege};
 use stet_base::json::ReadyJson;
 use stet_content::ContentStore;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::Result;
+use stet_domain::id::DatabaseId;
 
 use self::origin::RepositoryFiles;
 pub use self::origin::{FileOrigin, LoadedConfiguration, RefreshFailure};

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::BoxFuture;
 use stet_actors::cache::{CacheOrigin, RefreshExtent};
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, ObjectSource};
-use stet_actors::object::{Record, Version};
 use stet_actors::repository::Repository;
-use stet_actors::store::{ChangeSet, Row, RowChange, Table, encode_value};
 use stet_base::json::ReadyJson;
 use stet_content::ContentStore;
 use stet_content::download::{LocatedContent, open_consistently};
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_domain::object::{Record, Version};
+use stet_domain::store::{ChangeSet, Row, RowChange, Table, encode_value};
 
 use super::snapshot::Snapshot;
 use super::{EntryList, Listing};

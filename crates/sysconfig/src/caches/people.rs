@@ -7,11 +7,11 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::cache::{CacheOrigin, RefreshExtent};
-use stet_actors::command::CallerIdentity;
-use stet_actors::error::{Error, Result};
-use stet_actors::id::DatabaseId;
 use stet_auth::{Directory, GroupView, User};
 use stet_base::json::ReadyJson;
+use stet_domain::command::CallerIdentity;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::DatabaseId;
 
 use super::EntryList;
 use super::origin::RefreshFailure;

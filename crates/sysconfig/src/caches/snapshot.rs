@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::SharedText;
-use stet_actors::store::{Row, RowPlace, Table};
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::object::SharedText;
+use stet_domain::store::{Row, RowPlace, Table};
 
 use crate::files::{ContentState, Files, SourceFile};
 

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::{DatabaseId, Loid};
-use stet_actors::object::Record;
-use stet_actors::workflow::{WorkflowStatusChange, Workflows as Enforced};
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::object::Record;
+use stet_domain::workflow::{WorkflowStatusChange, Workflows as Enforced};
 
 use super::{FileOrigin, PerDatabase};
 use crate::object_types::ObjectTypes;

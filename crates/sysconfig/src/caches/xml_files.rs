@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use quick_cache::Weighter;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::id::DatabaseId;
 use stet_base::limits::bounded_cache::{self, BoundedCache};
 use stet_base::limits::offload;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::DatabaseId;
 
 use super::origin::RepositoryFiles;
 use crate::fault::ConfigurationFault;

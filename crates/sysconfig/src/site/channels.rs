@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use stet_actors::object::{SharedText, file_name};
+use stet_domain::object::{SharedText, file_name};
 
 use super::products::{Insert, Product, inserts};
 use crate::document::{ConfigElement, UniqueNames};

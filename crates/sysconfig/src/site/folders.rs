@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 
 use super::Site;
 use super::channels::{Channels, Team, check_channel};

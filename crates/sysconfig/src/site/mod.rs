@@ -7,7 +7,7 @@ mod products;
 
 use std::collections::HashMap;
 
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 
 pub use self::channels::{Channel, Channels, StylesGroup, Stylesheet, Team};
 pub use self::folders::{BaseFolder, Destination, DestinationQuery, WorkFolder};

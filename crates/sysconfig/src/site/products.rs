@@ -7,7 +7,7 @@ use std::ops::Bound;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, ZonedDateTime};
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 
 use super::channels::{Edition, editions};
 use crate::document::{ConfigElement, UniqueNames};

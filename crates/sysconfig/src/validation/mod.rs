@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use jiff::tz::TimeZone;
-use stet_actors::object::SharedText;
 use stet_base::simple_date_format::SimpleDateFormat;
 use stet_base::wildcards::Wildcards;
+use stet_domain::object::SharedText;
 use stet_xml::{DocumentPiece, Limits, walk};
 
 use super::metadata::{MetadataElement, TreeSource};

@@ -1,11 +1,11 @@
 //! What changes shelves.
 
-use stet_actors::command::{Command, CommandFault, Context};
-use stet_actors::error::{Code, Error};
-use stet_actors::family::State;
-use stet_actors::id::Loid;
-use stet_actors::joint::{ContainerTurns, JointCommand};
-use stet_actors::object::SharedText;
+use stet_domain::command::{Command, CommandFault, Context};
+use stet_domain::error::{Code, Error};
+use stet_domain::family::State;
+use stet_domain::id::Loid;
+use stet_domain::joint::{ContainerTurns, JointCommand};
+use stet_domain::object::SharedText;
 
 use super::rows::Stands;
 use super::{Shelf, ShelfState};

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use stet_actors::id::Loid;
-use stet_actors::object::{FolderKey, SharedText, hold};
-use stet_actors::part::PartKind;
-use stet_actors::sequence::{MovableItem, SequenceItem, StoredOrder};
-use stet_actors::store::{Row, RowPlace, loid_key};
+use stet_domain::id::Loid;
+use stet_domain::object::{FolderKey, SharedText, hold};
+use stet_domain::part::PartKind;
+use stet_domain::sequence::{MovableItem, SequenceItem, StoredOrder};
+use stet_domain::store::{Row, RowPlace, loid_key};
 
 /// The kind of [`ShelfHead`].
 pub const HEAD: PartKind = PartKind::of::<ShelfHead>(250);

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use stet_actors::command::Context;
-use stet_actors::error::{Code, Error};
-use stet_actors::family::State;
-use stet_actors::id::Loid;
-use stet_actors::object::{Object, SharedText};
-use stet_actors::sequence::{MovableItem, Sequence, SequenceItem};
+use stet_domain::command::Context;
+use stet_domain::error::{Code, Error};
+use stet_domain::family::State;
+use stet_domain::id::Loid;
+use stet_domain::object::{Object, SharedText};
+use stet_domain::sequence::{MovableItem, Sequence, SequenceItem};
 
 use super::rows::{ShelfHead, Slot, Stands};
 

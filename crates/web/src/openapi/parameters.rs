@@ -2,7 +2,7 @@
 //! refer to.
 
 use serde_json::{Map, Value, json};
-use stet_actors::id::{ObjectSource, ShortcutId};
+use stet_domain::id::{ObjectSource, ShortcutId};
 use stet_newsroom::records::display::{self, FLAGS};
 
 use super::super::query::{COUNTS, EVERYWHERE, FILTERS, ParameterSpec, display_set, parameters};

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
-use stet_actors::error::{Code, Error, Result};
 use stet_base::nearest::nearest_name;
+use stet_domain::error::{Code, Error, Result};
 use stet_newsroom::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
 use stet_newsroom::records::{FilterValues, ListingPage};
 

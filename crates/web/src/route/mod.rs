@@ -8,9 +8,9 @@ use std::pin::Pin;
 
 use actix_web::http::Method;
 
-use stet_actors::error::Error;
 use stet_auth::Privilege;
 use stet_config::LimitsConfig;
+use stet_domain::error::Error;
 
 use super::call::Call;
 use super::reply::{HandlerAnswer, Reply};

@@ -1,8 +1,8 @@
 //! JSON Feed 1.1 (jsonfeed.org/version/1.1).
 
 use serde::Serialize;
-use stet_actors::error::Result;
 use stet_base::json::{for_html, to_json_text};
+use stet_domain::error::Result;
 
 use super::{Feed, FeedContent, FeedEntry, FeedFile};
 

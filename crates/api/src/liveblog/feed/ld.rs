@@ -1,8 +1,8 @@
 //! JSON-LD in the terms of schema.org: a `LiveBlogPosting` with a `BlogPosting` for each post.
 
 use serde::Serialize;
-use stet_actors::error::Result;
 use stet_base::json::{for_html, to_json_text};
+use stet_domain::error::Result;
 
 use super::{Feed, FeedContent, FeedEntry, FeedFile};
 

@@ -13,16 +13,16 @@ mod ld;
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-use stet_actors::error::{Error, Result};
-use stet_actors::family::State;
-use stet_actors::id::Loid;
-use stet_actors::liveblog::{Liveblog, Post};
-use stet_actors::object::{ContentLocation, SharedText};
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
 use stet_content::ContentReader;
 use stet_content::text::decode_text;
 use stet_content::words::{essence, is_text, read_of};
+use stet_domain::error::{Error, Result};
+use stet_domain::family::State;
+use stet_domain::id::Loid;
+use stet_domain::liveblog::{Liveblog, Post};
+use stet_domain::object::{ContentLocation, SharedText};
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::client;
@@ -306,7 +306,7 @@ async fn feed_of(app: &App, open: &OpenLiveblog, named: &FeedNames, part: FeedPa
 }
 
 async fn entry_of(app: &App, post: &Post, named: &FeedNames, origin: &str) -> Result<Option<FeedEntry>> {
-    let link = |attachment: Option<u64>, name: &str, content: &stet_actors::object::Content| FeedFile {
+    let link = |attachment: Option<u64>, name: &str, content: &stet_domain::object::Content| FeedFile {
         address: format!("{origin}{}", address_of(app, post, attachment)),
         name: name.to_owned(),
         media_type: media_type(&content.content_type),

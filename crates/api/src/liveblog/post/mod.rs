@@ -2,18 +2,18 @@
 
 pub mod routes;
 
-use stet_actors::command::Command;
-use stet_actors::error::{Code, Error, Result};
-use stet_actors::expect::RevisionTag;
-use stet_actors::family::State;
-use stet_actors::liveblog::{
+use stet_base::json::ChangeAnswer;
+use stet_content::words;
+use stet_domain::command::Command;
+use stet_domain::error::{Code, Error, Result};
+use stet_domain::expect::RevisionTag;
+use stet_domain::family::State;
+use stet_domain::liveblog::{
     AddPost, Liveblog, Post, PostAddress, PostBody, PostFields, PostResult, PostStatus, RemovePost, SetPostStatus,
     UpdatePost,
 };
-use stet_actors::object::SharedText;
-use stet_actors::part::NewAttachment;
-use stet_base::json::ChangeAnswer;
-use stet_content::words;
+use stet_domain::object::SharedText;
+use stet_domain::part::NewAttachment;
 use stet_web::app::App;
 use stet_web::arriving::IncomingCall;
 use stet_web::call::{Call, check_whole};

@@ -5,8 +5,8 @@
 
 use chrono::{DateTime, Utc};
 use icalendar::{Calendar, Component, Event, EventLike, Property, Todo};
-use stet_actors::error::{Error, Result};
-use stet_actors::topic::TextOrNumber;
+use stet_domain::error::{Error, Result};
+use stet_domain::topic::TextOrNumber;
 
 use super::ExportLine;
 use super::zone::CalendarZone;

@@ -6,8 +6,8 @@
 
 use chrono::{DateTime, SecondsFormat};
 use csv::{Terminator, WriterBuilder};
-use stet_actors::error::{Error, Result};
-use stet_actors::topic::TextOrNumber;
+use stet_domain::error::{Error, Result};
+use stet_domain::topic::TextOrNumber;
 
 use super::ExportLine;
 

@@ -22,14 +22,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lettre::Address;
-use stet_actors::error::Result;
-use stet_actors::object::SharedText;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
-use stet_actors::store::{KeyRange, ReadLevel, Row, RowChange, Table, encode_value};
 use stet_auth::{Directory, Name, User};
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::SmtpConfig;
+use stet_domain::error::Result;
+use stet_domain::object::SharedText;
+use stet_domain::store::{KeyRange, ReadLevel, Row, RowChange, Table, encode_value};
 use tokio::sync::{Notify, watch};
 
 use self::queue::MailQueue;

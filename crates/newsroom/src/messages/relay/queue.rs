@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use stet_actors::object::SharedText;
+use stet_domain::object::SharedText;
 
 /// The queue of waiting mails. A clone shares the queue.
 #[derive(Clone, Default)]

@@ -34,8 +34,8 @@ impl std::fmt::Display for RelayFault {
     }
 }
 
-impl From<stet_actors::error::Error> for RelayFault {
-    fn from(error: stet_actors::error::Error) -> RelayFault {
+impl From<stet_domain::error::Error> for RelayFault {
+    fn from(error: stet_domain::error::Error) -> RelayFault {
         RelayFault::Broken(error.message)
     }
 }
