@@ -1,5 +1,6 @@
-//! Black-box tests: the real binary on port 0 with a data directory of its own, spoken to over
-//! HTTP. One binary, for linking takes longer than running; the modules mirror `src/api`.
+//! Black-box tests: the real binary on port 0 with a data directory of its own, called over HTTP.
+//! All tests are one binary, because linking takes longer than running. The modules of `api` are
+//! roughly the resources of `crates/api/src`.
 
 mod api;
 mod calendar;

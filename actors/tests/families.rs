@@ -281,6 +281,7 @@ fn a_creation_that_meets_a_shelf_writes_over_it_as_the_family_says() {
         assert_eq!(refused.code, Code::DuplicatedName);
         let wrong = world.repository.view::<Drawer>(shelf).await.expect_err("it is no drawer");
         assert_eq!(wrong.code, Code::InvalidType);
+        assert_eq!(wrong.message, format!("`{shelf}` is a webcontainer, not a drawer."));
     });
 }
 

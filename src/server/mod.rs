@@ -464,7 +464,7 @@ fn warn_of_clear_text(listeners: &[TcpListener], has_tls: bool) {
 }
 
 /// Returns the number of open files with this number of connections per worker. Each connection is
-/// open twice: see `http::connection`.
+/// open twice: see `stet_web::connection`.
 pub(crate) fn files_for(config: &Config, connections: usize) -> u64 {
     let connections = config.server.threads().saturating_mul(connections).saturating_mul(2) as u64;
     connections.saturating_add(config.limits.uploads_at_once as u64).saturating_add(OTHER_FILES)

@@ -1,4 +1,4 @@
-//! Faults on purpose (`actors/src/planted.rs`): a check that finds none of them proves nothing.
+//! Faults on purpose (`crates/domain/src/planted.rs`): a check that finds none of them proves nothing.
 //! They need the feature `planted-bugs`, which `scripts/test` builds all tests with: a fault sleeps
 //! unless a server's environment names it.
 

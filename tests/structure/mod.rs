@@ -17,7 +17,7 @@ const RING: usize = 10;
 
 /// The modules of the domain that may not use others. The borders between crates are kept by Cargo.
 const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
-    (&["id", "error", "clock"], &["store", "object", "command", "family", "runtime", "repository"]),
+    (&["id", "error", "clock"], &["store", "object", "command", "family"]),
     (
         &["store", "object"],
         &[
@@ -31,25 +31,14 @@ const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
             "web_container",
             "folder",
             "document",
-            "runtime",
-            "repository",
         ],
     ),
-    (
-        &["sequence", "lineup"],
-        &["drawer", "liveblog", "topic", "topic_plan", "checkout", "lifecycle", "runtime", "repository"],
-    ),
-    (
-        &["drawer", "liveblog", "topic", "topic_plan", "bundle", "web_container", "folder", "document"],
-        &["runtime", "repository"],
-    ),
-    (&["checkout", "lifecycle"], &["runtime", "repository"]),
+    (&["sequence", "lineup"], &["drawer", "liveblog", "topic", "topic_plan", "checkout", "lifecycle"]),
     // Families plug in: what is the same for all of them knows none of them.
     (
         &["command", "family", "joint", "part", "proof", "checkout", "lifecycle"],
-        &["drawer", "liveblog", "topic", "topic_plan", "bundle", "web_container", "families"],
+        &["drawer", "liveblog", "topic", "topic_plan", "bundle", "web_container"],
     ),
-    (&["runtime"], &["repository"]),
 ];
 
 /// The folders with the sources of the product's crates.
@@ -85,13 +74,13 @@ fn wrong_ways(tree: &Tree, rules: &[(&[&str], &[&str])]) -> Vec<String> {
 
 #[test]
 fn dependencies_of_the_domain_run_one_way() {
-    let wrong = wrong_ways(&tree("actors/src"), ONE_WAY_IN_THE_DOMAIN);
+    let wrong = wrong_ways(&tree("crates/domain/src"), ONE_WAY_IN_THE_DOMAIN);
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn every_module_that_the_rules_name_is_there() {
-    let tree = tree("actors/src");
+    let tree = tree("crates/domain/src");
     let tops: BTreeSet<&str> = tree.files().map(|file| tree.top_of(file)).collect();
     for name in ONE_WAY_IN_THE_DOMAIN.iter().flat_map(|(users, used)| users.iter().chain(*used)) {
         assert!(tops.contains(name), "there is no module `{name}`: the rules are out of date");
@@ -117,9 +106,9 @@ fn no_ring_of_files_is_large() {
 #[test]
 fn a_taken_name_is_refused_in_one_way() {
     let crates = ["auth", "api", "config", "content", "newsroom", "sysconfig", "web"];
-    let folders = crates.iter().map(|name| format!("crates/{name}/src")).chain(["actors/src".to_owned()]);
+    let folders = crates.iter().map(|name| format!("crates/{name}/src")).chain(["crates/domain/src".to_owned()]);
     for folder in folders {
-        let knows_the_code = folder == "crates/web/src" || folder == "actors/src";
+        let knows_the_code = folder == "crates/web/src" || folder == "crates/domain/src";
         let users: &[&str] = if knows_the_code { &["error.rs"] } else { &[] };
         let tree = tree(&folder);
         assert_eq!(

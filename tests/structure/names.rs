@@ -1,5 +1,5 @@
-//! The files and the names of the code that the documents have in backticks exist. Paths may begin
-//! at the root or at any folder below it: `drawer/mod.rs` is `actors/src/drawer/mod.rs`.
+//! The files and the names of the code that the documents have in backticks exist. Paths begin at
+//! the root of the repository: `crates/domain/src/drawer/mod.rs`.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -43,11 +43,6 @@ impl Source {
         let path = file.strip_prefix(root).expect("a source lies below the root").display().to_string();
         Source { path, words }
     }
-
-    /// Whether the path of the file is, or ends with, the path of a document.
-    fn is_at(&self, path: &str) -> bool {
-        self.path.strip_suffix(path).is_some_and(|above| above.is_empty() || above.ends_with('/'))
-    }
 }
 
 /// Splits a text into identifiers.
@@ -85,7 +80,7 @@ fn is_of_the_code(name: &str) -> bool {
 
 #[test]
 fn files_that_documents_name_exist() {
-    let exists = |path: &str| Path::new(ROOT).join(path).is_file() || SOURCES.iter().any(|source| source.is_at(path));
+    let exists = |path: &str| Path::new(ROOT).join(path).is_file();
     let (mut count, mut missing) = (0, Vec::new());
     for entry in std::fs::read_dir(Path::new(ROOT).join("docs")).expect("a folder can be listed") {
         let document = entry.expect("an entry can be read").path();
@@ -100,7 +95,7 @@ fn files_that_documents_name_exist() {
         }
     }
     assert!(count > 200, "only {count} paths were found");
-    assert_eq!(missing, Vec::<String>::new(), "files that documents name, and that do not exist");
+    assert_eq!(missing, Vec::<String>::new(), "paths in documents without a file; paths begin at the root");
 }
 
 #[test]
@@ -120,7 +115,8 @@ fn names_of_the_code_that_documents_have_exist() {
     assert_eq!(missing, Vec::<String>::new(), "names in documents that the code does not have");
 }
 
-/// A file belongs to a name in texts such as "`Loid` (`id.rs`)" and "`Loid` in `id.rs`".
+/// A file belongs to a name in texts such as "`Loid` (`crates/domain/src/id.rs`)" and "`Loid` in
+/// `crates/domain/src/id.rs`".
 #[test]
 fn names_with_a_file_in_documents_occur_in_that_file() {
     let (mut count, mut missing) = (0, Vec::new());
@@ -134,7 +130,7 @@ fn names_with_a_file_in_documents_occur_in_that_file() {
             }
             count += 1;
             let item = name.split('<').next().and_then(|name| words_in(name).last()).unwrap_or_default();
-            if !SOURCES.iter().any(|source| source.is_at(path) && source.words.contains(item)) {
+            if !SOURCES.iter().any(|source| source.path == path && source.words.contains(item)) {
                 missing.push(format!("{document}: {name} in {path}"));
             }
         }

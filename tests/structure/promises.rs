@@ -8,7 +8,7 @@ const PLACES: &[(&str, &str)] = &[
     ("store", "crates/store/src/tests"),
     ("rules", "actors/tests/runtime_rules.rs"),
     ("api", "crates/api/src"),
-    ("ends", "actors/src/ends.rs"),
+    ("ends", "crates/domain/src/ends.rs"),
     ("auth", "crates/auth/src"),
     ("receipts", "crates/newsroom/src/receipts"),
     ("check", "src/check"),

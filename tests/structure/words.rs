@@ -21,6 +21,13 @@ const LONG_LINES: usize = 0;
 /// Functions of more than 70 lines.
 const LONG_FUNCTIONS: usize = 16;
 
+/// Percentage of the names of types that may be a single word.
+const ONE_WORD_PERCENT: usize = 35;
+/// Lines of the largest crate, tests aside.
+const LARGEST_CRATE: usize = 22_500;
+/// Lines of `docs/ARCHITECTURE.md`.
+const MAP_LINES: usize = 150;
+
 /// Names that mean the same wherever they are: a part of the type beside them.
 const MAY_BE_COMMON: [&str; 5] = ["Inner", "State", "Entry", "Error", "Options"];
 
@@ -100,9 +107,11 @@ fn homes() -> BTreeMap<String, BTreeSet<PathBuf>> {
     homes
 }
 
-/// Holds a number of findings against the most that is allowed.
+/// Holds a number of findings against the most that is allowed, and prints a row of the table that
+/// `scripts/readability` shows.
 fn is_as_known(what: &str, known: usize, found: &[String]) {
     let count = found.len();
+    println!("| {what} | {count} | {known} |");
     assert!(count <= known, "{count} {what}, {known} before; docs/WRITING.md says how to write instead:\n{found:#?}");
 }
 
@@ -190,4 +199,42 @@ fn functions_have_at_most_70_lines() {
         }
     }
     is_as_known("functions of more than 70 lines", LONG_FUNCTIONS, &found);
+}
+
+#[test]
+fn few_names_of_types_are_a_single_word() {
+    let (mut all, mut single) = (0, 0);
+    for (name, files) in homes() {
+        all += files.len();
+        if name.chars().skip(1).all(|char| !char.is_uppercase()) {
+            single += files.len();
+        }
+    }
+    let percent = single * 100 / all;
+    println!("| percent of {all} types with a name of one word | {percent} | {ONE_WORD_PERCENT} |");
+    assert!(percent <= ONE_WORD_PERCENT, "{single} of {all} names of types are a single word");
+}
+
+#[test]
+fn no_crate_has_too_many_lines() {
+    let mut lines: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    for file in sources() {
+        let text = std::fs::read_to_string(&file).expect("a source file can be read");
+        let product = text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(text.len());
+        let folder = product_folders().into_iter().find(|folder| file.starts_with(folder)).expect("it is in a crate");
+        *lines.entry(folder).or_default() += text[..product].lines().count();
+    }
+    for (folder, lines) in &lines {
+        println!("| lines of {} | {lines} | {LARGEST_CRATE} |", at(folder, "").trim_end_matches(": "));
+    }
+    let large: Vec<_> = lines.iter().filter(|(_, lines)| **lines > LARGEST_CRATE).collect();
+    assert!(large.is_empty(), "crates of more than {LARGEST_CRATE} lines: {large:?}");
+}
+
+#[test]
+fn the_map_of_the_code_stays_short() {
+    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ARCHITECTURE.md");
+    let lines = std::fs::read_to_string(map).expect("the map can be read").lines().count();
+    println!("| lines of docs/ARCHITECTURE.md | {lines} | {MAP_LINES} |");
+    assert!(lines <= MAP_LINES, "docs/ARCHITECTURE.md has {lines} lines");
 }

@@ -31,7 +31,7 @@ impl<S: State> ContainerView<S> {
 pub(crate) enum ContainerPhase {
     /// No view yet.
     Loading,
-    /// There is a view.
+    /// The view is present.
     Live,
     /// The container does not exist, or was destroyed.
     Gone,

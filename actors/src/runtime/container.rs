@@ -169,8 +169,8 @@ impl<F: Family> Container<F> {
             Ok(state) => {
                 let view = state.clone().map(|state| Arc::new(ContainerView { state }));
                 self.alive.count();
-                // The barrier has passed and nothing was submitted since, so this is the newest
-                // view.
+                // Nothing of this container was pending when the rows were read: it is new here, or
+                // the barrier has passed. Nothing was submitted since, so this is the newest view.
                 self.cell.publish(view);
                 self.live = Some(LiveState { state, epoch, submitted: self.cell.acknowledged() });
                 self.work_off(ctx);

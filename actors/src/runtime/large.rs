@@ -1,13 +1,13 @@
 //! Large changes, which alter more than [`SMALL`](stet_domain::command::SMALL) parts, or correspondingly
-//! many rows or bytes. They are made one after the other, for all callers together. A small change
-//! thus waits for one or two of them, and not for all.
+//! many rows or bytes. For all callers together, only a few are made at a time; the implementation
+//! of [`LargeChangeAdmission`] decides how many. A small change thus waits for those few, and not
+//! for all.
 //!
 //! A command is first given to its container as a small one. If it turns out to be large, it is
 //! given back without changes. It waits for a work permit without holding a permit for the
 //! container, and is then given to the container again. The work permit is held until the change is
 //! on disk or refused, even if the caller has disconnected. So no large change is submitted without
 //! a work permit, whatever its command claims.
-//! itself.
 
 use std::fmt::Debug;
 use std::future::Future;

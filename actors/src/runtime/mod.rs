@@ -1,22 +1,26 @@
-//! Containers as supervised actors; the only user of actix.
+//! Containers as supervised actors. In this crate only this module uses actix, apart from the start
+//! and stop of arbiters in [`crate::repository`].
 //!
 //! # The life of a container
 //!
-//! ```text
-//!               first use                       loaded
-//!   Absent ───────────────────▶ Loading ──────────────────────▶ Live
-//!     ▲  ▲                      │   ▲ ▲                        │  │ │
-//!     │  │   there is no such   │   │ │  barrier, back-off     │  │ │
-//!     │  └──────────────────────┘   │ └──── Restarting ◀───────┘  │ │
-//!     │                      failed │        a panic, or a commit │ │
-//!     │                             │        that failed          │ │
-//!     │        time is over         ▼                             │ │
-//!     │  ┌───────────────────── Quarantined ◀─────────────────────┘ │
-//!     │  │ (next use: Loading)      too many failures               │
-//!     │                                                             │
-//!     └────────────── Draining ◀────────────────────────────────────┘
-//!        actor stopped            idle, and no permit is out
-//! ```
+//! While a container is in memory, its `registry::RegistryEntry` is `Present`, and its
+//! `cell::ContainerPhase` is what readers wait for:
+//!
+//! | before | event | after |
+//! |---|---|---|
+//! | no entry, or `RegistryEntry::Leaving` | first use; waits for the old actor | `Loading` |
+//! | `Loading` | the state was read | `Live` |
+//! | `Loading` | the object does not exist | `Gone` |
+//! | `Loading` | the state can't be read: restart after a back-off | `Loading` |
+//! | `Loading` | there is no memory for the state | `Failed` |
+//! | `Live` | the object was destroyed | `Gone` |
+//! | `Live` | a panic or a failed commit: restart; readers keep the view | `Live` |
+//! | `Loading`, `Live` | the restart limit is reached: quarantine | `Failed` |
+//! | `Failed` | next use after the failure is over | `Loading` |
+//! | any phase | idle, and no permit is out: eviction | `RegistryEntry::Leaving` |
+//! | `RegistryEntry::Leaving` | the actor was dropped | no entry |
+//!
+//! # Failures
 //!
 //! | event | the present command | waiting commands | counts against the restart limit |
 //! |---|---|---|---|
@@ -24,6 +28,7 @@
 //! | `apply` panics | `RepositoryError` | wait for the restart | yes |
 //! | a commit fails | `RepositoryError`, `StorageFull` | wait for the restart | no: a disk fault |
 //! | loading fails | – | wait for the next try | yes |
+//! | loading finds no memory | – | `Overloaded`; the next call tries again | no |
 //! | restart limit reached | `RepositoryError` | the same until the quarantine ends | – |
 //! | it is large without a work permit | is given back, to be submitted again | continue | no |
 //! | no permit is left | `Overloaded` | continue | no |

@@ -89,8 +89,12 @@ impl NumberMill {
         Ok(mill)
     }
 
-    /// Reserves another block, one at a time. After a refusal it waits before it tries again, since
-    /// a command may request thousands of numbers.
+    /// Requests another block, unless a request is under way, or the last one was refused less than
+    /// [`AGAIN_MS`] ago and nothing was committed since. A later request for a number tries again.
+    /// A command may request thousands of numbers, and must not request a block with each.
+    ///
+    /// Returns at once. `then` gets the outcome, or is dropped if no block is requested. That
+    /// cannot happen to [`NumberMill::open`], which makes the first request.
     fn reserve(&self, then: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
         if self.blocks.reserving.swap(true, Ordering::AcqRel) {
             return;

@@ -174,7 +174,7 @@ impl<F: Family> ContainerHandle<F> {
 }
 
 fn wrong_family(loid: Loid, kind: FamilyKind, wanted: FamilyKind) -> Error {
-    Error::new(Code::InvalidType, format!("`{loid}` is a {kind:?}, not a {wanted:?}.")).with_source(loid)
+    Error::new(Code::InvalidType, format!("`{loid}` is a {}, not a {}.", kind.name(), wanted.name())).with_source(loid)
 }
 
 /// The number of new containers after which the registry looks again for some to evict, while they
@@ -204,7 +204,7 @@ pub(crate) struct Registry {
     arbiters: Vec<ArbiterHandle>,
     entries: Mutex<HashMap<Loid, RegistryEntry>>,
     /// Containers added since the registry last checked their number.
-    came: AtomicUsize,
+    added: AtomicUsize,
     census: Arc<Census>,
 }
 
@@ -215,7 +215,7 @@ impl Registry {
             shared,
             arbiters,
             entries: Mutex::default(),
-            came: AtomicUsize::new(0),
+            added: AtomicUsize::new(0),
             census: Arc::default(),
         }
     }
@@ -237,7 +237,11 @@ impl Registry {
     /// registered.
     pub fn get<F: Family>(&self, loid: Loid) -> Result<Arc<ContainerHandle<F>>> {
         let handle = self.any(F::KIND, loid)?;
-        handle.into_any().downcast().map_err(|_| wrong_family(loid, F::KIND, F::KIND))
+        handle.into_any().downcast().map_err(|_| {
+            // The kinds are equal, so their names would not explain the error.
+            let message = format!("`{loid}` is a {}, but not of the command's family.", F::KIND.name());
+            Error::new(Code::InvalidType, message).with_source(loid)
+        })
     }
 
     /// Does the work of [`Registry::get`] for a family known by its kind.
@@ -300,10 +304,10 @@ impl Registry {
         // Relaxed: one check more or less does no harm.
         let takes_too_much = self.shared.memory.loaded() > most_bytes;
         let waits_for = if takes_too_much { AT_A_TIME.min(most / 8) } else { most / 8 };
-        if self.came.fetch_add(1, Ordering::Relaxed) < waits_for {
+        if self.added.fetch_add(1, Ordering::Relaxed) < waits_for {
             return;
         }
-        self.came.store(0, Ordering::Relaxed);
+        self.added.store(0, Ordering::Relaxed);
         self.let_unused_go(0);
     }
 
@@ -365,7 +369,7 @@ impl Registry {
         loids.retain(|loid| {
             let Some(entry) = entries.get_mut(loid) else { return false };
             match entry {
-                // One reference, so nothing is under way: see `let_go`.
+                // The only reference is that of the map. A permit would hold another.
                 RegistryEntry::Present(handle) if Arc::strong_count(handle) == 1 => {
                     let gone = handle.gone();
                     metrics::gauge!("stet_containers", "family" => handle.kind().name()).decrement(1);

@@ -477,13 +477,13 @@ fn attempt(
     };
     #[cfg(feature = "planted-bugs")]
     let set = stet_domain::planted::tear_change_set(set);
-    let leaves = set.changes.iter().any(|change| change.table == Table::Remainders);
-    if leaves {
+    let has_remainders = set.changes.iter().any(|change| change.table == Table::Remainders);
+    if has_remainders {
         shared.remains.begin();
     }
     let submitted = shared.store.submit(set);
     // After a refusal, too: the task that carries remainders on finds none, and notes that.
-    if leaves && !nature.goes_on {
+    if has_remainders && !nature.goes_on {
         shared.remains.wake();
     }
     match submitted {

@@ -29,10 +29,10 @@ const MOST_NAMES: usize = 10_000;
 /// # Errors
 /// `TooLarge` if there are more than [`MOST_LINKED`]; errors of disk and store.
 pub async fn linked_objects(call: &Call, object: &CachedRecord) -> Result<Vec<Loid>> {
-    let (app, mut way) = (&call.app, YieldTimer::new());
+    let (app, mut timer) = (&call.app, YieldTimer::new());
     let (mut found, mut known) = (Vec::new(), BTreeSet::from([object.loid]));
     for Correlate { other, .. } in app.repository.correlates(object.loid)? {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         // Items of topics have no records of their own, and are no stories.
         add(call, &ObjectSource::Loid(other), object, &mut found, &mut known)?;
     }
@@ -43,7 +43,7 @@ pub async fn linked_objects(call: &Call, object: &CachedRecord) -> Result<Vec<Lo
         return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_NAMES));
     }
     for text in named {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         if let Ok(source) = ObjectSource::parse("href", &text) {
             add(call, &source, object, &mut found, &mut known)?;
         }

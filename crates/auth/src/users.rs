@@ -32,7 +32,7 @@ impl Directory {
     /// # Errors
     /// Errors of the store.
     pub(super) async fn each_user(&self, mut see: impl FnMut(User) -> ControlFlow<()>) -> Result<()> {
-        let (mut range, mut way) = (KeyRange::prefix(&[]), YieldTimer::new());
+        let (mut range, mut timer) = (KeyRange::prefix(&[]), YieldTimer::new());
         loop {
             let rows = self.repository.look().scan(ReadLevel::Committed, Table::Users, &range, CHUNK, false);
             let rows = rows.map_err(|error| store_failure(&error))?;
@@ -46,7 +46,7 @@ impl Directory {
                 Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
                 _ => return Ok(()),
             }
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
         }
     }
 }

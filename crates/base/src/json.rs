@@ -187,8 +187,8 @@ pub enum ChangeAnswer<T, G> {
     Gone(G),
 }
 
-/// A list in a reply: complete, or inserted item by item while the reply is sent
-/// (the module `http::listing`).
+/// A list in a reply: complete, or inserted item by item while the reply is sent (the module
+/// `stet_web::listing`).
 #[derive(Debug)]
 pub struct ReplyList<T>(ReplyListItems<T>);
 

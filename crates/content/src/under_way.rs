@@ -10,7 +10,7 @@ use stet_base::limits::Holder;
 use stet_domain::error::{Code, Error, Result};
 
 /// Divisor for the places that one user may have: a quarter, and at least one.
-const PART: usize = 4;
+const HOLDER_DIVISOR: usize = 4;
 
 /// The limit on uploads that are being written to the disk.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl UploadLimit {
         let mut places = self.places.lock();
         let own = places.by.get(holder).copied().unwrap_or(0);
         let all = places.count >= self.most;
-        if all || own >= (self.most / PART).max(1) {
+        if all || own >= (self.most / HOLDER_DIVISOR).max(1) {
             drop(places);
             metrics::counter!("stet_overloaded_total", "what" => "uploads").increment(1);
             let whose = if all { "All callers together" } else { "You" };

@@ -8,8 +8,8 @@ use std::fmt::Display;
 /// The plural is the regular one, which suits the nouns that messages count.
 ///
 /// ```
-/// assert_eq!(stet_actors::count::counted(1u32, "entry"), "1 entry");
-/// assert_eq!(stet_actors::count::counted(2u32, "entry"), "2 entries");
+/// assert_eq!(stet_domain::count::count_with_noun(1u32, "entry"), "1 entry");
+/// assert_eq!(stet_domain::count::count_with_noun(2u32, "entry"), "2 entries");
 /// ```
 pub fn count_with_noun<C: Display + PartialEq + From<u8>>(count: C, noun: &str) -> String {
     if count == C::from(1) { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }

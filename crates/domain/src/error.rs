@@ -48,7 +48,7 @@ codes! {
     ObjectLocked,
     /// The caller holds the lock in another session.
     ObjectLockedByMe,
-    /// There is no lock where one is needed.
+    /// A lock is missing where one is needed.
     ObjectNotLocked,
     /// Check-in without a check-out.
     ObjectNotCheckedOut,

@@ -1,7 +1,7 @@
 //! Preconditions for the objects that a call changes: `If-Match` (docs/api/README.md, "Conditional
 //! requests").
 //!
-//! A precondition is part of the [`ChangeRequest`](crate::runtime::ChangeRequest). The command
+//! A precondition is part of the `ChangeRequest`. The command
 //! names the objects that it applies to ([`Context::expects`](crate::command::Context::expects)).
 //! Only within the command is it certain which object a creation meets, and that nobody interferes.
 //! A conditional command that names no object is refused. That covers a creation that meets no

@@ -1,5 +1,5 @@
 //! The interface of a kind of container. It serves the runtime, the lifecycle of objects, the check
-//! of a data directory, and the code that decides who may learn of changes. [`crate::families`]
+//! of a data directory, and the code that decides who may learn of changes. `families`
 //! lists the families.
 
 use std::fmt::Debug;

@@ -45,7 +45,7 @@ pub trait JointCommand: Send + Sync + 'static {
     }
 
     /// Returns the object that the reply is about. The caller gets the object's state after the
-    /// command ([`crate::runtime::JointResult::left`]).
+    /// command (`JointResult::left`).
     fn about(&self, _reply: &Self::Reply) -> Option<Loid> {
         None
     }

@@ -3,7 +3,7 @@
 //! the change, not of the call.
 //!
 //! A command calls [`Context::reads`](crate::command::Context::reads). The decision is made by a
-//! [`ReadRights`], which is part of the [`ChangeRequest`](crate::runtime::ChangeRequest). A request
+//! [`ReadRights`], which is part of the `ChangeRequest`. A request
 //! without one is by a caller who may read everything. That costs nothing: no row is read, and no
 //! item is visited.
 //!

@@ -222,7 +222,7 @@ impl EarlierReceipts {
 }
 
 /// A call that is carried out once. It accompanies each
-/// [`ChangeRequest`](crate::runtime::ChangeRequest) of the call.
+/// `ChangeRequest` of the call.
 pub struct IdempotentCall {
     user: SharedText,
     key: SharedText,
@@ -385,7 +385,7 @@ fn number_of(place: usize) -> Result<u16> {
 }
 
 /// One command of a call that is carried out once. It accompanies the command's
-/// [`ChangeRequest`](crate::runtime::ChangeRequest).
+/// `ChangeRequest`.
 #[derive(Debug, Clone)]
 pub struct ReceiptStep {
     once: Arc<IdempotentCall>,

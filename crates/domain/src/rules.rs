@@ -4,7 +4,7 @@
 //! created ([`Context::create`](crate::command::Context::create)), when it has changed, and when a
 //! part gets new texts. No command therefore stores an unchecked text, even if others change the
 //! object at the same time. Commands do not know the rules: they are part of the
-//! [`ChangeRequest`](crate::runtime::ChangeRequest). A request without rules is held to none.
+//! `ChangeRequest`. A request without rules is held to none.
 
 use std::fmt::Debug;
 use std::future::Future;

@@ -2,7 +2,7 @@
 //!
 //! The server provides the configuration as [`Workflows`]: which statuses exist, which may follow
 //! another, and which are closed. [`StatusRights`], which comes with the
-//! [`ChangeRequest`](crate::runtime::ChangeRequest), decides whether one caller may make a change.
+//! `ChangeRequest`, decides whether one caller may make a change.
 //! The runtime asks both for every command, after it was applied and before its changes are
 //! submitted ([`Context::check_statuses`](crate::command::Context)). So no command can bypass them.
 

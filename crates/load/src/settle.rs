@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long new reads are begun, and the pause between them.
+/// The time for which new reads are begun, and the pause between them.
 const LONGEST: Duration = Duration::from_secs(20);
 const BETWEEN: Duration = Duration::from_millis(200);
 

@@ -29,7 +29,7 @@ pub const SMALL: usize = 8;
 pub struct NewsroomFixture {
     /// The newsroom.
     pub newsroom: Arc<Newsroom>,
-    /// Its objects, for changes.
+    /// The newsroom's objects, for changes.
     pub repository: Repository,
     data: TempDir,
 }

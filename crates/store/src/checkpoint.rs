@@ -8,14 +8,14 @@
 //! 5. Report to the writer which part of the journal may be overwritten.
 //!
 //! Once an hour by the store's clock, a checkpoint runs without rows if there are events past their
-//! retention. So these are removed even if nothing changes.
+//! retention, or if the clock time noted in the tables is too old. So both are kept up to date even
+//! if nothing changes.
 //!
-//! The writer never waits for a checkpoint. Commits use quick repair, so that a big file opens in
-//! milliseconds after a crash. After a failure the file is reopened and the same rows are written
-//! again, whatever it then contains. Only a successful commit counts, and writing a row twice does
-//! no harm. In the meantime the active generation grows until submissions are refused as
-//! overloaded.
-//! refused as overloaded.
+//! The writer never waits for a checkpoint. Commits that are synced use quick repair, so that a big
+//! file opens in milliseconds after a crash. After a failure the file is reopened and the same rows
+//! are written again, whatever it then contains. Only a successful commit counts, and writing a row
+//! twice does no harm. Until then the active generation grows, and submissions are refused as
+//! overloaded once it is full.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -40,10 +40,10 @@ use super::texts::Texts;
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// How many times closing tries to fold the remaining rows, which the journal keeps anyway.
+/// The number of attempts of closing to fold the remaining rows, which the journal keeps anyway.
 const LAST_ATTEMPTS: u32 = 3;
 
-/// The interval of looking for events past their retention while nothing changes, in milliseconds.
+/// The interval of checks whether a checkpoint is due while nothing changes, in milliseconds.
 const IDLE_MS: u64 = 60 * 60 * 1000;
 
 /// The age, in milliseconds, of the noted clock time after which a checkpoint notes a new one
@@ -239,7 +239,7 @@ impl Checkpointer {
     /// Runs one checkpoint, if there is anything to fold. Returns whether it succeeded.
     fn checkpoint(&mut self, last: bool) -> bool {
         let idle = match self.is_past() {
-            Ok(past) => past,
+            Ok(is_due) => is_due,
             Err(error) => {
                 self.failed(&error);
                 self.reopen();
@@ -282,8 +282,9 @@ impl Checkpointer {
         true
     }
 
-    /// Reports whether a checkpoint without rows is due: there are events past their retention,
-    /// nothing else to fold, and the last search was an hour ago.
+    /// Reports whether a checkpoint without rows is due. There must be nothing else to fold, and
+    /// the last search must be an hour ago. Then it is due if there are events past their
+    /// retention, or if a later clock time is to be noted.
     fn is_past(&mut self) -> Result<bool, RedbError> {
         let options = &self.shared.options;
         let now_ms = options.clock.now_ms();
@@ -310,8 +311,9 @@ impl Checkpointer {
         last_ms.is_some_and(|last_ms| self.noted_ms.is_none_or(|noted_ms| last_ms.abs_diff(noted_ms) >= NOTED_MS))
     }
 
-    /// Freezes the active generation, even an empty one if `idle`, unless one is frozen already.
-    /// Waits until everything in it is decided. Returns `None` if there is nothing to fold.
+    /// Freezes the active generation, unless one is frozen already; an empty one only for an `idle`
+    /// checkpoint. Waits until everything in it is decided. Returns `None` if there is nothing to
+    /// fold.
     ///
     /// Returns the last change set whose frozen changes are valid. It is never above the committed
     /// number. The record of a batch that was given up may still be found, and must then be

@@ -140,12 +140,14 @@ pub struct StoreOptions {
     pub limits: LimitOptions,
     /// The maximum size in bytes of the tables' page cache.
     pub cache_bytes: usize,
-    /// How long events are kept, in milliseconds by `clock`; `None` keeps them for ever.
+    /// The retention of events, in milliseconds by `clock`; `None` keeps them for ever.
     pub event_retention_ms: Option<u64>,
-    /// How long the change sets of a failed commit wait for their outcome when the journal cannot
-    /// be reopened. Afterwards they are answered with an error that calls the outcome unknown.
+    /// The time for which the change sets of a failed commit wait for their outcome when the
+    /// journal cannot be reopened. Afterwards they are answered with an error that calls the
+    /// outcome unknown.
     pub decide_within: Duration,
-    /// How long the writer stays awake without work (see the head of `writer`). Zero disables it.
+    /// The time for which the writer stays awake without work (see the head of `writer`). Zero
+    /// disables it.
     pub linger: Duration,
     /// Whether the checksum of every page of the tables is checked first. It reads the whole file.
     /// Without it, only the damage that redb itself notices is found.

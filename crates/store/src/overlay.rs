@@ -134,7 +134,7 @@ impl GenerationSize {
 /// All rows in memory. The submission lock ensures that only one thread changes them at a time.
 #[derive(Debug)]
 pub(super) struct Overlay {
-    shelves: [RwLock<OverlayTable>; COUNT],
+    tables: [RwLock<OverlayTable>; COUNT],
     /// The committed events.
     pub log: EventTail,
     /// The change sets whose events are frozen: those after the first number, up to the second.
@@ -147,9 +147,9 @@ pub(super) struct Overlay {
 
 impl Overlay {
     pub fn new() -> Overlay {
-        let shelves = std::array::from_fn(|_| RwLock::default());
+        let tables = std::array::from_fn(|_| RwLock::default());
         Overlay {
-            shelves,
+            tables,
             log: EventTail::default(),
             events_frozen: Mutex::default(),
             active: GenerationSize::default(),
@@ -159,7 +159,7 @@ impl Overlay {
 
     /// Returns the rows of one table, locked while the guard lives. Hold it briefly.
     pub fn shelf(&self, table: Table) -> RwLockReadGuard<'_, OverlayTable> {
-        self.shelves[table_index(table)].read()
+        self.tables[table_index(table)].read()
     }
 
     /// Returns the number of rows, and of bytes, that wait for the next checkpoint.
@@ -196,9 +196,9 @@ impl Overlay {
         rows += events.len();
         bytes += weight(events);
         for change in changes {
-            let mut shelf = self.shelves[table_index(change.table)].write();
+            let mut table = self.tables[table_index(change.table)].write();
             bytes += version_bytes(change.value.as_ref());
-            match shelf.active.entry(RowKey::new(change.key.clone())) {
+            match table.active.entry(RowKey::new(change.key.clone())) {
                 btree_map::Entry::Vacant(entry) => {
                     rows += 1;
                     bytes += change.key.len() + ROW_OVERHEAD;
@@ -216,10 +216,10 @@ impl Overlay {
     /// generation.
     pub fn freeze(&self, last: Seq) {
         self.events_frozen.lock().1 = last;
-        for shelf in &self.shelves {
-            let mut shelf = shelf.write();
-            let rows = std::mem::take(&mut shelf.active);
-            shelf.frozen = Some(Arc::new(rows));
+        for table in &self.tables {
+            let mut table = table.write();
+            let rows = std::mem::take(&mut table.active);
+            table.frozen = Some(Arc::new(rows));
         }
         self.frozen.set(self.active.get());
         self.active.set((0, 0));
@@ -240,7 +240,7 @@ impl Overlay {
     /// contain it.
     pub fn drop_frozen(&self) {
         let mut events = self.events_frozen.lock();
-        let rows: Vec<_> = self.shelves.iter().map(|shelf| shelf.write().frozen.take()).collect();
+        let rows: Vec<_> = self.tables.iter().map(|table| table.write().frozen.take()).collect();
         events.0 = events.1;
         self.frozen.set((0, 0));
         drop(events);
@@ -259,9 +259,9 @@ impl Overlay {
             count.0 += 1;
             count.1 += key.key.len() + ROW_OVERHEAD + versions.bytes();
         };
-        for shelf in &self.shelves {
-            let mut shelf = shelf.write();
-            shelf.active.retain(|key, versions| {
+        for table in &self.tables {
+            let mut table = table.write();
+            table.active.retain(|key, versions| {
                 let stays = versions.fall_back(committed);
                 if stays {
                     tally(&mut active, key, versions);
@@ -270,10 +270,10 @@ impl Overlay {
             });
             // The frozen rows are shared only after everything in them was decided. Then there is
             // nothing to drop.
-            if let Some(rows) = shelf.frozen.as_mut().and_then(Arc::get_mut) {
+            if let Some(rows) = table.frozen.as_mut().and_then(Arc::get_mut) {
                 rows.retain(|_, versions| versions.fall_back(committed));
             }
-            if let Some(rows) = &shelf.frozen {
+            if let Some(rows) = &table.frozen {
                 rows.iter().for_each(|(key, versions)| tally(&mut frozen, key, versions));
             }
         }
@@ -317,7 +317,7 @@ mod tests {
             let reader = overlay.shelf(last);
             scope.spawn(|| overlay.fall_back(1));
             // The thread has been through all tables but the last.
-            until("it waits for the reader", || overlay.shelves[table_index(last)].try_read().is_none());
+            until("it waits for the reader", || overlay.tables[table_index(last)].try_read().is_none());
             scope.spawn(|| overlay.drop_frozen());
             until("one of them counts", || overlay.events_frozen.is_locked());
             drop(reader);
@@ -339,7 +339,7 @@ mod tests {
         }
         impl Drop for Freed {
             fn drop(&mut self) {
-                let waits = self.0.events_frozen.is_locked() || self.0.shelves.iter().any(RwLock::is_locked);
+                let waits = self.0.events_frozen.is_locked() || self.0.tables.iter().any(RwLock::is_locked);
                 self.1.fetch_add(if waits { 100 } else { 1 }, Ordering::Relaxed);
             }
         }

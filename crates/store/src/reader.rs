@@ -153,8 +153,8 @@ impl StoreCore {
             // A single-row read may observe any state that was current during the call. So it takes
             // the snapshot only if memory does not have the row. Most rows that are read are in
             // memory, or have been in the tables for a while.
-            let shelf = self.overlay.shelf(table);
-            if let Some(value) = shelf.get(key, self.limit_of(view)) {
+            let rows = self.overlay.shelf(table);
+            if let Some(value) = rows.get(key, self.limit_of(view)) {
                 return ControlFlow::Break(value.clone());
             }
             #[cfg(test)]
@@ -177,11 +177,11 @@ impl StoreCore {
             return Ok(Vec::new());
         }
         let look = || {
-            let shelf = self.overlay.shelf(table);
+            let rows = self.overlay.shelf(table);
             let snapshot = self.snapshot();
             #[cfg(test)]
             self.hooks.amid_look.call();
-            ControlFlow::Continue((snapshot, shelf.collect(range, self.limit_of(view), limit, backwards)))
+            ControlFlow::Continue((snapshot, rows.collect(range, self.limit_of(view), limit, backwards)))
         };
         let number = || number_of((table, &range.from, &range.to, limit, backwards));
         self.read(number, look, |snapshot, memory| snapshot.scan(table, range, limit, backwards, memory))

@@ -8,10 +8,10 @@
 //! mistaken for a record. The tables keep the salt too, so that the journal of another directory is
 //! not accepted.
 //!
-//! `journal.mark` has two halves, each at the begin of a page: a magic of eight bytes, the salt, a
-//! number (u64), the checksum of the record that ends with it (u32), and the checksum (u32) of
-//! those. If that record is not known, the magic is [`MARK_ALONE`], and there is no checksum of a
-//! record.
+//! `journal.mark` has two halves, each at the beginning of a page: a magic of eight bytes, the
+//! salt, a number (u64), the checksum of the record that ends with it (u32), and the checksum (u32)
+//! of those. If that record is not known, the magic is [`MARK_ALONE`], and there is no checksum of
+//! a record.
 
 use stet_domain::store::Seq;
 
@@ -160,7 +160,7 @@ impl Salt {
         RecordHead { previous, last, length, sum }
     }
 
-    /// Parses the head of a possible record at the begin of a page. Only [`Salt::open`] checks
+    /// Parses the head of a possible record at the beginning of a page. Only [`Salt::open`] checks
     /// whether the record is sound.
     pub fn claim(&self, page: &[u8]) -> Option<RecordHead> {
         let head = page.get(..HEAD).filter(|head| head.starts_with(&self.0))?;

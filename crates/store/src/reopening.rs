@@ -25,7 +25,7 @@ use stet_domain::store::StoreError;
 use super::reader::Snapshot;
 use super::shared::StoreCore;
 
-/// The minimum time between the end of one opening and the begin of the next for readers.
+/// The minimum time between the end of one opening and the beginning of the next for readers.
 pub(super) const PACE: Duration = Duration::from_millis(250);
 
 /// The time for which a failed read is not repeated, and for which no opening for readers follows a

@@ -8,7 +8,8 @@ use super::shared::{Gate, QueuedChangeSet, StoreCore, SubmissionPhase};
 impl StoreCore {
     /// Implements [`stet_domain::store::Store::submit`].
     pub fn submit(&self, set: ChangeSet) -> Result<Seq, Box<SubmitRefusal>> {
-        // No set within `LimitOptions::set_bytes` has more than four bytes count.
+        // A set within `LimitOptions::set_bytes` has fewer than 2^32 events, so ordinals cannot
+        // overflow.
         let mut events: Vec<StoredEvent> = set
             .events
             .iter()

@@ -1,5 +1,6 @@
 //! The writer: takes the queued change sets, commits them as one record of the journal, publishes
-//! them and reports the outcomes.
+//! them and reports the outcomes. After a failed commit, `CommitWriter::recover` in `recover.rs`
+//! decides the batch.
 //!
 //! The running commit is the batching window: while it waits for the disk, the next batch gathers,
 //! so there is no timer. Under [`Durability::None`](super::Durability) there is no journal, and a
@@ -34,8 +35,8 @@ enum WriterAction {
     End,
 }
 
-/// Closes the store when the writer panics, before its batch is dropped. Callers who learn of the
-/// failure from the drop then can't submit to the store any more.
+/// Marks the store as broken when the writer panics, before its batch is dropped. Callers who learn
+/// of the failure from the drop then can't submit to the store any more.
 struct ClosesInPanic(Arc<StoreCore>);
 
 impl Drop for ClosesInPanic {
@@ -114,8 +115,8 @@ impl CommitWriter {
             self.shared.set_committed(last);
             #[cfg(feature = "planted-bugs")]
             stet_domain::planted::late_views();
-            // Not earlier: a reader of an event waits for the views of everything that is committed
-            // by then.
+            // Events are appended only after the committed number was raised. A reader of an event
+            // waits for the views of everything that is committed by then.
             self.shared.overlay.log.append(batch.iter_mut().flat_map(|set| std::mem::take(&mut set.events)));
             self.shared.fault(|faults| faults.journal = None);
             metrics::counter!("stet_store_commits_total").increment(1);

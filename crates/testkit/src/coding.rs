@@ -1,14 +1,14 @@
-//! What clients make of replies that the server has compressed.
+//! The decoding of compressed replies.
 
 use std::io::Read;
 
 use crate::Answer;
 
 impl Answer {
-    /// The same with its body as it was before it was compressed; the headers stay.
+    /// Returns the reply with its body decompressed; the headers stay.
     ///
     /// # Panics
-    /// When the body is not whole, or in a coding that is not known.
+    /// If the body is incomplete, or its coding is unknown.
     pub fn decoded(&self) -> Answer {
         let (coding, body) = (self.header("content-encoding").unwrap_or("identity"), &self.body[..]);
         let mut plain = Vec::new();

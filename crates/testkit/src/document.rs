@@ -1,9 +1,9 @@
-//! Every answer of every test is held against the OpenAPI document: the status must be listed for
-//! the operation, and what comes must be as its schema says.
+//! The check of every reply in every test against the OpenAPI document. The status must be listed
+//! for the operation, and the body must match its schema.
 //!
-//! The document is the one in `tests/golden`, which a test of its own compares with the document
-//! that the server sends. So nothing need be asked of servers that are about to die, or have no
-//! room for another call.
+//! The document is the one in `tests/golden`; a separate test compares it with the document that
+//! the server sends. So servers that are about to be killed, or have no room for another call, need
+//! not be asked.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
@@ -14,26 +14,27 @@ use serde_json::{Map, Value, json};
 
 use super::Answer;
 
-/// Replies that are not as the document says: the operation, and a part of what is wrong. It should
-/// be empty.
+/// Known replies that differ from the document: the operation, and a part of the fault. The list
+/// should be empty.
 const NOT_YET: &[(&str, &str)] = &[];
 
-/// Where to write what is wrong, for all tests in one run, in place of failing.
+/// The environment variable with the file to which all tests of one run write faults instead of
+/// failing.
 const REPORT_FILE: &str = "STET_SCHEMA_FAULTS";
 
 static DOCUMENT: LazyLock<Document> = LazyLock::new(Document::read);
 
 struct Document {
     whole: Value,
-    /// For each method the paths, each with where its operation is in the document.
+    /// The paths by method, each with the location of its operation in the document.
     routers: HashMap<String, matchit::Router<String>>,
-    /// What has been compiled, by where the schema stands.
+    /// The compiled schemas by location in the document.
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
-/// Holds the answer to a call against the document. What no operation fits is nobody's to describe,
-/// as is the answer of a server that is mounted elsewhere; and what has no request id is not the
-/// server's.
+/// Checks the reply to a call against the document. Two kinds of replies are not checked: those to
+/// calls of no endpoint, as on a server that is mounted elsewhere, and those without a request id,
+/// which are not the server's.
 pub fn hold(method: &str, path: &str, answer: &Answer) {
     let nobodys = answer.status == 404 && String::from_utf8_lossy(&answer.body).contains("NoSuchEndpoint");
     if nobodys || answer.header("x-request-id").is_none() {
@@ -58,18 +59,18 @@ pub fn hold(method: &str, path: &str, answer: &Answer) {
     }
 }
 
-/// The document itself.
+/// Returns the document.
 pub(crate) fn whole() -> &'static Value {
     &DOCUMENT.whole
 }
 
-/// What is wrong with a JSON body that an operation is sent, as the document describes it.
+/// Returns the fault of a JSON body of an operation's request, according to the document.
 pub(crate) fn fault_of_body(method: &str, path: &str, body: &Value) -> Option<String> {
     let operation = format!("/paths/{}/{}", escaped(path), method.to_ascii_lowercase());
     DOCUMENT.validator(&format!("{operation}/requestBody/content/application~1json/schema")).fault_of(body)
 }
 
-/// What a schema finds wrong.
+/// Returns the fault that a schema finds.
 trait Faults {
     fn fault_of(&self, json: &Value) -> Option<String>;
 }
@@ -106,9 +107,9 @@ impl Document {
         Document { whole, routers, validators: Mutex::default() }
     }
 
-    /// The operation that answered, and what is wrong with the answer, if anything is.
+    /// Returns the operation that answered, and the fault of its reply, if there is one.
     fn fault_of(&self, method: &str, path: &str, answer: &Answer) -> Option<(String, String)> {
-        // Of a mounted server the path has more in front.
+        // The path of a mounted server has a prefix.
         let path = path.split(['?', '#']).next().unwrap_or_default();
         let path = path.find("/v3/").map_or(path, |begin| &path[begin..]);
         let verb = if method == "HEAD" { "GET" } else { method };
@@ -136,7 +137,7 @@ impl Document {
         let Some(described) = content.keys().find(|known| essence(known) == came) else {
             return (!content.contains_key("*/*")).then(|| format!("`{came}` is not among the media types"));
         };
-        // Any bytes will do for what is no JSON.
+        // A body that is not JSON may be any bytes.
         if !came.ends_with("json") {
             return None;
         }
@@ -160,12 +161,12 @@ impl Document {
             .build(&schema)
             .unwrap_or_else(|error| panic!("{place}: {error}"));
         let compiled = Arc::new(compiled);
-        // Two tests may have compiled it at once: either will do.
+        // Two tests may have compiled it at the same time; either result is right.
         self.validators.lock().expect("nobody panics with it").insert(place.to_owned(), compiled.clone());
         compiled
     }
 
-    /// The schemas that one refers to, and those that they refer to.
+    /// Returns the schemas that one refers to, directly or indirectly.
     fn referred(&self, schema: &Value) -> Map<String, Value> {
         fn gather(value: &Value, names: &mut BTreeSet<String>) {
             match value {
@@ -191,7 +192,7 @@ impl Document {
     }
 }
 
-/// A key as it stands in a JSON pointer.
+/// Returns a key in the form that it has in a JSON pointer.
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,9 +1,8 @@
-//! A drawer as anyone would write it on a whiteboard: a bounded list. The real one is held against
-//! it.
+//! A simple model of a drawer: a bounded list. Tests compare the real drawer with it.
 
 use stet_domain::error::Code;
 
-/// An item: which document, and whether it is hidden because that lies in the recycle bin.
+/// An item: its document, and whether it is hidden because the document is in the recycle bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelItem {
     pub document: usize,
@@ -39,7 +38,7 @@ impl ModelDrawer {
         self.visible().iter().position(|visible| *visible == document)
     }
 
-    /// Index in `items` in front of which the visible position lies.
+    /// Returns the index in `items` of a visible position.
     fn index(&self, position: usize) -> usize {
         let mut visible = (0..self.items.len()).filter(|index| !self.items[*index].hidden);
         visible.nth(position).unwrap_or(self.items.len())
@@ -62,7 +61,10 @@ impl ModelDrawer {
         self.items.retain(|item| item.document != document);
     }
 
-    /// `alive` says whether a document can be added.
+    /// Applies an operation. `alive` reports whether a document can be added.
+    ///
+    /// # Errors
+    /// The code with which the real drawer refuses it.
     pub fn apply(&mut self, op: DrawerOp, alive: impl Fn(usize) -> bool) -> Result<(), Code> {
         let count = self.visible().len();
         let full = count >= self.capacity;
@@ -120,7 +122,10 @@ impl ModelDrawer {
     }
 }
 
-/// Moves an item between two drawers of `all`, or refuses.
+/// Moves an item between two drawers of `all`.
+///
+/// # Errors
+/// The code with which the real drawers refuse it.
 pub fn model_move(all: &mut [ModelDrawer], from: usize, to: usize, document: usize) -> Result<(), Code> {
     all[from].position_of(document).ok_or(Code::ObjectNotFound)?;
     if from == to {

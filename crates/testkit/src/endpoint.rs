@@ -1,5 +1,5 @@
-//! The endpoints, as the OpenAPI document in `tests/golden` describes them. A test of its own holds
-//! that document against what the server says of itself.
+//! The endpoints according to the OpenAPI document in `tests/golden`. A separate test compares that
+//! document with the one that the server sends.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -10,30 +10,30 @@ use serde_json::Value;
 use crate::document;
 use crate::encoded;
 
-/// An endpoint.
+/// An endpoint of the OpenAPI document.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     pub id: String,
     pub method: String,
-    /// With `{parameters}`.
+    /// The path, with `{parameters}`.
     pub path: String,
-    /// `required`, `none-listed` or `login`.
+    /// The need for a token: `required`, `none-listed` or `login`.
     pub token: String,
-    /// Name, kind, and whether it must be there.
+    /// The query parameters: name, kind, and whether it is required.
     pub query: Vec<(String, String, bool)>,
-    /// Names of the headers that it knows.
+    /// The names of the headers that the endpoint knows.
     pub headers: Vec<String>,
-    /// `none`, `optional` or `required`.
+    /// The need for a body: `none`, `optional` or `required`.
     pub body: String,
     /// Whether the body is a multipart form.
     pub multipart: bool,
     /// Whether the body is any bytes.
     pub takes_bytes: bool,
-    /// Whether a reply may be as short as the client prefers.
+    /// Whether a reply may have the short form that a client prefers.
     pub replies_minimally: bool,
-    /// What the caller must be allowed.
+    /// The privilege that the caller needs.
     pub privilege: Option<String>,
-    /// What that is looked at for: `server`, `path` or `named`.
+    /// The place where the privilege is checked: `server`, `path` or `named`.
     pub scope: String,
 }
 
@@ -43,17 +43,17 @@ static BY_ID: LazyLock<HashMap<&str, &Endpoint>> =
     LazyLock::new(|| ALL.iter().map(|endpoint| (endpoint.id.as_str(), endpoint)).collect());
 
 impl Endpoint {
-    /// All of them.
+    /// Returns all endpoints.
     pub fn all() -> &'static [Endpoint] {
         &ALL
     }
 
-    /// The one with this id, e.g. `drawer-item-post`.
+    /// Returns the endpoint with this id, such as `drawer-item-post`.
     pub fn of(id: &str) -> &'static Endpoint {
         BY_ID.get(id).unwrap_or_else(|| panic!("no endpoint has the id `{id}`"))
     }
 
-    /// Those that a document describes.
+    /// Returns the endpoints that a document describes.
     pub fn in_document(document: &Value) -> Vec<Endpoint> {
         let paths = document["paths"].as_object().expect("the document has paths");
         let operations = paths.iter().flat_map(|(path, methods)| {
@@ -65,7 +65,7 @@ impl Endpoint {
 
     fn read(document: &Value, path: &str, method: &str, operation: &Value) -> Endpoint {
         let parameters = operation["parameters"].as_array().expect("an operation has parameters");
-        // What many operations have in common is under `components`.
+        // Parts that many operations share are under `components`.
         let parameters = parameters.iter().map(|parameter| match parameter["$ref"].as_str() {
             Some(reference) => document.pointer(&reference[1..]).expect("a reference leads somewhere"),
             None => parameter,
@@ -84,7 +84,7 @@ impl Endpoint {
             "required"
         };
         let takes_bytes = body["content"]["*/*"].is_object();
-        // Where any bytes will do, none are as good, and no JSON can be malformed.
+        // Where any bytes are allowed, an empty body is allowed, too, and no JSON can be malformed.
         let wants = if body.is_null() || takes_bytes {
             "none"
         } else if body["required"] == true {
@@ -109,32 +109,33 @@ impl Endpoint {
         }
     }
 
-    /// What is wrong with a JSON body for it, as the document describes it; `None`: nothing.
+    /// Returns the fault of a JSON body for the endpoint according to the document; `None` if it is
+    /// valid.
     pub fn fault_of_body(&self, body: &Value) -> Option<String> {
         document::fault_of_body(&self.method, &self.path, body)
     }
 
-    /// Whether it belongs to the older surface, which has no envelope.
+    /// Reports whether the endpoint belongs to the older surface, which has no envelope.
     pub fn older(&self) -> bool {
         !self.path.starts_with("/v3/")
     }
 
-    /// Whether it has this query parameter.
+    /// Reports whether the endpoint has this query parameter.
     pub fn takes(&self, name: &str) -> bool {
         self.query.iter().any(|(known, ..)| known == name)
     }
 
-    /// Whether it knows this header.
+    /// Reports whether the endpoint knows this header.
     pub fn knows(&self, header: &str) -> bool {
         self.headers.iter().any(|known| known == header)
     }
 
-    /// The names of the parameters in its path, first to last.
+    /// Returns the names of the path's parameters, first to last.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
         self.path.split('/').filter_map(parameter)
     }
 
-    /// Its path with these in place of the parameters, first to last.
+    /// Returns the path with these arguments in place of the parameters, first to last.
     pub fn path_of(&self, arguments: &[&dyn Display]) -> String {
         let wanted = self.parameters().count();
         assert_eq!(arguments.len(), wanted, "{} is at {}", self.id, self.path);
@@ -147,12 +148,12 @@ impl Endpoint {
     }
 }
 
-/// The name of a segment that is a parameter.
+/// Returns the name of a path segment that is a parameter.
 pub fn parameter(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
 
-/// What kind of values a parameter takes, in the words of `tests/endpoints.json`.
+/// Returns the kind of a parameter's values, in the words of `tests/endpoints.json`.
 fn kind(schema: &Value) -> String {
     match schema["type"].as_str() {
         Some("array") => "list<string>".to_owned(),

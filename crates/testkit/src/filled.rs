@@ -1,27 +1,27 @@
-//! A data directory that the binary has filled with the sample newsroom, kept to be laid out again:
-//! that takes a fifth of the time.
+//! A data directory that the binary has filled with the sample newsroom, kept to be written again.
+//! That takes a fifth of the time of filling.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::Server;
 
-/// Sections of the configuration, and keys in them, that a new data directory is filled alike
-/// under, whatever they say.
+/// The configuration's sections, and single keys, that do not change how a new data directory is
+/// filled.
 const ALIKE: &[&str] =
     &["SERVER__", "LIMITS__", "EVENTS__", "RUNTIME__", "AUTH__FAILURE", "AUTH__CAS__", "PLANTED_BUG"];
 
-/// The files of a data directory of a server that has ended in good order.
+/// The files of a data directory whose server has been shut down.
 pub struct Filled {
-    /// By their path in the directory.
+    /// The contents by path in the directory.
     files: Vec<(PathBuf, Vec<u8>)>,
-    /// Folders, those that hold others first.
+    /// The folders; parents precede the folders in them.
     folders: Vec<PathBuf>,
 }
 
 impl Filled {
-    /// What a data directory has once a server without settings has filled it. The first caller
-    /// waits for that server.
+    /// Returns the files of a data directory that a server without settings has filled. The first
+    /// caller waits for that server.
     pub fn sample() -> &'static Filled {
         static FILLED: OnceLock<Filled> = OnceLock::new();
         FILLED.get_or_init(|| {
@@ -31,12 +31,12 @@ impl Filled {
         })
     }
 
-    /// Whether a server with these settings would fill its data directory just so.
+    /// Reports whether a server with these settings would fill its data directory in the same way.
     pub fn is_alike(settings: &[(&str, &str)]) -> bool {
         settings.iter().all(|(key, _)| ALIKE.iter().any(|alike| key.starts_with(alike)))
     }
 
-    /// What is in a directory now.
+    /// Reads the files of a directory.
     pub fn of(directory: &Path) -> Filled {
         let mut filled = Filled { files: Vec::new(), folders: Vec::new() };
         filled.add(directory, Path::new(""));
@@ -58,7 +58,7 @@ impl Filled {
         }
     }
 
-    /// Puts all of it into a directory, which exists.
+    /// Writes all files into an existing directory.
     pub fn lay_out(&self, directory: &Path) {
         for folder in &self.folders {
             std::fs::create_dir_all(directory.join(folder)).expect("a folder can be made");
@@ -68,13 +68,13 @@ impl Filled {
         }
     }
 
-    /// The bytes of a file, by its path in the directory.
+    /// Returns the bytes of a file, by its path in the directory.
     pub fn file(&self, path: &str) -> &[u8] {
         let found = self.files.iter().find(|(name, _)| name == Path::new(path));
         &found.unwrap_or_else(|| panic!("a data directory has a `{path}`")).1
     }
 
-    /// Puts the files below one of its folders into a directory.
+    /// Writes the files below one of the folders into a directory.
     pub fn lay_out_folder(&self, folder: &str, directory: &Path) {
         let is_below = |path: &Path| path.starts_with(folder);
         let below = Filled {

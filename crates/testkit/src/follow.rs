@@ -1,4 +1,4 @@
-//! A client that follows a container: server-sent events over a connection of its own.
+//! A client that follows a container by server-sent events, over a connection of its own.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +8,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::{Client, PATIENCE, encoded};
 
-/// An event as it came.
+/// A received event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FollowedEvent {
     pub id: u64,
@@ -16,47 +16,50 @@ pub struct FollowedEvent {
     pub data: Value,
 }
 
-/// A stream of events.
+/// A client's stream of events.
 pub struct Follow {
     reader: BufReader<Box<dyn Read + Send>>,
-    /// The head of the answer, in small letters.
+    /// The head of the response in lower case.
     pub head: String,
-    /// What has come of events that are not whole.
+    /// The received part of an incomplete event.
     text: Vec<u8>,
-    /// Comments that came.
+    /// The received comments.
     pub comments: usize,
-    /// Whether the answer came to its end, and was not cut off.
+    /// Whether the response has ended properly, and was not cut off.
     pub whole: bool,
 }
 
-/// A connection that soon has no room for what is not read. That of others takes some megabytes, on
-/// a loopback and in good time.
+/// Connects with a receive buffer that is soon full of unread data. Usual connections buffer some
+/// megabytes on a loopback.
 pub fn connect_with_little_room(address: &str) -> TcpStream {
     let address: SocketAddr = address.parse().expect("it is an address");
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("there are sockets");
-    // Before it connects: the window is agreed on then.
+    // The buffer must be set before connecting, when the window is negotiated.
     socket.set_recv_buffer_size(4 << 10).expect("a size can be set");
-    // With the large segments of the loopback the other side's buffers take some megabytes more.
+    // With the large segments of the loopback, the other side's buffers would take some megabytes
+    // more.
     socket.set_tcp_mss(1460).expect("a size can be set");
     socket.connect(&address.into()).expect("the server listens");
     socket.into()
 }
 
 impl Client {
-    /// Follows a container, from behind an event or from now on.
+    /// Follows a container, after the given event or from now on.
     pub fn follow(&self, container: &str, after: Option<u64>) -> Follow {
         let follow = self.try_follow(&format!("/v3/container/{}/events", encoded(container)), after);
         follow.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Follows a container from now on, over a connection that soon has no room for what is not
-    /// read.
+    /// Follows a container from now on, over a connection that is soon full of unread data.
     pub fn follow_with_little_room(&self, container: &str) -> Follow {
         let path = format!("/v3/container/{}/events", encoded(container));
         self.follow_on(connect_with_little_room(self.address()), &path, None).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Follows at a path; the refusal if it can't.
+    /// Follows at a path.
+    ///
+    /// # Errors
+    /// The refusing reply.
     pub fn try_follow(&self, path: &str, after: Option<u64>) -> Result<Follow, String> {
         let stream = TcpStream::connect(self.address()).map_err(|error| error.to_string())?;
         self.follow_on(stream, path, after)
@@ -71,8 +74,10 @@ impl Client {
         self.follow_over(stream, "x", path, after)
     }
 
-    /// Follows at a path of a host over a connection that is there, whose reads give up in time;
-    /// the refusal if it can't.
+    /// Follows at a path of a host over an existing connection, whose reads must have a timeout.
+    ///
+    /// # Errors
+    /// The refusing reply.
     pub fn follow_over(
         &self,
         mut stream: impl Read + Write + Send + 'static,
@@ -103,7 +108,7 @@ impl Client {
 impl Iterator for Follow {
     type Item = FollowedEvent;
 
-    /// The next event; `None` at the end, or when the connection was cut.
+    /// Returns the next event; `None` at the end, or if the connection was cut.
     fn next(&mut self) -> Option<FollowedEvent> {
         loop {
             let Some(end) = self.text.windows(2).position(|pair| pair == b"\n\n") else {
@@ -131,17 +136,17 @@ impl Iterator for Follow {
 }
 
 impl Follow {
-    /// The next event, which must come.
+    /// Returns the next event, which must arrive.
     pub fn must(&mut self) -> FollowedEvent {
         self.next().expect("the stream goes on")
     }
 
-    /// All that comes until the end.
+    /// Returns all events until the end.
     pub fn rest(&mut self) -> Vec<FollowedEvent> {
         std::iter::from_fn(|| self.next()).collect()
     }
 
-    /// Waits for a comment, before which no event may come.
+    /// Waits for a comment; no event may arrive before it.
     pub fn comment(&mut self) {
         let before = self.comments;
         while self.comments == before {
@@ -160,7 +165,7 @@ impl Follow {
         }
     }
 
-    /// Takes the next chunk of the transfer coding; `None` at the end.
+    /// Reads the next chunk of the transfer coding; `None` at the end.
     fn chunk(&mut self) -> Option<()> {
         let mut size = String::new();
         let read = |outcome: std::io::Result<usize>| match outcome {

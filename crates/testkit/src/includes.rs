@@ -1,9 +1,9 @@
-//! Comparing a part of a reply.
+//! The comparison of a part of a reply.
 
 use serde_json::Value;
 
-/// Asserts that a reply includes what is expected: of an object the members that are named, of an
-/// array each of its items.
+/// Asserts that a reply includes the expected value: the named members of an object, and each item
+/// of an array.
 #[track_caller]
 pub fn includes(reply: &Value, expected: &Value) {
     if let Some(fault) = difference("", reply, expected) {
@@ -11,7 +11,7 @@ pub fn includes(reply: &Value, expected: &Value) {
     }
 }
 
-/// Asserts that the message of an error has this part.
+/// Asserts that an error's message contains this text.
 #[track_caller]
 pub fn says(error: &Value, part: &str) {
     assert!(error["message"].as_str().is_some_and(|message| message.contains(part)), "`{part}` is missing in {error}");

@@ -1,6 +1,5 @@
-//! What tests share: a server to test against and clients to talk to it, a disk that fails when a
-//! test says so, whiteboards that containers are held against, and a family of containers that
-//! nobody else has.
+//! The tools that tests share: a server and its clients, a disk in memory that fails on demand,
+//! models of containers, and a family of containers that only tests have.
 
 mod call;
 mod client;
@@ -29,27 +28,28 @@ pub use self::includes::{includes, says};
 pub use self::login::{credentials, with};
 pub use self::pdf::Pdf;
 pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
-/// A disk in memory, for the store's own tests and for those of the whole server.
+/// The disk in memory, for tests of the store and of the whole server.
 pub use stet_store::fault as disk;
 
-/// How long anything may take before a test gives up. No test asserts on time; this only ends what
-/// hangs.
+/// The longest wait of a test before it gives up. No test asserts on time; this only ends tests
+/// that hang.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder that no other test uses.
+/// Returns the path of a folder that no other test uses.
 pub fn own_folder() -> String {
     static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     format!("/Test/{}-{number}", std::process::id())
 }
 
-/// Waits until `done`, looking again and again without taking the processor from those it waits
-/// for; often enough to kill a server amid what it is doing.
+/// Waits until `done`, which is checked so often that a server can be killed amid its work. The
+/// waiting thread sleeps in between and leaves the processor to others.
 pub fn wait_until(what: &str, done: impl Fn() -> bool) {
     wait(what, done, Duration::from_micros(200), Duration::from_micros(200));
 }
 
-/// The same for what is dear to look at, or takes long: less and less often.
+/// Waits until `done`, for conditions that are expensive to check or take long: checks become
+/// rarer.
 pub fn wait_patiently_until(what: &str, done: impl Fn() -> bool) {
     wait(what, done, Duration::from_millis(1), Duration::from_millis(100));
 }

@@ -1,23 +1,23 @@
-//! The text of a PDF as a program extracts it: by the numbers of glyphs in its instructions, and
-//! the characters that each font says they stand for. It reads what this server writes, and not
-//! every PDF.
+//! The text of a PDF as programs extract it: by the glyph numbers in its instructions, and the
+//! characters that each font assigns to them. Only PDFs in the form that this server writes can be
+//! read.
 
 use std::collections::HashMap;
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
-/// A PDF that has been taken apart.
+/// A parsed PDF.
 pub struct Pdf {
-    /// Each page's text, with a line feed behind each line.
+    /// The text of each page, with a line feed after each line.
     pub pages: Vec<String>,
 }
 
 impl Pdf {
-    /// Reads a file.
+    /// Parses a file.
     ///
     /// # Panics
-    /// When it is no PDF of the kind that the server writes.
+    /// If it is not a PDF in the form that the server writes.
     pub fn read(file: &[u8]) -> Pdf {
         assert!(file.starts_with(b"%PDF-"), "a PDF begins otherwise");
         let end = String::from_utf8_lossy(&file[file.len().saturating_sub(16)..]).into_owned();
@@ -65,7 +65,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-/// The objects of a file by their numbers.
+/// Returns the objects of a file by their numbers.
 fn objects(file: &[u8]) -> HashMap<u32, Object> {
     let (mut objects, mut rest) = (HashMap::new(), file);
     while let Some(begin) = find(rest, b" 0 obj\n") {
@@ -88,7 +88,7 @@ fn objects(file: &[u8]) -> HashMap<u32, Object> {
     objects
 }
 
-/// The word behind a key of a dictionary.
+/// Returns the word after a key of a dictionary.
 fn value<'d>(dict: &'d str, key: &str) -> Option<&'d str> {
     let (_, behind) = dict.split_once(key)?;
     behind.split_whitespace().next()
@@ -98,7 +98,7 @@ fn reference(dict: &str, key: &str) -> Option<u32> {
     value(dict, key)?.trim_start_matches('[').parse().ok()
 }
 
-/// Which characters the numbers of a font stand for.
+/// Returns the characters that a font assigns to glyph numbers.
 fn characters(cmap: &str) -> HashMap<u16, char> {
     let mut found = HashMap::new();
     let mut within = false;
@@ -123,10 +123,10 @@ fn hex(digits: &str) -> u16 {
     u16::from_str_radix(digits, 16).expect("hexadecimal digits")
 }
 
-/// The text that the instructions of a page show: a line for each text object.
+/// Returns the text that the instructions of a page show, with one line for each text object.
 fn text_of(content: &[u8], fonts: &HashMap<&str, HashMap<u16, char>>) -> String {
     let (mut text, mut font, mut at, mut word) = (String::new(), None, 0, String::new());
-    // The last instruction may have nothing behind it.
+    // The last instruction may end without a following byte.
     while at <= content.len() {
         let byte = content.get(at).copied().unwrap_or(b'\n');
         if byte == b'(' || byte == b'<' {
@@ -150,7 +150,7 @@ fn text_of(content: &[u8], fonts: &HashMap<&str, HashMap<u16, char>>) -> String 
     text
 }
 
-/// The bytes of a string that begins there, and where it ends.
+/// Returns the bytes of a string that begins there, and the position of its end.
 fn string(content: &[u8], begin: usize) -> (Vec<u8>, usize) {
     if content[begin] == b'<' {
         let end = begin + find(&content[begin..], b">").expect("a string ends");

@@ -1,4 +1,4 @@
-//! A running server.
+//! A running server for tests.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -13,15 +13,15 @@ use tempfile::TempDir;
 use crate::filled::Filled;
 use crate::{Client, PATIENCE};
 
-/// Password of `admin` in every test server.
+/// The password of `admin` in every test server.
 pub const ADMIN_PASSWORD: &str = "admin-secret";
-/// Password of the sample's other users.
+/// The password of the sample's other users.
 pub const SAMPLE_PASSWORD: &str = "sample-secret";
 
-/// A running `stet`, killed when dropped.
+/// A running `stet` process, killed when dropped.
 pub struct Server {
     child: Child,
-    /// `http://127.0.0.1:PORT`
+    /// The base address, such as `http://127.0.0.1:PORT`.
     pub base: String,
     data: Data,
     settings: Vec<(String, String)>,
@@ -30,13 +30,13 @@ pub struct Server {
     sessions: Mutex<HashMap<String, Client>>,
 }
 
-/// The binary that servers here are: the one built with the tests, or the one that
+/// Returns the path of the server's binary: the one built with the tests, or the one that
 /// `STET_TEST_BINARY` names.
 pub fn binary() -> PathBuf {
     std::env::var_os("STET_TEST_BINARY").map_or_else(built, PathBuf::from)
 }
 
-/// Cargo puts test binaries into `deps`, below the folder of the package's own binary.
+/// Cargo writes test binaries to `deps`, below the folder of the package's own binary.
 fn built() -> PathBuf {
     let test = std::env::current_exe().expect("a process has a binary");
     test.parent().and_then(Path::parent).expect("a test lies in a folder of its build").join("stet")
@@ -48,13 +48,14 @@ enum Data {
 }
 
 impl Server {
-    /// A server on a data directory with the sample newsroom, of its own.
+    /// Starts a server on a data directory of its own with the sample newsroom.
     pub fn start() -> Server {
         Server::with(&[])
     }
 
-    /// The same with keys of the configuration set, e.g. `("DRAWER__DEFAULT_CAPACITY", "3")`. It
-    /// fills the directory itself where they may change what it is filled with; see [`Filled`].
+    /// Starts a server as [`Server::start`] does, with settings such as
+    /// `("DRAWER__DEFAULT_CAPACITY", "3")`. If the settings may change what a data directory is
+    /// filled with, the server fills the directory itself; see [`Filled`].
     pub fn with(settings: &[(&str, &str)]) -> Server {
         let data = TempDir::new().expect("a temporary directory can be made");
         if Filled::is_alike(settings) {
@@ -63,19 +64,19 @@ impl Server {
         Server::spawn(Data::Own(data), owned(settings))
     }
 
-    /// A server that fills a new data directory with the sample newsroom.
+    /// Starts a server that fills a new data directory with the sample newsroom.
     pub fn filling(settings: &[(&str, &str)]) -> Server {
         let data = TempDir::new().expect("a temporary directory can be made");
         Server::spawn(Data::Own(data), owned(settings))
     }
 
-    /// The server that tests share which change nothing but what they make themselves.
+    /// Returns the server that is shared by tests which change only what they create themselves.
     pub fn shared() -> &'static Server {
         static SHARED: OnceLock<(Server, Child)> = OnceLock::new();
         let (server, _) = SHARED.get_or_init(|| {
             let server = Server::start();
-            // A static is never dropped. This one waits for the pipe to close, which it does when
-            // the tests end, however they do.
+            // A static is never dropped. This server waits for its pipe to close, which happens
+            // when the tests end, even by a crash.
             let clean_up = format!("cat; kill -9 {}; rm -rf {:?} {:?}", server.child.id(), server.data(), server.log);
             let watch = Command::new("sh").args(["-c", &clean_up]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
             (server, watch.expect("a shell can be started"))
@@ -83,7 +84,7 @@ impl Server {
         server
     }
 
-    /// A server on a given directory, which stays when the server ends.
+    /// Starts a server on a given directory, which is kept when the server ends.
     pub fn on(directory: &Path, settings: &[(&str, &str)]) -> Server {
         Server::spawn(Data::Given(directory.to_owned()), owned(settings))
     }
@@ -107,7 +108,7 @@ impl Server {
         Server { child, base, data, settings, log, sessions: Mutex::default() }
     }
 
-    /// Starts a process, without waiting for anything.
+    /// Starts a process, without waiting for it to be ready.
     fn begin(directory: &Path, settings: &[(String, String)], log: &Path) -> Child {
         let errors = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log can be written");
         let mut command = Command::new(binary());
@@ -117,10 +118,10 @@ impl Server {
             .arg(directory)
             .env("STET_ADMIN_PASSWORD", ADMIN_PASSWORD)
             .env("STET_SAMPLE_PASSWORD", SAMPLE_PASSWORD)
-            // Tests log in often; how hard passwords are to guess is tested where they are hashed.
+            // Tests log in often. The cost of password hashes is tested where they are computed.
             .env("STET_AUTH__PASSWORD_MEMORY_KIB", "64")
             .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
-            // And none of their sessions may end for another test's login.
+            // No session may end because of another test's login.
             .env("STET_AUTH__SESSIONS_PER_USER", "0")
             .envs(settings.iter().map(|(key, value)| (variable(key), value)))
             .stdout(Stdio::piped())
@@ -128,7 +129,7 @@ impl Server {
         command.spawn().expect("the binary can be started")
     }
 
-    /// The data directory.
+    /// Returns the data directory.
     pub fn data(&self) -> &Path {
         match &self.data {
             Data::Own(own) => own.path(),
@@ -136,26 +137,25 @@ impl Server {
         }
     }
 
-    /// What it has logged so far.
+    /// Returns the log so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// `kill -9`, as a crash would be.
+    /// Kills the process with SIGKILL, as a crash would.
     pub fn kill(&mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it can be waited for");
     }
 
-    /// Starts a server that was killed, and kills it again at some moment of its recovery or soon
-    /// after.
+    /// Starts a killed server, and kills it again at a random moment of its recovery or soon after.
     pub fn crash_while_starting(&mut self, moment: Duration) {
         self.child = Server::begin(self.data(), &self.settings, &self.log);
         std::thread::sleep(moment);
         self.kill();
     }
 
-    /// Starts a server without settings on a directory, and kills it at some moment.
+    /// Starts a server without settings on a directory, and kills it at a random moment.
     pub fn crash_on(directory: &Path, moment: Duration) {
         let mut child = Server::begin(directory, &[], &directory.with_extension("log"));
         std::thread::sleep(moment);
@@ -163,31 +163,31 @@ impl Server {
         child.wait().expect("it can be waited for");
     }
 
-    /// Its process.
+    /// Returns the id of the process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// SIGTERM, without waiting for what comes of it.
+    /// Sends SIGTERM, without waiting for the end.
     pub fn ask_to_end(&self) {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` can be run");
         assert!(sent.success());
     }
 
-    /// SIGTERM; gives the exit code.
+    /// Sends SIGTERM and waits for the end. Returns the exit code.
     pub fn terminate(&mut self) -> Option<i32> {
         self.ask_to_end();
         self.ended()
     }
 
-    /// Waits until it has ended; gives the exit code.
+    /// Waits until the process has ended. Returns the exit code.
     pub fn ended(&mut self) -> Option<i32> {
         let log = self.log.clone();
         ended(&mut self.child, || std::fs::read_to_string(&log).unwrap_or_default())
     }
 
-    /// Starts again on the same data directory; kills what still runs.
+    /// Starts the server again on the same data directory; kills it first if it is running.
     pub fn restart(mut self) -> Server {
         if self.child.try_wait().expect("it can be asked").is_none() {
             self.kill();
@@ -197,7 +197,8 @@ impl Server {
         Server::spawn(data, settings)
     }
 
-    /// Runs `stet check` on the data directory of a server that has ended: exit code and output.
+    /// Runs `stet check` on the data directory of a server that has ended. Returns the exit code
+    /// and the output.
     pub fn check(&self) -> (Option<i32>, String) {
         let output = Command::new(binary())
             .current_dir(std::env::temp_dir())
@@ -209,13 +210,13 @@ impl Server {
         (output.status.code(), String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// A client without a session.
+    /// Creates a client without a session.
     pub fn client(&self) -> Client {
         Client::at(&self.base, None)
     }
 
-    /// A user of the sample, by a session that all who ask share: nobody may end it. See
-    /// [`Server::login`].
+    /// Returns a client of a user of the sample, with a session that all callers share. No test may
+    /// end it; see [`Server::login`].
     pub fn user(&self, name: &str) -> Client {
         if let Some(known) = self.sessions.lock().expect("nobody panics with it").get(name) {
             return known.clone();
@@ -225,7 +226,7 @@ impl Server {
         client
     }
 
-    /// A client logged in as a user of the sample, with a session of its own.
+    /// Creates a client that is logged in as a user of the sample, with a session of its own.
     pub fn login(&self, user: &str) -> Client {
         let mut client = self.client();
         let password = if user == "admin" { ADMIN_PASSWORD } else { SAMPLE_PASSWORD };
@@ -241,14 +242,15 @@ fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// The environment variable of a setting; those of the TLS library are nobody's to rename.
+/// Returns the environment variable of a setting. The variables of the TLS library keep their
+/// names.
 fn variable(key: &str) -> String {
     if key.starts_with("SSL_") { key.to_owned() } else { format!("STET_{key}") }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
@@ -258,8 +260,8 @@ impl Drop for Server {
     }
 }
 
-/// Waits until a process has ended; gives the exit code. `output` gives what it has printed, in
-/// case that it does not end.
+/// Waits until a process has ended. Returns the exit code. `output` returns what the process has
+/// printed, for the panic message if it does not end.
 pub fn ended(child: &mut Child, output: impl Fn() -> String) -> Option<i32> {
     let begun = Instant::now();
     loop {

@@ -41,7 +41,7 @@ pub enum CallError {
         /// The server's message.
         message: String,
     },
-    /// There was no answer, or an unreadable one.
+    /// No answer arrived, or an unreadable one.
     Lost(String),
     /// No connection is possible, however often it is tried: the address or the certificate is
     /// wrong.

@@ -18,8 +18,8 @@
 //!   before the endpoints, so its own answers have no `X-Request-Id`.
 //! - A preflight is 200, not 204, and its lists are in another order in each process: the methods
 //!   are a set.
-//! - The same list decides which pages may write with a cookie alone (`http::identify`). That check
-//!   would need a list of its own.
+//! - The same list decides which pages may write with a cookie alone (the module `identify`). That
+//!   check would need a list of its own.
 
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};

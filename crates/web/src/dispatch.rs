@@ -1,5 +1,26 @@
-//! From an HTTP request to an endpoint and back. This module has the steps that all endpoints
-//! share, in this order: route, token, origin, privilege, parameters, body, handler, reply.
+//! From an HTTP request to an endpoint and back: the steps that all endpoints share.
+//!
+//! CORS preflights and probes are answered first. Each other call is checked in this order:
+//!
+//! 1. its place in the connection: a change that was sent ahead of a reply is refused
+//! 2. the length of the URL
+//! 3. the route
+//! 4. the token, and the origin of the page if only a cookie authorises the call
+//! 5. the quota of calls
+//! 6. the privilege that the route requires
+//! 7. `If-Match`, `If-None-Match`, and the headers of a body
+//! 8. the `Idempotency-Key`, which is claimed for this call
+//! 9. the query, the database in it, and the path parameters
+//! 10. the objects in the path
+//! 11. the body. After it has arrived, the caller and the objects are checked again. The handler
+//!     reads a body that arrives in pieces.
+//! 12. whether the call is a retry: then the reply is a stored one, or path sources are resolved to
+//!     the objects of the first attempt. A call with a key is refused for its objects only here.
+//! 13. unknown names in query and body, which are reported or refused
+//!
+//! Then the handler runs. The reply gets warnings, is stored under the `Idempotency-Key`, becomes a
+//! 304 if the client has it already, and is compressed. A call that fails in the steps 1 to 4
+//! counts against the quota of its address.
 
 use std::cell::Cell;
 use std::net::IpAddr;
@@ -54,8 +75,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Answers a request of any kind.
 pub async fn dispatch(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpResponse {
     let (connection, turn) = {
-        let known = http.extensions();
-        (known.get::<Rc<Connection>>().cloned(), known.get::<Rc<PipelineSlot>>().cloned())
+        let extensions = http.extensions();
+        (extensions.get::<Rc<Connection>>().cloned(), extensions.get::<Rc<PipelineSlot>>().cloned())
     };
     if let Some(turn) = &turn
         && turn.is_behind_the_last()
@@ -103,14 +124,14 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let client = client::client_address(&http, &app.proxies);
     let trace = Trace::of(RequestOrigin { request: request_id, client }, span);
     let otel = app.traces.as_ref().map(|traces| traces.begin(http.headers(), SystemTime::now()));
-    let mut known = CallFacts { otel: otel.clone(), ..CallFacts::default() };
-    let route = known.route.clone();
+    let mut facts = CallFacts { otel: otel.clone(), ..CallFacts::default() };
+    let route = facts.route.clone();
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
-    let answering = trace.follow(answer(&app, &http, path, payload, (client, &trace), &mut known));
+    let answering = trace.follow(answer(&app, &http, path, payload, (client, &trace), &mut facts));
     let outcome = TimedCall::new(&task, pin!(answering), endpoint).await;
     // The reply may be built from rows, while the next call reads views. Both must agree.
     app.repository.views_agree().await;
-    let CallFacts { route: found, claim, standing, holder, otel: _, warnings } = known;
+    let CallFacts { route: found, claim, call_quota, holder, otel: _, warnings } = facts;
     let found = found.get();
     let is_strict = found.is_some() && prefer::prefers_strict(http.headers());
     let mut response = match outcome {
@@ -127,8 +148,8 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
         }
         response
     });
-    if let Some(standing) = standing {
-        calls::report(&standing, response.headers_mut());
+    if let Some(call_quota) = call_quota {
+        calls::report(&call_quota, response.headers_mut());
     }
     let response = finish(&app, &http, response, request_id);
     let status = response.status();
@@ -197,7 +218,7 @@ fn deliver(
     // With warnings the bytes are a copy for this client alone.
     let share = if warnings.is_empty() { reply.share() } else { SharedReservation::default() };
     let (held, is_repeated) = (reply.held, matches!(reply.content, ReplyBody::Kept(_)));
-    let (mut response, fresh) = render(reply, route, warnings, surface, http);
+    let (mut response, client_has_it) = render(reply, route, warnings, surface, http);
     // A repeated reply noted this when it was first sent.
     let notes_strict = is_strict && !is_repeated;
     if notes_strict {
@@ -212,7 +233,7 @@ fn deliver(
     let secret = route.is_some_and(|route| route.secret || key_in_address(route, &pairs).is_some());
     let from = app.config.server.compress_bytes;
     let compression = Compression { from, secret, memory: &app.memory, holder: holder.clone() };
-    if fresh {
+    if client_has_it {
         let mut bare = compression.not_modified(&response, http);
         if notes_strict {
             prefer::note_strict(bare.headers_mut());
@@ -231,7 +252,7 @@ struct CallFacts {
     route: Rc<Cell<Option<&'static Route>>>,
     claim: Option<Arc<Claim>>,
     /// The state of the caller's call quota.
-    standing: Option<QuotaBalance>,
+    call_quota: Option<QuotaBalance>,
     /// The user or address that a large reply is charged to.
     holder: Option<Holder>,
     /// The call's part in a trace of OpenTelemetry.
@@ -246,30 +267,30 @@ async fn answer(
     path: &str,
     payload: Payload,
     (client, trace): (IpAddr, &Trace),
-    known: &mut CallFacts,
+    facts: &mut CallFacts,
 ) -> Result<Reply> {
     // A call that fails before its caller is known counts for its address.
     if let Some(turn) = http.extensions().get::<Rc<PipelineSlot>>() {
-        turn.check().map_err(|error| count_failure(app, client, error, &mut known.standing))?;
+        turn.check().map_err(|error| count_failure(app, client, error, &mut facts.call_quota))?;
     }
     let limit = app.config.limits.url_bytes;
     if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
-        return Err(count_failure(app, client, body::too_large("The URL", limit as u64), &mut known.standing));
+        return Err(count_failure(app, client, body::too_large("The URL", limit as u64), &mut facts.call_quota));
     }
     let (route, params) =
-        find(app, http, path).map_err(|error| count_failure(app, client, error, &mut known.standing))?;
-    known.route.set(Some(route));
+        find(app, http, path).map_err(|error| count_failure(app, client, error, &mut facts.call_quota))?;
+    facts.route.set(Some(route));
     let pairs = QueryPairs::of(http.query_string());
     let session =
-        identify(app, route, http, &pairs).map_err(|error| count_failure(app, client, error, &mut known.standing))?;
-    count(app, client, session.as_deref(), &mut known.standing)?;
+        identify(app, route, http, &pairs).map_err(|error| count_failure(app, client, error, &mut facts.call_quota))?;
+    count(app, client, session.as_deref(), &mut facts.call_quota)?;
     let holder = match &session {
         Some(session) => Holder::User(session.user().clone()),
         None => Holder::Address(counted_as(client)),
     };
     on_behalf_of(holder.clone());
     begin_call().await;
-    known.holder = Some(holder.clone());
+    facts.holder = Some(holder.clone());
     let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
     check_privilege(app, access_of(app, session.as_ref(), &rights), route, &params)?;
     let expect = match () {
@@ -289,18 +310,18 @@ async fn answer(
         // The token is no part of the call's identity: a retry may have the token of a new login.
         let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(query::TOKEN));
         let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
-        known.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
+        facts.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
     }
     let query = Query::parse(route, pairs)?;
-    // Checked even if no handler needs it: a loid's own database takes precedence, and objects in
-    // memory are found without one. Sessions, users, groups and keys belong to the server as a
-    // whole.
+    // The database is checked even if no handler needs it: a loid's own database takes precedence,
+    // and objects in memory are found without one. Sessions, users, groups and keys belong to the
+    // server as a whole.
     if route.is_about_a_database() {
         app.database(query.text("databaseId"))?;
     }
     let mut sources = check_params(route, &params)?;
     let checked = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
-    let mut checked = PathObjectCheck::of(checked, known.claim.as_ref())?;
+    let mut checked = PathObjectCheck::of(checked, facts.claim.as_ref())?;
     let headers = http.headers();
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     let limits = &app.config.limits;
@@ -312,7 +333,7 @@ async fn answer(
             let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
             rights = check_caller_again(app, route, session.as_ref(), &params)?;
             let again = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
-            checked = PathObjectCheck::of(again, known.claim.as_ref())?;
+            checked = PathObjectCheck::of(again, facts.claim.as_ref())?;
             (body, None)
         }
         (incoming, _) => {
@@ -322,7 +343,7 @@ async fn answer(
             (Bytes::new(), incoming)
         }
     };
-    if let Some(claim) = &known.claim
+    if let Some(claim) = &facts.claim
         && incoming.is_none()
         // If the caller's rights have changed while the body arrived, the kept reply might show
         // what they may no longer see.
@@ -353,12 +374,12 @@ async fn answer(
         body: bytes,
         incoming,
         room,
-        claim: known.claim.clone(),
+        claim: facts.claim.clone(),
         expect: expect.map(Arc::new),
         client,
         trace: trace.clone(),
-        otel: known.otel.clone(),
-        warnings: known.warnings.clone(),
+        otel: facts.otel.clone(),
+        warnings: facts.warnings.clone(),
     };
     call.check_names().await?;
     // A panic would close the connection and the other connections of its thread.
@@ -426,17 +447,22 @@ fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut PathSources) ->
 }
 
 /// Counts a call against the limit on calls, if there is one, and stores the state of the quota.
-fn count(app: &App, client: IpAddr, session: Option<&LiveSession>, standing: &mut Option<QuotaBalance>) -> Result<()> {
+fn count(
+    app: &App,
+    client: IpAddr,
+    session: Option<&LiveSession>,
+    call_quota: &mut Option<QuotaBalance>,
+) -> Result<()> {
     let Some(limit) = &app.call_limit else { return Ok(()) };
     let (outcome, now) = limit.count(session, client, app.repository.clock().steady_ms());
-    *standing = Some(now);
+    *call_quota = Some(now);
     outcome
 }
 
 /// Counts a call without a session that fails with `error`, and returns the error to answer: that
 /// of an exceeded limit takes precedence.
-fn count_failure(app: &App, client: IpAddr, error: Error, standing: &mut Option<QuotaBalance>) -> Error {
-    count(app, client, None, standing).err().unwrap_or(error)
+fn count_failure(app: &App, client: IpAddr, error: Error, call_quota: &mut Option<QuotaBalance>) -> Error {
+    count(app, client, None, call_quota).err().unwrap_or(error)
 }
 
 fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Route, PathParams<'p>)> {
@@ -508,17 +534,18 @@ fn render(
     let Reply { content, etag, headers, held: _, unchanged } = reply;
     // A reply may be unconditional; then its ETag decides here.
     let reading = matches!(*http.method(), Method::GET | Method::HEAD);
-    let known = reading && etag.as_ref().is_some_and(|tag| tag.is_known(http.headers()));
-    let fresh = unchanged || known || matches!(content, ReplyBody::NotModified(_));
+    let matches_etag = reading && etag.as_ref().is_some_and(|tag| tag.is_known(http.headers()));
+    let client_has_it = unchanged || matches_etag || matches!(content, ReplyBody::NotModified(_));
     let json = match route.map(|route| route.produces) {
         Some(ReplyFormat::Xml) => "application/xml;charset=utf-8",
         _ => "application/json",
     };
     // A browser might show this content as a page. It may run and load nothing, and must not send
     // its address, which may contain a token.
-    let page =
-        matches!(content, ReplyBody::Stream(..) | ReplyBody::Part(..) | ReplyBody::File(..) | ReplyBody::Made(..))
-            || json.starts_with("application/xml");
+    let page = matches!(
+        content,
+        ReplyBody::Stream(..) | ReplyBody::Part(..) | ReplyBody::File(..) | ReplyBody::StreamedFile(..)
+    ) || json.starts_with("application/xml");
     let mut response = match content {
         ReplyBody::NotModified(media_type) => HttpResponse::NotModified().content_type(media_type).finish(),
         ReplyBody::Kept(kept) => replay(&kept),
@@ -530,7 +557,7 @@ fn render(
             HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(warnings.beside(body.whole()))
         }
         ReplyBody::Listing(stream) => render_streamed(json, stream, http),
-        ReplyBody::Made(media_type, stream) => render_streamed(media_type, stream, http),
+        ReplyBody::StreamedFile(media_type, stream) => render_streamed(media_type, stream, http),
         ReplyBody::File(media_type, bytes) => HttpResponse::Ok().content_type(media_type).body(bytes),
         ReplyBody::Text(media_type, text) => HttpResponse::Ok().content_type(media_type).body(text),
         ReplyBody::Stream(media_type, size, stream) => {
@@ -562,7 +589,7 @@ fn render(
     for (name, value) in headers {
         out.append(name, value);
     }
-    (response, fresh)
+    (response, client_has_it)
 }
 
 /// Builds the response whose body is rendered while it is sent. For a HEAD nothing is rendered.

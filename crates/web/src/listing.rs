@@ -133,7 +133,8 @@ impl<T: Serialize, I: ListingSource> Listing<T, I> {
         list: I,
         reply: impl FnOnce(ReplyList<I::Item>, ReplyList<I::Failed>) -> T,
     ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
-        // Not within the future, which would reserve space for it and be copied with it.
+        // The reply is built outside of the future, which would reserve space for it and be copied
+        // with it.
         let reply = reply(ReplyList::later(ReplyListGap::Items), ReplyList::later(ReplyListGap::Failed));
         let rest =
             ListingWriter::of(call, list, &reply).map(|(written, out)| Box::new(UnsentReply::new(call, written, out)));

@@ -66,12 +66,12 @@ pub(super) enum ReplyBody {
     Text(&'static str, String),
     /// Bytes of the given media type, with their number.
     Stream(String, u64, BodyStream),
-    /// A part of such bytes, with the value of `ReplyBody-Range`: 206.
+    /// A part of such bytes, with the value of `Content-Range`: 206.
     Part(String, u64, BodyStream, HeaderValue),
     /// A file of the given media type.
     File(&'static str, Bytes),
     /// A file of the given media type that is rendered while it is sent.
-    Made(&'static str, BodyStream),
+    StreamedFile(&'static str, BodyStream),
     /// Server-sent events, until the client disconnects.
     Events(BodyStream),
     /// No body: the client has the representation already. The media type is that of the
@@ -96,7 +96,7 @@ impl Reply {
         Reply::new(ReplyBody::Stream(media_type, size, bytes))
     }
 
-    /// Creates a reply with a part of such bytes; `range` is the value of `ReplyBody-Range`.
+    /// Creates a reply with a part of such bytes; `range` is the value of `Content-Range`.
     pub fn part(media_type: String, size: u64, bytes: BodyStream, range: HeaderValue) -> Reply {
         Reply::new(ReplyBody::Part(media_type, size, bytes, range))
     }
@@ -113,7 +113,7 @@ impl Reply {
 
     /// Creates a file that is rendered while it is sent.
     pub(super) fn made(media_type: &'static str, bytes: BodyStream) -> Reply {
-        Reply::new(ReplyBody::Made(media_type, bytes))
+        Reply::new(ReplyBody::StreamedFile(media_type, bytes))
     }
 
     /// Creates a stream of server-sent events that lasts until the client disconnects.

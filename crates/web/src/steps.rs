@@ -59,13 +59,13 @@ pub(super) struct UnsentReply<S> {
     pub(super) out: Vec<u8>,
     taken: Reservation,
     /// One timer over all pieces: a fast client gets many in a row.
-    way: YieldTimer,
+    timer: YieldTimer,
 }
 
 impl<S: ReplySteps> UnsentReply<S> {
     /// Creates the rest of a reply, whose text so far is in `out`.
     pub(super) fn new(call: &Call, steps: S, out: Vec<u8>) -> UnsentReply<S> {
-        UnsentReply { steps, out, taken: call.reply_memory(), way: YieldTimer::new() }
+        UnsentReply { steps, out, taken: call.reply_memory(), timer: YieldTimer::new() }
     }
 
     /// Returns the complete text, if nothing is left to be built.
@@ -85,7 +85,7 @@ impl<S: ReplySteps> UnsentReply<S> {
                 break;
             }
             // At each step, because a step that writes nothing may have read megabytes.
-            self.way.yield_if_due().await;
+            self.timer.yield_if_due().await;
             if late && begin == 0 {
                 self.out.reserve_exact(wanted);
             }

@@ -118,8 +118,8 @@ impl Warnings {
         self.0.borrow().0.is_empty()
     }
 
-    /// Returns the text between the result and the end of the envelope:
-    /// `,"warnings":[…]`, or nothing.
+    /// Returns the text between the result and the end of the envelope: `,"warnings":[…]`, or
+    /// nothing.
     pub(super) fn member(&self) -> Vec<u8> {
         if self.is_empty() {
             return Vec::new();

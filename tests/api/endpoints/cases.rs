@@ -89,8 +89,7 @@ struct Planned {
     below: Part,
 }
 
-/// What is named first in a reply.
-/// The id of a message that the caller has received from themselves.
+/// Returns the id of a message that the caller has received from themselves.
 fn message(corner: &Corner) -> String {
     let own = corner.client.call("auth-connection-get", &[]).ok()["username"].clone();
     let body = json!({ "subject": "s", "recipients": [own], "attachments": [corner.story().to_string()] });

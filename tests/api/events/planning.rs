@@ -1,4 +1,4 @@
-//! What topics and plans tell of (docs/api/topics.md, "Events").
+//! The events of topics and plans (docs/api/audit.md, "Topics and topic plans").
 
 use super::*;
 

@@ -4,7 +4,7 @@ use stet_web::route::words::*;
 
 use crate::cache;
 
-const READ: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/caches.md") };
+const READ: Route = Route { codes: CODES_WITHOUT_OBJECT, ..base(Verb::Get, Privilege::Read, "docs/api/caches.md") };
 /// Routes of caches that contain names and addresses of people.
 const PEOPLE: Route = Route { about_people: true, ..READ };
 /// Routes of refreshes, which are GETs, too, but not open to everyone.

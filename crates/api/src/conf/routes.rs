@@ -4,8 +4,10 @@ use stet_web::route::words::*;
 
 use crate::conf;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::Read, "docs/api/configuration.md") };
-const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::Read, "docs/api/configuration.md") };
+const GET: Route =
+    Route { codes: CODES_WITHOUT_OBJECT, ..base(Verb::Get, Privilege::Read, "docs/api/configuration.md") };
+const POST: Route =
+    Route { codes: CODES_WITHOUT_OBJECT, ..base(Verb::Post, Privilege::Read, "docs/api/configuration.md") };
 
 const STORY: PathParam = source("the story");
 
@@ -89,7 +91,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Page accessories for a story.",
         path_params: &[STORY],
         body: required::<conf::AccessoriesRequest>(BodySizeRule::Short),
-        codes: S,
+        codes: USUAL_CODES,
         handler: handler!(conf::page_accessories),
         ..POST
     },
@@ -98,7 +100,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/shapetemplates/list",
         summary: "List the shape templates.",
         body: required::<conf::ShapesRequest>(BodySizeRule::Short),
-        codes: S,
+        codes: USUAL_CODES,
         handler: handler!(conf::shape_templates),
         ..POST
     },
@@ -108,7 +110,7 @@ pub const ROUTES: &[Route] = &[
         summary: "List the shape templates for a story.",
         path_params: &[STORY],
         body: optional::<conf::ShapesRequest>(BodySizeRule::Short),
-        codes: S,
+        codes: USUAL_CODES,
         handler: handler!(conf::shape_templates_of),
         ..POST
     },
@@ -123,7 +125,7 @@ pub const ROUTES: &[Route] = &[
             text("workFolder", None, "Path of a work folder in place of the story's own."),
             text("pageId", None, "Id of the page that the story is for; the shape names it."),
         ],
-        codes: S,
+        codes: USUAL_CODES,
         handler: handler!(conf::story_shape),
         ..GET
     },
@@ -148,7 +150,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/conf/{source}/resolvepath",
         summary: "Resolve an object's path through the site configuration.",
         path_params: &[source("the object")],
-        codes: S,
+        codes: USUAL_CODES,
         untagged: true,
         handler: handler!(conf::resolve_path),
         ..GET

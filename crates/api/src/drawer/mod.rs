@@ -72,42 +72,42 @@ impl<'c> DrawerCall<'c> {
 
 /// `POST /v3/container/drawer/{source}/item/{item}`
 pub async fn add_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
-    let desk = DrawerCall::of(&call)?;
-    let items = vec![desk.item("item")?];
-    Ok(desk.change(drawer::AddDrawerItems { items }).await?.answer(call))
+    let target = DrawerCall::of(&call)?;
+    let items = vec![target.item("item")?];
+    Ok(target.change(drawer::AddDrawerItems { items }).await?.answer(call))
 }
 
 /// `POST /v3/container/drawer/{source}/item`
 pub async fn add_items(call: Call) -> Result<PreferredReply<DrawerReply>> {
     let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
-    let desk = DrawerCall::of(&call)?;
-    let (mut items, mut way) = (Vec::with_capacity(given.len()), YieldTimer::new());
+    let target = DrawerCall::of(&call)?;
+    let (mut items, mut timer) = (Vec::with_capacity(given.len()), YieldTimer::new());
     for source in &given {
-        way.yield_if_due().await;
-        items.push(desk.address("sources", source, database)?);
+        timer.yield_if_due().await;
+        items.push(target.address("sources", source, database)?);
     }
-    Ok(desk.change(drawer::AddDrawerItems { items }).await?.answer(call))
+    Ok(target.change(drawer::AddDrawerItems { items }).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/position/{position}`
 pub async fn position_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
-    let desk = DrawerCall::of(&call)?;
-    let (item, position) = (desk.item("item")?, call.integer("position")?);
-    Ok(desk.change(drawer::PlaceDrawerItem { item, position }).await?.answer(call))
+    let target = DrawerCall::of(&call)?;
+    let (item, position) = (target.item("item")?, call.integer("position")?);
+    Ok(target.change(drawer::PlaceDrawerItem { item, position }).await?.answer(call))
 }
 
 /// `PUT /v3/container/drawer/{source}/shortcut/{shortcut}/position/{position}`
 pub async fn position_shortcut(call: Call) -> Result<PreferredReply<DrawerReply>> {
-    let desk = DrawerCall::of(&call)?;
-    let (item, position) = (desk.item("shortcut")?, call.integer("position")?);
-    Ok(desk.change(drawer::ShiftDrawerItem { item, position }).await?.answer(call))
+    let target = DrawerCall::of(&call)?;
+    let (item, position) = (target.item("shortcut")?, call.integer("position")?);
+    Ok(target.change(drawer::ShiftDrawerItem { item, position }).await?.answer(call))
 }
 
 /// `DELETE /v3/container/drawer/{source}/item/{item}`
 pub async fn delete_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
-    let (desk, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
-    let items = vec![desk.item("item")?];
-    let done = call.change(&desk.drawer, drawer::RemoveDrawerItems { items, strict: true }).await?;
+    let (target, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
+    let items = vec![target.item("item")?];
+    let done = call.change(&target.drawer, drawer::RemoveDrawerItems { items, strict: true }).await?;
     let items = removed(&done.reply.items).collect();
     let reply = ChangeReply::of(&call, &done.view, None, items, &display, |drawer| drawer).await?;
     Ok(reply.answer(call))
@@ -121,13 +121,13 @@ fn removed(items: &ItemPositions) -> impl Iterator<Item = (usize, &Item)> {
 /// `DELETE /v3/container/drawer/{source}/item`
 pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
-    let (desk, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
+    let (target, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
     let mut bulk = BulkBuilder::of(&call, &given);
     let (mut items, mut places) = (Vec::new(), Vec::new());
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     for (place, source) in given.iter().enumerate() {
-        way.yield_if_due().await;
-        match desk.address("sources", source, database) {
+        timer.yield_if_due().await;
+        match target.address("sources", source, database) {
             Ok(address) => {
                 items.push(address);
                 places.push(place);
@@ -135,7 +135,7 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
             Err(error) => bulk.note(place, Err(error)),
         }
     }
-    let done = call.change(&desk.drawer, drawer::RemoveDrawerItems { items, strict: false }).await?;
+    let done = call.change(&target.drawer, drawer::RemoveDrawerItems { items, strict: false }).await?;
     let drawer::DrawerRemovalResult { items, errors } = done.reply;
     // Each of the others was removed, in their order.
     let (mut taken, mut missing) = (items.into_iter(), errors.into_iter().peekable());
@@ -161,10 +161,10 @@ pub async fn clear(call: Call) -> Result<PreferredReply<DrawerReply>> {
 
 /// `PUT /v3/container/drawer/{source}/item/{item}/move/{target}`; the reply is the target.
 pub async fn move_item(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
-    let desk = DrawerCall::of(&call)?;
+    let source = DrawerCall::of(&call)?;
     let target = call.container::<Drawer>("target")?;
-    let (from, to) = (desk.drawer.loid(), target.loid());
-    let item = desk.item("item")?;
+    let (from, to) = (source.drawer.loid(), target.loid());
+    let item = source.item("item")?;
     let JointResult { reply: moved, left } = call.change_all(drawer::MoveDrawerItem { item, from, to }).await?;
     let Some(view) = call.view_after::<Drawer>(to, left.as_ref()).await? else { return gone_reply(to) };
     // Others may have changed the drawer since. The item's position is that in the replied drawer.
@@ -193,7 +193,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let sort = Sort::parse(call.query.text("sortBy"))?;
     let mut found = PageCollector::new(sort, call.query.page(), call.reply_memory());
     let access = call.access().knowing_home()?;
-    let (mut holders, mut way) = (HolderCursor::of(object), YieldTimer::new());
+    let (mut holders, mut timer) = (HolderCursor::of(object), YieldTimer::new());
     loop {
         let some = holders.some(app.repository.look(), ReadLevel::Committed).map_err(|error| {
             tracing::error!(%error, "the containers of an object can't be listed");
@@ -203,7 +203,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
             break;
         }
         for holder in some {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             // Other kinds of containers are not listed. Neither are drawers in the recycle bin,
             // which keep their items.
             let record = app.records.record(&app.repository, holder)?;
@@ -237,7 +237,7 @@ struct HolderDrawers {
 enum DrawerListingStep {
     /// A drawer that is not visible.
     Drawer,
-    /// The begin of a drawer.
+    /// The beginning of a drawer.
     Open,
     Item,
     Close,
@@ -303,9 +303,9 @@ async fn new_drawer(
     let app = &call.app;
     let sources = request.sources.take().unwrap_or_default().read(app)?;
     let mut items = Vec::with_capacity(sources.len());
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     for source in &sources {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         items.push(call.find(&ObjectSource::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
@@ -316,7 +316,7 @@ async fn new_drawer(
         title: request.title.as_deref().unwrap_or_default().into(),
         description: request.description.as_deref().unwrap_or_default().into(),
         items,
-        said: drawer::DrawerHeadUpdate {
+        given: drawer::DrawerHeadUpdate {
             capacity: request.capacity.map(drawer::check_capacity).transpose()?,
             title: request.title.clone(),
             description: request.description.clone(),

@@ -91,10 +91,10 @@ pub(super) async fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<SeenIt
     if call.access().sees_all() {
         return Ok(SeenItems::All(&view.state));
     }
-    let (mut seen, mut way) = (Vec::new(), YieldTimer::new());
+    let (mut seen, mut timer) = (Vec::new(), YieldTimer::new());
     let access = call.access().knowing_home()?;
     for item in view.state.visible() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         if sees(call, access, item)? {
             seen.push(item);
         }
@@ -129,7 +129,7 @@ pub(super) struct DrawerItems {
     seen: RecordCopies,
     /// The failed sources of a bulk removal. They are written before the items.
     errors: Option<Vec<BulkError>>,
-    told: usize,
+    errors_written: usize,
     /// Bytes of the errors.
     error_bytes: usize,
 }
@@ -144,7 +144,7 @@ impl DrawerItems {
             recycled: false,
             seen: RecordCopies::new(),
             errors: None,
-            told: 0,
+            errors_written: 0,
             error_bytes: 0,
         }
     }
@@ -162,7 +162,7 @@ impl DrawerItems {
 
     /// Returns the next failed source, if one is left.
     fn error(&self) -> Option<&BulkError> {
-        self.errors.as_ref()?.get(self.told)
+        self.errors.as_ref()?.get(self.errors_written)
     }
 
     /// Renders the present item. An item whose object was destroyed since the view was published is
@@ -198,11 +198,11 @@ impl DrawerItems {
     /// Returns a hash of everything that the reply shows, for the ETag of a reply too large to hash
     /// as a whole.
     async fn facts(&self, call: &Call) -> Result<u64> {
-        let (app, mut way) = (&call.app, YieldTimer::new());
+        let (app, mut timer) = (&call.app, YieldTimer::new());
         let mut hasher = DefaultHasher::new();
         self.display.hash(&mut hasher);
         for (position, item) in &self.items {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             let record = match app.records.record(&app.repository, item.object)? {
                 Some(record) => Some(record),
                 None => app.repository.any_record(item.object)?,
@@ -234,7 +234,7 @@ impl ListingSource for DrawerItems {
 
     fn advance(&mut self) {
         if self.error().is_some() {
-            self.told += 1;
+            self.errors_written += 1;
         } else {
             self.next += 1;
         }
@@ -371,14 +371,14 @@ async fn shown_of_change<'i>(
     if items.is_empty() {
         return Ok(shown);
     }
-    let (mut places, mut way) = (HashMap::with_capacity(seen.len()), YieldTimer::new());
+    let (mut places, mut timer) = (HashMap::with_capacity(seen.len()), YieldTimer::new());
     for (place, item) in seen.iter().enumerate() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         places.insert(item.shortcut, place);
     }
     let access = call.access().knowing_home()?;
     for (_, item) in items {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let place = places.get(&item.shortcut).copied();
         let taken_out = place.is_none() && view.state.find(DrawerItemAddress::Shortcut(item.shortcut)).is_none();
         if place.is_some() || (taken_out && sees(call, access, item)?) {

@@ -11,7 +11,8 @@ const DELETE: Route = base(Verb::Delete, Privilege::Write, "docs/api/drawers.md"
 
 const DRAWER: PathParam = source("the drawer");
 const PLACE: PathParam = position("position for the item; 0 is first, -1 is last");
-/// Parameter of calls that add or place an item, which name the object.
+/// Parameter of calls that add or place an item. They name the object; the shortcut id of an item
+/// that the drawer holds is taken, too.
 const OBJECT: PathParam = word("item", "the object, as loid, uuid or path");
 /// Parameter of calls that remove or move an item, which take either name of it
 /// (docs/api/drawers.md, "Items"). So the value is parsed later.

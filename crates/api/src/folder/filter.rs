@@ -93,7 +93,7 @@ pub(crate) async fn list_filtered(
 /// Returns the objects of the page, and the total number. Their natural order is by name in each
 /// folder, with a folder's contents directly after the folder.
 async fn found(call: &Call, folder: Loid, all: bool, wanted: FolderFilter) -> Result<(Vec<Loid>, usize)> {
-    let (app, access, mut way) = (&call.app, call.access(), YieldTimer::new());
+    let (app, access, mut timer) = (&call.app, call.access(), YieldTimer::new());
     let ListingSelection { filter, sort, mut page } = wanted.selection;
     let mut left = wanted.how_many;
     if !sort.keeps_order() {
@@ -106,7 +106,7 @@ async fn found(call: &Call, folder: Loid, all: bool, wanted: FolderFilter) -> Re
     // number.
     let mut open = vec![names(app, folder, usize::MAX).await?.into_iter()];
     while let Some(names_left) = open.last_mut() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let Some(loid) = names_left.next() else {
             open.pop();
             continue;

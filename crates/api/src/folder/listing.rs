@@ -180,11 +180,11 @@ impl FolderEntries {
     /// Returns a hash of all that the entries show. It is part of the ETag of a reply that is too
     /// large to be hashed as a whole.
     pub(crate) async fn facts(&self, call: &Call) -> Result<u64> {
-        let (app, mut way) = (&call.app, YieldTimer::new());
+        let (app, mut timer) = (&call.app, YieldTimer::new());
         let mut hasher = DefaultHasher::new();
         (&self.display, &self.path).hash(&mut hasher);
         for loid in &self.entries {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
             let record = match call.access().seen(&record)? {
                 ObjectVisibility::Whole => record,
@@ -258,9 +258,9 @@ pub(crate) async fn entries(
         let total = if loids.len() < most { loids.len() } else { total(app, folder.loid)? };
         return Ok((page.cut(loids), total));
     }
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     for loid in loids {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let Some(record) = app.records.record(&app.repository, loid)? else { continue };
         if kind != FolderListingKind::All && record.family != FamilyKind::Folder {
             continue;

@@ -4,8 +4,12 @@ use stet_web::route::words::*;
 
 use crate::group;
 
-const POST: Route = Route { codes: A, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
-const DELETE: Route = Route { codes: A, ..base(Verb::Delete, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const POST: Route =
+    Route { codes: CODES_WITHOUT_OBJECT, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const DELETE: Route = Route {
+    codes: CODES_WITHOUT_OBJECT,
+    ..base(Verb::Delete, Privilege::ManageGroups, "docs/api/groups-and-users.md")
+};
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

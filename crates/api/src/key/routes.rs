@@ -5,8 +5,9 @@ use stet_web::route::words::*;
 
 use crate::key;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/keys.md") };
-const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/keys.md") };
+const GET: Route =
+    Route { codes: CODES_WITHOUT_OBJECT, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/keys.md") };
+const POST: Route = Route { codes: USUAL_CODES, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/keys.md") };
 const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "docs/api/keys.md");
 
 /// The routes of keys.

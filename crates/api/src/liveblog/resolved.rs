@@ -84,9 +84,9 @@ impl ResolvedPosts {
         if let Some(length) = app.kept::<ResolvedLengths>().0.get(&key) {
             return Ok(Some(ResolvedPosts { walk, length }));
         }
-        let (mut length, mut way) = (ResolvedLength::default(), YieldTimer::new());
+        let (mut length, mut timer) = (ResolvedLength::default(), YieldTimer::new());
         loop {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             if walk.next.is_multiple_of(AT_A_TIME) {
                 length.places.push(length.size);
             }
@@ -116,9 +116,9 @@ impl ResolvedPosts {
             if left == 0 {
                 return Ok(None);
             }
-            let (mut gathered, mut way) = (Vec::new(), YieldTimer::new());
+            let (mut gathered, mut timer) = (Vec::new(), YieldTimer::new());
             while left > 0 && gathered.len() < CHUNK {
-                way.yield_if_due().await;
+                timer.yield_if_due().await;
                 // If the posts end early, or one was removed, the connection is aborted, because
                 // the announced length can't be sent.
                 let Ok(Some(ControlFlow::Continue(piece))) = walk.next().await else {

@@ -32,7 +32,7 @@ pub const ROUTES: &[Route] = &[
         query: &[MAX_SIZE, VERSION, RAW, SHOW_DTD],
         headers: &["Range"],
         produces: ReplyFormat::Stream,
-        codes: A,
+        codes: CODES_WITHOUT_OBJECT,
         handler: handler!(liveblog::content),
         ..GET
     },

@@ -125,9 +125,9 @@ impl SearchTerms {
 
 /// Collects a set of texts, whose total size may be that of a body.
 async fn set(texts: impl Iterator<Item = String>) -> HashSet<String> {
-    let (mut set, mut way) = (HashSet::with_capacity(texts.size_hint().0), YieldTimer::new());
+    let (mut set, mut timer) = (HashSet::with_capacity(texts.size_hint().0), YieldTimer::new());
     for text in texts {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         set.insert(text);
     }
     set
@@ -163,10 +163,10 @@ impl PostFilter {
         let mut status = status.collect::<Result<Vec<_>>>()?;
         status.sort_by_key(|status| *status as usize);
         status.dedup();
-        let mut way = YieldTimer::new();
+        let mut timer = YieldTimer::new();
         let mut addresses = Vec::with_capacity(source.len());
         for source in source {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             addresses.push(address(call, liveblog, source)?);
         }
         let (title, text) = (title.to_vec(), text.to_vec());
@@ -247,12 +247,12 @@ impl PostSelection {
             }
         }
         let (mut found, mut removed) = (Vec::new(), None);
-        let mut way = YieldTimer::new();
+        let mut timer = YieldTimer::new();
         let named = match &self.filter.source {
             Some(addresses) => {
                 let mut named = Vec::with_capacity(addresses.len());
                 for post in addresses {
-                    way.yield_if_due().await;
+                    timer.yield_if_due().await;
                     named.extend(state.find_to_read(post));
                 }
                 Some(named)
@@ -265,7 +265,7 @@ impl PostSelection {
                     named.map(|named| named.into_iter().map(|post| post.loid()).collect());
                 let gone = removed.insert(Vec::new());
                 for change in state.since(since) {
-                    way.yield_if_due().await;
+                    timer.yield_if_due().await;
                     match change {
                         Err(removed) if sight.may_have_seen_removed(removed) => gone.push(removed.post.to_string()),
                         Err(_) => {}
@@ -282,7 +282,7 @@ impl PostSelection {
             }
             (None, Some(named)) => {
                 for post in named {
-                    way.yield_if_due().await;
+                    timer.yield_if_due().await;
                     if state.sees(sight, post) && self.filter.takes(post) {
                         found.push(post);
                     }
@@ -292,7 +292,7 @@ impl PostSelection {
             }
             (None, None) => {
                 for post in state.seen_from(sight, 0) {
-                    way.yield_if_due().await;
+                    timer.yield_if_due().await;
                     if self.filter.takes(post) {
                         found.push(post);
                     }

@@ -173,10 +173,10 @@ fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<CachedRecord>, Option<Lo
 
 /// Returns the links of an object or item as the caller sees them.
 pub(crate) async fn correlates(call: &Call, of: Loid) -> Result<Vec<CorrelateView>> {
-    let (mut list, mut way) = (Vec::new(), YieldTimer::new());
+    let (mut list, mut timer) = (Vec::new(), YieldTimer::new());
     for object::Correlate { name, other, other_name, from_other } in call.app.repository.correlates(of)? {
         // Records may have megabytes of attributes.
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let side = if from_other { LinkSide::Target } else { LinkSide::Source };
         list.push(CorrelateView {
             link_name: name,

@@ -41,9 +41,9 @@ pub async fn family(call: Call) -> Result<Json<FamilyReply>> {
         None => vec![member.loid],
     };
     let mut gathering = PageCollector::new(Sort::default(), page, call.reply_memory());
-    let (app, mut way) = (&call.app, YieldTimer::new());
+    let (app, mut timer) = (&call.app, YieldTimer::new());
     for loid in loids.into_iter().filter(|loid| is_in(only, *loid)) {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let Some(record) = app.records.get(&app.repository, loid)? else { continue };
         if call.as_seen(record.clone())?.is_some() && !gathering.push(&record) {
             return Err(no_room());

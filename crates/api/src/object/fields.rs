@@ -125,9 +125,9 @@ pub struct PullField {
 pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> {
     let request: ChangeFieldsRequest = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    let (mut sources, mut changes, mut way) = (Vec::new(), Vec::new(), YieldTimer::new());
+    let (mut sources, mut changes, mut timer) = (Vec::new(), Vec::new(), YieldTimer::new());
     for (place, JsonObject(update)) in request.update_fields.into_iter().enumerate() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let fields = Arc::new(fields_of(&call, place, update.operators, update.length).await?);
         let given = update.source_ids.read(&call.app)?;
         changes.extend(given.iter().map(|_| fields.clone()));
@@ -141,7 +141,7 @@ pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> 
     }
     let (mut bulk, mut each) = (BulkBuilder::of(&call, &sources), call.each_of(sources.len())?);
     for (place, (source, fields)) in sources.iter().zip(changes).enumerate() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let outcome = async { change_one(&each.at(place)?, source, database, fields).await };
         bulk.note(place, outcome.await);
     }

@@ -71,9 +71,9 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
     let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
     let (mut bulk, mut each) = (BulkBuilder::of(&call, &given), call.each_of(given.len())?);
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     for (place, source) in given.iter().enumerate() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let outcome = async {
             let one = each.at(place)?;
             if let Some(object) = one.done_before() {

@@ -77,14 +77,14 @@ pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
     let source = ObjectSource::parse("id", call.query.text("id").unwrap_or_default())?;
     let object = call.find(&source, call.database()?)?;
     let wanted = call.query.text("roleType").filter(|wanted| !wanted.is_empty());
-    let (mut roles, mut way) = (Vec::new(), YieldTimer::new());
+    let (mut roles, mut timer) = (Vec::new(), YieldTimer::new());
     for (at, channel) in ends(&call, &object)? {
         let mut links = call.app.repository.links(at)?;
         links.sort_by(|a, b| {
             (&a.source_name, &a.target_name, a.target).cmp(&(&b.source_name, &b.target_name, b.target))
         });
         for Link { source_name, target_name, target, .. } in links {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             if wanted.is_none_or(|wanted| *source_name == *wanted)
                 && let Some(linked) = readable(&call, target)?
             {

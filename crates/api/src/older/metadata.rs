@@ -130,11 +130,11 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
         Some(TreeSource::File(path)) => {
             let filter = (!element.filter.is_empty()).then(|| Wildcards::new([&*element.filter]));
             let leaf = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-            let mut way = YieldTimer::new();
+            let mut timer = YieldTimer::new();
             let mut paths = Vec::new();
             // The tree was read along with the definition.
             for path in content.trees.get(&path).iter().flat_map(|tree| tree.below(&element.prefix)) {
-                way.yield_if_due().await;
+                timer.yield_if_due().await;
                 if filter.as_ref().is_none_or(|filter| filter.matches(&leaf(path))) {
                     paths.push(path.to_string());
                 }
@@ -157,14 +157,14 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
     };
     let filter = (!filter.is_empty()).then(|| Wildcards::new([&*normal_form(filter)]));
     let above = folder.trim_end_matches('/').to_owned();
-    let (mut open, mut paths, mut way) = (vec![(found.loid, above)], Vec::new(), YieldTimer::new());
+    let (mut open, mut paths, mut timer) = (vec![(found.loid, above)], Vec::new(), YieldTimer::new());
     let (mut seen, mut bytes) = (0, 0);
     while let Some((folder, path)) = open.pop() {
         let mut after = None;
         loop {
             let (page, next) = children_of(call, folder, after.as_deref())?;
             for loid in page {
-                way.yield_if_due().await;
+                timer.yield_if_due().await;
                 seen += 1;
                 if seen > MOST_OBJECTS {
                     let message = format!("More than {MOST_OBJECTS} objects lie below `{top}`.");

@@ -118,9 +118,9 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
     let manages = call.access().has_everywhere(Privilege::ManageGroups);
     let (caller, directory) = (call.caller()?.user().clone(), call.app.directory.clone());
     let mut sessions: HashMap<SharedText, usize> = HashMap::new();
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     for session in call.app.sessions.list(None).await? {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         *sessions.entry(session.user().clone()).or_default() += 1;
     }
     // The number of users is not bounded.

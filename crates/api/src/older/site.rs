@@ -195,7 +195,7 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     let database = call.database()?;
     // Each work folder once, however often it is named.
     let mut work_folders = BTreeSet::new();
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     let sources = call.query.list("loidsSource");
     let most = call.app.config.limits.list_sources;
     if sources.len() > most {
@@ -203,7 +203,7 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
         return Err(Error::new(Code::TooLarge, message).with_detail("limit", most));
     }
     for source in sources.iter().filter(|source| !source.is_empty()) {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let object = call.find(&ObjectSource::parse("loidsSource", source)?, database)?;
         work_folders.extend(object.work_folder.clone());
     }

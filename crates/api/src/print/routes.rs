@@ -14,7 +14,7 @@ pub const ROUTES: &[Route] = &[Route {
         flag("getPdf", false, "Also create a PDF of all pages."),
     ],
     body: required::<print::PreviewRequest>(BodySizeRule::Long),
-    codes: S,
+    codes: USUAL_CODES,
     handler: handler!(print::create_story_preview),
     ..base(Verb::Post, Privilege::Create, "docs/api/print.md")
 }];

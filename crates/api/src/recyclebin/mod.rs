@@ -63,9 +63,9 @@ pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
         let total = loids.len();
         (page.cut(loids), total)
     } else {
-        let mut way = YieldTimer::new();
+        let mut timer = YieldTimer::new();
         for loid in loids {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             let Some(record) = app.repository.any_record(loid)? else { continue };
             let wanted = filter.accepts(&record) && access.may(Privilege::Read, &record)?;
             if wanted && !gathering.push(&record) {

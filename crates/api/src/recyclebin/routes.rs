@@ -13,6 +13,6 @@ pub const ROUTES: &[Route] = &[Route {
     filters: true,
     untagged: true,
     handler: handler!(recyclebin::list),
-    codes: A,
+    codes: CODES_WITHOUT_OBJECT,
     ..base(Verb::Get, Privilege::Read, "docs/api/objects.md")
 }];

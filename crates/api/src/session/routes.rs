@@ -4,7 +4,8 @@ use stet_web::route::words::*;
 
 use crate::session;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/auth.md") };
+const GET: Route =
+    Route { codes: CODES_WITHOUT_OBJECT, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/auth.md") };
 const DELETE: Route = base(Verb::Delete, Privilege::ManageGroups, "docs/api/auth.md");
 
 /// The routes of sessions.
@@ -26,7 +27,7 @@ pub const ROUTES: &[Route] = &[
                 "List the sessions of all users, which needs `manageGroups`. Ignored if `user` is given.",
             ),
         ],
-        codes: S,
+        codes: USUAL_CODES,
         handler: handler!(session::list),
         ..GET
     },

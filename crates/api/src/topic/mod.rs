@@ -347,13 +347,13 @@ async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewTopicLine>>
     if template.lines() > MAX_NEW_LINES {
         return Err(too_large(&format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
     }
-    let (mut lines, mut bytes, mut way) = (Vec::new(), 0, YieldTimer::new());
+    let (mut lines, mut bytes, mut timer) = (Vec::new(), 0, YieldTimer::new());
     for line in template.lineup().visible() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let mut new = new_line(app, line, &mut bytes)?;
         if let (NewTopicLine::Item(item), Some(member)) = (&mut new, line.member()) {
             for line in template.below(member.loid()).into_iter().flat_map(|lineup| lineup.visible()) {
-                way.yield_if_due().await;
+                timer.yield_if_due().await;
                 item.lines.push(new_line(app, line, &mut bytes)?);
             }
         }

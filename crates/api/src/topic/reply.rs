@@ -227,7 +227,7 @@ pub(super) async fn topic_reply(
 /// Returns a hash of all that a reply about a topic shows of other objects. Together with the
 /// topic's own state it makes up the ETag.
 pub(crate) async fn facts(call: &Call, open: &CommittedTopic, extent: &TopicExtent) -> Result<u64> {
-    let (state, app, mut way) = (open.state(), &call.app, YieldTimer::new());
+    let (state, app, mut timer) = (open.state(), &call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
     let topic = &state.object().record;
     (extent, path_if_shown(app, topic, &extent.display)?).hash(&mut hasher);
@@ -237,7 +237,7 @@ pub(crate) async fn facts(call: &Call, open: &CommittedTopic, extent: &TopicExte
     for item in state.lineup().members() {
         let below = extent.below.then(|| state.below(item.loid())).flatten();
         for item in std::iter::once(item).chain(below.into_iter().flat_map(TopicLineup::members)) {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             if extent.correlates {
                 facts_of_links(call, item.loid())?.hash(&mut hasher);
             }
@@ -409,17 +409,17 @@ async fn structure_made(
     display: &Display,
     page: ListingPage,
 ) -> Result<ReadyJson<TopicStructure>> {
-    let (state, mut way) = (open.state(), YieldTimer::new());
+    let (state, mut timer) = (open.state(), YieldTimer::new());
     let info = info(&call.app, state, display).await?;
     let total = state.lineup().visible().count();
     let mut items = Vec::with_capacity(total.min(page.limit));
     for line in state.lineup().visible().skip(page.offset).take(page.limit) {
         let mut below = Vec::new();
         for line in line.member().and_then(|item| state.below(item.loid())).into_iter().flat_map(TopicLineup::visible) {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             below.push(structure_line(line, Vec::new()));
         }
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         items.push(structure_line(line, below));
     }
     let structure = TopicStructure { info, items, total };

@@ -249,9 +249,9 @@ pub(super) async fn move_topics(
 ) -> Result<PreferredReply<MoveResponse>> {
     let display = call.display_of_body().await?;
     let mut topics = Vec::with_capacity(sources.given.len());
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     for text in &sources.given {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let source = ObjectSource::parse("sources", text)?;
         let found = call.find(&source, sources.database).map_err(|error| no_topic(call, error, &source))?;
         topics.push(found.loid);

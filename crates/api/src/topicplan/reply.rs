@@ -33,10 +33,10 @@ use crate::topic::{ChangedDivider, DividerInfo, DividerReply, LineKind, Structur
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its
 /// position.
 pub(super) async fn visible_lines(call: &Call, plan: &PlanState) -> Result<Vec<PlanLineupLine>> {
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     let mut seen = Vec::with_capacity(plan.lineup().count());
     for line in plan.lineup().visible() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         if let Some(topic) = line.member()
             && readable(call, topic.topic)?.is_none()
         {
@@ -114,7 +114,7 @@ pub(super) async fn hash_facts(
     seen: &[PlanLineupLine],
     extent: &TopicExtent,
 ) -> Result<u64> {
-    let (app, mut way) = (&call.app, YieldTimer::new());
+    let (app, mut timer) = (&call.app, YieldTimer::new());
     let mut hasher = DefaultHasher::new();
     let record = &plan.object().record;
     (extent, path_if_shown(app, record, &extent.display)?).hash(&mut hasher);
@@ -122,7 +122,7 @@ pub(super) async fn hash_facts(
         facts_of_links(call, record.loid)?.hash(&mut hasher);
     }
     for (position, topic) in topics(seen) {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         (position, topic).hash(&mut hasher);
         let Some(cached) = readable(call, topic)? else { continue };
         (cached.revision, locker_of(app, &cached), path_if_shown(app, &cached, &extent.display)?).hash(&mut hasher);

@@ -5,8 +5,10 @@ use stet_web::route::words::*;
 
 use crate::user;
 
-const GET: Route = Route { codes: A, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
-const POST: Route = Route { codes: S, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const GET: Route =
+    Route { codes: CODES_WITHOUT_OBJECT, ..base(Verb::Get, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
+const POST: Route =
+    Route { codes: USUAL_CODES, ..base(Verb::Post, Privilege::ManageGroups, "docs/api/groups-and-users.md") };
 const PUT: Route = base(Verb::Put, Privilege::ManageGroups, "docs/api/groups-and-users.md");
 
 const NAME: PathParam = word("name", "name of the user");
@@ -25,7 +27,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/user/{name}",
         summary: "Read a user.",
         path_params: &[NAME],
-        codes: S,
+        codes: USUAL_CODES,
         handler: handler!(user::get),
         ..GET
     },
@@ -56,7 +58,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Change the user's own password and end all of the user's sessions, including the calling one.",
         privilege: None,
         body: required::<user::PasswordRequest>(BodySizeRule::Short),
-        codes: A,
+        codes: CODES_WITHOUT_OBJECT,
         handler: handler!(user::set_own_password),
         ..POST
     },

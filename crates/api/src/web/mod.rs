@@ -42,10 +42,10 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     }
     check_same(&call, &request, container.loid)?;
     let wanted = request.wanted(&call, container.loid.database)?;
-    let (mut copies, mut errors, mut way) = (BTreeMap::new(), Vec::<BulkError>::new(), YieldTimer::new());
+    let (mut copies, mut errors, mut timer) = (BTreeMap::new(), Vec::<BulkError>::new(), YieldTimer::new());
     let failures = BulkFailures::of(&call);
     for object in linked_objects(&call, &container).await? {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let Some(bundle) = bundle_of(&call, object)? else { continue };
         match call.access().check(Privilege::Create, &bundle, &bundle.loid) {
             Ok(_) => drop(copies.insert(bundle.loid, wanted.copy(&call, &bundle)?)),

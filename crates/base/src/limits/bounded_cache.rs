@@ -1,8 +1,8 @@
 //! Caches that are bounded by the bytes of their entries, not by their number. The least used
 //! entries are evicted.
 //!
-//! All of them share one budget, `memory.caches_bytes`; `config::CacheShares`
-//! has the part of each. `/metrics` shows the size, hits and misses of each.
+//! All of them share one budget, `memory.caches_bytes`; `stet_config::CacheShares` has the part of
+//! each. `/metrics` shows the size, hits and misses of each.
 
 use std::hash::Hash;
 use std::ops::Deref;
@@ -16,9 +16,9 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 /// many small entries.
 pub const ENTRY: usize = 128;
 
-/// The part of a cache that one entry may take: an eighth. A larger entry would evict too many
-/// others.
-const PART: u64 = 8;
+/// The divisor of a cache's size for the largest entry: an eighth. A larger one would evict too
+/// many others.
+const ENTRY_DIVISOR: u64 = 8;
 
 /// A cache whose entries are weighed. An entry's weight must not change while it is in the cache,
 /// and must include all memory that only the entry keeps allocated.
@@ -56,7 +56,7 @@ where
 
     /// Returns the largest weight of an entry.
     pub fn most(&self) -> u64 {
-        self.bytes / PART
+        self.bytes / ENTRY_DIVISOR
     }
 
     /// Reports whether an entry may be kept.

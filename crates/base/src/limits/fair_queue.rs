@@ -36,7 +36,8 @@ struct Inner {
 struct FairQueueLines {
     /// The number of free turns; 0 while a holder waits that has less than its share.
     free: usize,
-    /// Running turns per holder. Work of the server itself is neither limited nor counted.
+    /// The running turns per holder. Work of the server itself takes turns, too, but is not counted
+    /// here, so it has no share that limits it.
     working: HashMap<Holder, usize>,
     /// The waiting calls by holder; `None` is the server itself.
     waiting: HashMap<Option<Holder>, VecDeque<oneshot::Sender<WorkPermit>>>,

@@ -1,5 +1,6 @@
 //! The memory that calls take: request bodies, replies, lists that are gathered, pictures that are
-//! scaled. All of it is reserved in one budget before it is allocated.
+//! scaled. It is reserved in one budget before it is allocated, except for one [`PIECE`] of each
+//! reply.
 //!
 //! One holder has a quarter of the budget at most, or one reservation of any size that fits.
 //! Callers without a session have an eighth together, and one address a quarter of that.
@@ -15,11 +16,11 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::SharedText;
 use tokio::sync::Notify;
 
-/// The part of the budget that one holder may have: a quarter.
-const HOLDER_PART: u64 = 4;
+/// The divisor of the budget for the part of one holder: a quarter.
+const HOLDER_DIVISOR: u64 = 4;
 
-/// The part that all callers without a session may have together: an eighth.
-const STRANGERS_PART: u64 = 8;
+/// The divisor for the part of all callers without a session together: an eighth.
+const STRANGERS_DIVISOR: u64 = 8;
 
 /// The size of a piece of a reply, in bytes: somewhat more than a connection gathers before it
 /// writes. Memory up to one piece is not reserved: the number of connections limits it.
@@ -123,7 +124,8 @@ impl HeldBytes {
 enum BudgetShortage {
     /// The holder has used its part.
     Holder,
-    /// All holders together have used the budget.
+    /// All holders together have used the budget, or all callers without a session their part of
+    /// it.
     All,
 }
 
@@ -175,11 +177,11 @@ impl MemoryBudget {
         let Some(holder) = holder else { return Ok(()) };
         let own = held.by.get(holder).copied().unwrap_or(0);
         let part = match holder {
-            Holder::User(_) => limit / HOLDER_PART,
-            Holder::Address(_) if held.strangers.saturating_add(more) > limit / STRANGERS_PART => {
+            Holder::User(_) => limit / HOLDER_DIVISOR,
+            Holder::Address(_) if held.strangers.saturating_add(more) > limit / STRANGERS_DIVISOR => {
                 return Err(BudgetShortage::All);
             }
-            Holder::Address(_) => limit / STRANGERS_PART / HOLDER_PART,
+            Holder::Address(_) => limit / STRANGERS_DIVISOR / HOLDER_DIVISOR,
         };
         if own.saturating_add(more) <= part || own == mine { Ok(()) } else { Err(BudgetShortage::Holder) }
     }

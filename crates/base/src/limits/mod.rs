@@ -1,6 +1,12 @@
-//! The limits on what a caller may use (docs/LIMITS.md): memory ([`MemoryBudget`]), time on shared
-//! threads ([`CallTask`]), turns for work of which only a few pieces run at a time ([`FairQueue`],
-//! [`SharedWork`]), and calls a minute ([`Quota`], [`Quotas`]).
+//! The limits on what a caller may use (docs/LIMITS.md):
+//!
+//! - Memory: [`MemoryBudget`], buffers that grow within it ([`GrowingBuffer`]), and caches of a
+//!   bounded size ([`bounded_cache`]).
+//! - Time on shared threads: [`CallTask`], loops that yield ([`yielding`]), and work on threads of
+//!   its own ([`offload`]).
+//! - Turns for work of which only a few pieces run at a time: [`FairQueue`], [`SharedWork`],
+//!   [`LargeChangeQueue`].
+//! - Uses in a period: [`Quota`], [`Quotas`].
 //!
 //! A quota's whole state is one number, the time at which it will be full again (the generic cell
 //! rate algorithm). The current time is an input. So nothing runs in the background, and the rules

@@ -4,9 +4,9 @@
 //! otherwise would wait for a processor as often as for the disk. They are few, because the
 //! allocator keeps memory pages for each thread.
 //!
-//! At most as many pieces of work run at a time as there are processors. Users take turns, and none
-//! may have all of them. Work on few bytes stays on its thread: a change of threads takes some ten
-//! microseconds, and so does the work.
+//! In each queue at most as many pieces of work run at a time as there are processors. Users take
+//! turns, and none may have all of them. Work on few bytes stays on its thread: a change of threads
+//! takes some ten microseconds, and so does the work.
 
 use std::any::Any;
 use std::future::ready;

@@ -36,50 +36,50 @@ impl Quota {
     }
 
     /// Takes one use. Returns the new balance, or `None` if no use remains.
-    pub fn take(&self, whole_at_us: u64, now_ms: u64) -> Option<u64> {
-        let after = self.bounded(whole_at_us, now_ms).saturating_add(self.each_us);
+    pub fn take(&self, balance: u64, now_ms: u64) -> Option<u64> {
+        let after = self.bounded(balance, now_ms).saturating_add(self.each_us);
         (after <= self.empty_at(now_ms)).then_some(after)
     }
 
     /// Takes that many uses, even if fewer remain. Then the balance is in debt, by at most `limit`
     /// uses. Returns the new balance, and whether it is in debt.
-    pub fn spend(&self, whole_at_us: u64, now_ms: u64, count: u64) -> (u64, bool) {
+    pub fn spend(&self, balance: u64, now_ms: u64, count: u64) -> (u64, bool) {
         let empty_at = self.empty_at(now_ms);
         let deepest = empty_at.saturating_add(self.each_us.saturating_mul(self.limit));
-        let after = self.bounded(whole_at_us, now_ms).saturating_add(self.each_us.saturating_mul(count)).min(deepest);
+        let after = self.bounded(balance, now_ms).saturating_add(self.each_us.saturating_mul(count)).min(deepest);
         (after, after > empty_at)
     }
 
-    /// Takes one use from a balance that other threads use at the same time. Returns the state of
-    /// the balance, and whether a use remained.
-    pub fn take_shared(&self, budget: &AtomicU64, now_ms: u64) -> (bool, QuotaBalance) {
+    /// Takes one use from a balance that other threads use at the same time. Returns whether a use
+    /// remained, and the state of the balance.
+    pub fn take_shared(&self, balance: &AtomicU64, now_ms: u64) -> (bool, QuotaBalance) {
         // Relaxed, because no other data depends on it.
-        let taken = budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| self.take(at, now_ms));
+        let taken = balance.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| self.take(at, now_ms));
         let now = taken.map_or_else(|at| at, |before| self.take(before, now_ms).unwrap_or(before));
         (taken.is_ok(), self.standing(now, now_ms))
     }
 
     /// Restores one use.
-    pub fn give_back(&self, whole_at_us: u64) -> u64 {
-        whole_at_us.saturating_sub(self.each_us)
+    pub fn give_back(&self, balance: u64) -> u64 {
+        balance.saturating_sub(self.each_us)
     }
 
     /// Returns the state of a balance.
-    pub fn standing(&self, whole_at_us: u64, now_ms: u64) -> QuotaBalance {
-        let whole_at_us = self.bounded(whole_at_us, now_ms);
+    pub fn standing(&self, balance: u64, now_ms: u64) -> QuotaBalance {
+        let balance = self.bounded(balance, now_ms);
         let empty_at_us = self.empty_at(now_ms);
-        let next_us = whole_at_us.saturating_add(self.each_us);
+        let next_us = balance.saturating_add(self.each_us);
         QuotaBalance {
             limit: self.limit,
-            remaining: empty_at_us.saturating_sub(whole_at_us) / self.each_us,
-            reset_seconds: (whole_at_us - micros(now_ms)).div_ceil(1_000_000),
+            remaining: empty_at_us.saturating_sub(balance) / self.each_us,
+            reset_seconds: (balance - micros(now_ms)).div_ceil(1_000_000),
             retry_seconds: next_us.saturating_sub(empty_at_us).div_ceil(1_000_000),
         }
     }
 
     /// Returns a valid balance: it is never full at a time in the past.
-    fn bounded(&self, whole_at_us: u64, now_ms: u64) -> u64 {
-        whole_at_us.max(micros(now_ms))
+    fn bounded(&self, balance: u64, now_ms: u64) -> u64 {
+        balance.max(micros(now_ms))
     }
 
     /// Returns the time at which a balance that is empty now would be full.
@@ -99,12 +99,12 @@ mod tests {
     const NOW: u64 = 1_700_000_000_000;
 
     /// Takes uses until none remains. Returns their number and the balance.
-    fn drain(quota: Quota, mut budget: u64, now_ms: u64) -> (u64, u64) {
+    fn drain(quota: Quota, mut balance: u64, now_ms: u64) -> (u64, u64) {
         let mut count = 0;
-        while let Some(after) = quota.take(budget, now_ms) {
-            (budget, count) = (after, count + 1);
+        while let Some(after) = quota.take(balance, now_ms) {
+            (balance, count) = (after, count + 1);
         }
-        (count, budget)
+        (count, balance)
     }
 
     #[test]
@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn concurrent_callers_take_no_more_than_the_quota() {
-        let (quota, budget) = (Quota::new(100, 60), AtomicU64::new(0));
+        let (quota, balance) = (Quota::new(100, 60), AtomicU64::new(0));
         let taken: usize = std::thread::scope(|scope| {
-            let take = || (0..50).filter(|_| quota.take_shared(&budget, NOW).0).count();
+            let take = || (0..50).filter(|_| quota.take_shared(&balance, NOW).0).count();
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(take)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
         assert_eq!(taken, 100);
-        assert_eq!(quota.take_shared(&budget, NOW).1.remaining, 0);
+        assert_eq!(quota.take_shared(&balance, NOW).1.remaining, 0);
     }
 }

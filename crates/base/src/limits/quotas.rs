@@ -34,16 +34,16 @@ impl<K: Hash + Eq> UsedBalances<K> {
     /// Returns the balance of a key, 0 if it is unknown, and removes it from the old generation.
     fn take(&mut self, key: &K) -> u64 {
         match self.young.get(key) {
-            Some(budget) => *budget,
+            Some(balance) => *balance,
             None => self.old.remove(key).unwrap_or(0),
         }
     }
 
-    fn put(&mut self, key: K, budget: u64, generation: usize) {
+    fn put(&mut self, key: K, balance: u64, generation: usize) {
         if self.young.len() >= generation && !self.young.contains_key(&key) {
             self.old = mem::take(&mut self.young);
         }
-        self.young.insert(key, budget);
+        self.young.insert(key, balance);
     }
 }
 
@@ -55,14 +55,14 @@ impl<K: Hash + Eq> Quotas<K> {
         Quotas { quota, generation: (most / 2).max(1), used: Mutex::new(used) }
     }
 
-    /// Takes one use of a key. Returns the state of its balance, and whether a use remained.
+    /// Takes one use of a key. Returns whether a use remained, and the state of its balance.
     pub fn take(&self, key: K, now_ms: u64) -> (bool, QuotaBalance) {
         let mut used = self.used.lock();
         let before = used.take(&key);
         let after = self.quota.take(before, now_ms);
-        let budget = after.unwrap_or(before);
-        used.put(key, budget, self.generation);
-        (after.is_some(), self.quota.standing(budget, now_ms))
+        let balance = after.unwrap_or(before);
+        used.put(key, balance, self.generation);
+        (after.is_some(), self.quota.standing(balance, now_ms))
     }
 
     /// Takes that many uses of a key, even if fewer remain. Returns whether the balance is in debt:
@@ -81,8 +81,8 @@ impl<K: Hash + Eq> Quotas<K> {
     /// Restores one use of a key.
     pub fn give_back(&self, key: &K) {
         let UsedBalances { young, old } = &mut *self.used.lock();
-        if let Some(budget) = young.get_mut(key).or_else(|| old.get_mut(key)) {
-            *budget = self.quota.give_back(*budget);
+        if let Some(balance) = young.get_mut(key).or_else(|| old.get_mut(key)) {
+            *balance = self.quota.give_back(*balance);
         }
     }
 

@@ -32,7 +32,7 @@ pub struct CopyToChannel {
     /// The lock time: seconds without use until the caller's lock of the copy ends. Without it the
     /// copy is not checked out.
     pub checked_out_s: Option<u64>,
-    /// How the use of the bundle for the channel is noted.
+    /// The writer of the note that the bundle is used for the channel.
     pub ticket: TicketWriter,
 }
 

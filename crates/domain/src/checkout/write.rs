@@ -15,9 +15,9 @@ use crate::store::StoreError;
 pub struct WriteSwitches {
     /// Check in; else the bytes are saved as the draft.
     pub check_in: bool,
-    /// With a check-in: keep the lock, including one taken by this step.
+    /// Keep the lock at a check-in, including one taken by this step.
     pub keep_checked_out: bool,
-    /// Without a check-in: release the lock at the end.
+    /// Release the lock at the end, if this is no check-in.
     pub unlock: bool,
     /// Check in as a new version; else the latest is replaced.
     pub new_version: bool,

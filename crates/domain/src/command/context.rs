@@ -70,7 +70,7 @@ pub struct Context<'a> {
     keeps_stamp: bool,
     /// The objects that keep their stamp, whatever else the command changes.
     keeping_stamp: BTreeSet<Loid>,
-    told: EventMentions,
+    mentions: EventMentions,
 }
 
 /// The location of an object that the command has just made.
@@ -119,7 +119,7 @@ pub struct CommandNotes {
     /// Bytes of the rows noted by the command.
     pub bytes: usize,
     /// The objects or parts that the events name.
-    pub told: EventMentions,
+    pub mentions: EventMentions,
     /// Changes of statuses.
     pub statuses: Vec<WorkflowStatusChange>,
 }
@@ -148,7 +148,7 @@ impl<'a> Context<'a> {
             expected: None,
             rows: NotedRows::new(),
             statuses: CommandStatuses::default(),
-            told: EventMentions::default(),
+            mentions: EventMentions::default(),
             keeps_stamp: false,
             keeping_stamp: BTreeSet::new(),
         }
@@ -373,7 +373,7 @@ impl<'a> Context<'a> {
     /// There is one such object; the first call counts. All other ids concern one container
     /// ([`Context::concerns`]).
     pub fn is_about(&mut self, object: Loid) {
-        let about = self.told.about.get_or_insert_with(|| object.to_string());
+        let about = self.mentions.about.get_or_insert_with(|| object.to_string());
         debug_assert_eq!(*about, object.to_string(), "a command is about one object");
     }
 
@@ -404,7 +404,7 @@ impl<'a> Context<'a> {
         while let Some(made) = self.made.get(&teller) {
             teller = made.folder;
         }
-        self.told.of.entry(teller).or_default()
+        self.mentions.of.entry(teller).or_default()
     }
 
     /// Marks the change as none of the object as readers have it, such as a lock. The revision is
@@ -662,6 +662,6 @@ impl<'a> Context<'a> {
         let bytes = self.rows.bytes();
         let mut changes = self.rows.into_noted();
         changes.extend(counts);
-        Ok(CommandNotes { changes, bytes, told: self.told, statuses: self.statuses.changes })
+        Ok(CommandNotes { changes, bytes, mentions: self.mentions, statuses: self.statuses.changes })
     }
 }

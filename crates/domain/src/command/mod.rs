@@ -106,7 +106,7 @@ impl CallerIdentity {
         noted: &mut CommandNotes,
         at_ms: u64,
     ) -> Vec<Event> {
-        let ContainerMentions { ids, withdrawn, unseen } = noted.told.take(container);
+        let ContainerMentions { ids, withdrawn, unseen } = noted.mentions.take(container);
         let statuses: Vec<_> = noted.statuses.iter().filter(|change| change.container == container).collect();
         let own = Event { container: Some(container), withdrawn, unseen, ..self.deed(kind, ids, at_ms) };
         let has_own = after - before > statuses.len() as u64;

@@ -10,7 +10,7 @@ use crate::object::PathLimits;
 use crate::store::RowChange;
 
 /// The maximal number of parts or objects that a small change alters. A larger change waits for a
-/// work permit ([`crate::runtime::LargeChangeAdmission`]). Otherwise it would block its thread for
+/// work permit (`LargeChangeAdmission`). Otherwise it would block its thread for
 /// others and fill the shared memory.
 pub const SMALL: usize = 256;
 

@@ -85,7 +85,7 @@ fn count_among_seen(
     Ok(())
 }
 
-fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
+pub(super) fn fresh_shortcut(context: &Context<'_>) -> Result<ShortcutId> {
     context.next_number().map(ShortcutId)
 }
 
@@ -124,7 +124,9 @@ impl Command for AddDrawerItems {
     }
 }
 
-/// Puts an object at a position (docs/api/drawers.md, "Adding at a position").
+/// Adds an object at a position, or moves it there if the drawer holds it already
+/// (docs/api/drawers.md, "Adding at a position"). Its events have the kind `drawer.item.position`;
+/// [`ShiftDrawerItem`] only moves.
 #[derive(Debug, Clone, Copy)]
 pub struct PlaceDrawerItem {
     /// The object, or the shortcut of an existing item.
@@ -175,7 +177,8 @@ fn shift(
     Ok(find_positions(drawer, &[address]))
 }
 
-/// Moves an item to another position. A position beyond the last item is an error.
+/// Moves an existing item to another position. A position beyond the last item is an error. Its
+/// events have the kind `drawer.shortcut.position`; [`PlaceDrawerItem`] also adds.
 #[derive(Debug, Clone, Copy)]
 pub struct ShiftDrawerItem {
     /// The item.
@@ -348,7 +351,7 @@ impl JointCommand for MoveDrawerItem {
         let source = turns.get::<Drawer>(self.from)?;
         context.expects(&source.object().record);
         let (position, item) = get_readable_item(source, self.item, &mut reads)?;
-        // A command raises the revision of each changed container by one.
+        // This command changes no status, so it raises each revision by one.
         let source_revision = source.object().record.revision + 1;
         let moved = DrawerItemAddress::Object(item.object);
         context.is_about(item.object);

@@ -1,13 +1,13 @@
 //! Creation of a drawer, and overwriting of an existing one.
 
 use super::MAX_CAPACITY;
-use super::commands::{DrawerHeadUpdate, check_there, drawer_full_error};
+use super::commands::{DrawerHeadUpdate, check_there, drawer_full_error, fresh_shortcut};
 use super::rows::DrawerHead;
 use super::state::{DrawerItemAddress, DrawerState};
 use crate::command::{CommandFault, Context};
 use crate::error::{Error, Result};
 use crate::family::State;
-use crate::id::{Loid, ShortcutId};
+use crate::id::Loid;
 use crate::object::{CreateMode, MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, Object, SharedText, check_texts};
 
 /// The fields of a new drawer.
@@ -25,7 +25,7 @@ pub struct NewDrawer {
     pub items: Vec<Loid>,
     /// The fields that the caller gave explicitly. Only these change in a drawer that exists and is
     /// not replaced.
-    pub said: DrawerHeadUpdate,
+    pub given: DrawerHeadUpdate,
 }
 
 impl NewDrawer {
@@ -37,7 +37,7 @@ impl NewDrawer {
             title: "".into(),
             description: "".into(),
             items: Vec::new(),
-            said: DrawerHeadUpdate::default(),
+            given: DrawerHeadUpdate::default(),
         }
     }
 
@@ -73,7 +73,7 @@ impl NewDrawer {
             };
             all.change(drawer, context)?;
         } else {
-            self.said.change(drawer, context)?;
+            self.given.change(drawer, context)?;
         }
         drawer.fill(&self.items, context)
     }
@@ -99,7 +99,8 @@ pub fn check_capacity(capacity: i64) -> Result<u32> {
 }
 
 impl DrawerState {
-    /// Adds objects to a drawer that is being created, first to last.
+    /// Adds objects at the end, first to last, to a new or an overwritten drawer. Those that the
+    /// drawer holds already stay where they are.
     fn fill(&mut self, objects: &[Loid], context: &mut Context<'_>) -> Result<(), CommandFault> {
         context.alters(objects.len())?;
         let mut reads = context.reads()?;
@@ -111,8 +112,7 @@ impl DrawerState {
             if self.is_full() {
                 return Err(drawer_full_error(self).into());
             }
-            let shortcut = ShortcutId(context.next_number()?);
-            self.insert(*object, shortcut, usize::MAX, context);
+            self.insert(*object, fresh_shortcut(context)?, usize::MAX, context);
         }
         Ok(())
     }

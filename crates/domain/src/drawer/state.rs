@@ -93,7 +93,7 @@ impl DrawerState {
         self.head.capacity as usize
     }
 
-    /// Reports whether an addition would need another item's place.
+    /// Reports whether the visible items fill the capacity.
     pub fn is_full(&self) -> bool {
         self.count() >= self.capacity()
     }

@@ -98,7 +98,6 @@ pub fn links_of(look: &dyn RowReader, view: ReadLevel, of: Loid) -> Result<Vec<L
 /// may be included twice. Items made one after the other have adjacent keys, and few of them have
 /// links. So the range from the first to the last is read at once, unless it has more entries than
 /// there are items.
-/// are items.
 ///
 /// # Errors
 /// Errors of the store.

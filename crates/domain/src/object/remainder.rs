@@ -141,7 +141,6 @@ pub fn find_standing(look: &dyn RowReader, view: ReadLevel, record: &Record) -> 
             Some(bin) => {
                 // An object below a discarded folder is still to be discarded. An object in the bin
                 // is settled, unless it is an entry with remaining work, or has to be destroyed.
-                // destroyed.
                 let stays = at.loid == record.loid
                     && !left(bin.entry, RemainderTask::Destroy)?
                     && (bin.entry != at.loid || Remainder::of(look, view, bin.entry, None, 1)?.is_empty());

@@ -212,8 +212,8 @@ pub enum Health {
 pub struct Backlog {
     /// The number of accepted change sets whose outcome is open.
     pub sets: usize,
-    /// The begin of the disk's work on the present commit, in epoch milliseconds; `None` if there
-    /// is none.
+    /// The beginning of the disk's work on the present commit, in epoch milliseconds; `None` if
+    /// there is none.
     pub since_ms: Option<u64>,
     /// Whether so much waits for the tables that the remaining room is reserved for small changes.
     pub fills: bool,

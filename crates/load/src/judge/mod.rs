@@ -121,7 +121,7 @@ impl LoadFigures<'_> {
 /// The comparison of a load with an earlier one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadComparison {
-    /// The begin of the earlier load, RFC 3339.
+    /// The beginning of the earlier load, RFC 3339.
     pub begun: String,
     /// The figures by kind, then those of all operations.
     pub operations: Vec<OperationComparison>,

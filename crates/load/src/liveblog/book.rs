@@ -32,7 +32,7 @@ pub struct LastRequest {
     pub known: bool,
     /// The revision up to which the client has polled.
     pub since: u64,
-    /// The time at which the request was sent, since the begin of the load's board.
+    /// The time at which the request was sent, since the beginning of the load's board.
     pub sent: Duration,
     /// The time at which it was answered.
     pub answered: Duration,

@@ -185,7 +185,7 @@ impl KindMeasurements {
     }
 }
 
-/// How well an open loop kept to its schedule.
+/// The punctuality of an open loop.
 #[derive(Debug, Clone)]
 pub struct Punctuality {
     /// The lateness of calls whose client was free at the scheduled time. It is the generator's own
@@ -268,7 +268,7 @@ pub fn micros(time: Duration) -> u64 {
 /// One interval of the course over time.
 #[derive(Debug, Clone)]
 pub struct SeriesInterval {
-    /// The begin, in seconds since the begin of the load.
+    /// The beginning, in seconds since the beginning of the load.
     pub from: f64,
     /// The length in seconds.
     pub length: f64,

@@ -12,7 +12,7 @@ use crate::liveblog::model::{PostChange, PostId};
 use crate::liveblog::wire::{PostCalls, WORDS};
 use crate::{drawer, topic};
 
-/// How an operation uses messages.
+/// The use of messages by an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MailAction {
     /// Sends the client's message of this number.

@@ -28,7 +28,7 @@ const POST_BYTES: u32 = 400;
 pub struct FinalNewsroom {
     /// The values of the clients' things.
     pub held: FoundThings,
-    /// How often the front page was published.
+    /// The number of times that the front page was published.
     pub published: u64,
     /// The number of channel copies whose text was compared with their story's.
     pub followed: usize,

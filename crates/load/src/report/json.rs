@@ -29,7 +29,7 @@ pub const FORMAT: u32 = 2;
 struct ReportRoot<'r> {
     format: u32,
     scenario: &'r str,
-    /// The begin of the load (RFC 3339).
+    /// The beginning of the load (RFC 3339).
     begun: String,
     elapsed_seconds: f64,
     interrupted: bool,

@@ -29,7 +29,7 @@ pub struct LoadReport {
     pub scenario: &'static str,
     /// Names and values of all parameters of the load, except the password.
     pub parameters: Vec<(String, String)>,
-    /// The begin of the load.
+    /// The beginning of the load.
     pub begun: SystemTime,
     /// The duration in seconds.
     pub elapsed_s: f64,

@@ -55,9 +55,9 @@ pub struct LastTopicRequest {
     pub container: u16,
     /// The newest known revision of the container when the request was sent.
     pub after: u64,
-    /// The time when the request was sent, since the begin of the load.
+    /// The time when the request was sent, since the beginning of the load.
     pub sent: Duration,
-    /// The time when it was answered, since the begin of the load.
+    /// The time when it was answered, since the beginning of the load.
     pub answered: Duration,
 }
 

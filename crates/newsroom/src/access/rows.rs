@@ -157,7 +157,8 @@ impl AccessRows<'_> {
 }
 
 /// The decision on the objects for which one caller has a privilege, for commands. The caller and
-/// their grants are those at the begin of the call; the places of objects are read at the decision.
+/// their grants are those at the beginning of the call; the places of objects are read at the
+/// decision.
 #[derive(Debug)]
 pub(super) struct AccessDecision {
     privilege: Privilege,

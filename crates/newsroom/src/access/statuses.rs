@@ -14,8 +14,8 @@ use stet_domain::workflow::{StatusRights, WorkflowStatusChange};
 use super::Access;
 use crate::Newsroom;
 
-/// The rights of one caller to set statuses, for commands. The grants are those at the begin of the
-/// call; the client commands and the places of objects are read when the command asks.
+/// The rights of one caller to set statuses, for commands. The grants are those at the beginning of
+/// the call; the client commands and the places of objects are read when the command asks.
 pub struct CallerStatuses {
     /// The newsroom, for client commands and objects.
     pub newsroom: Arc<Newsroom>,

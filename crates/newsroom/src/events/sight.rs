@@ -30,7 +30,7 @@ pub const REMOVED: &str = "removed";
 pub struct EventFilter<'h> {
     happening: &'h ContainerEvent,
     /// The progress; `None` before the beginning.
-    begun: Option<EventFilterProgress<'h>>,
+    progress: Option<EventFilterProgress<'h>>,
 }
 
 struct EventFilterProgress<'h> {
@@ -51,7 +51,7 @@ const AT_ONCE: usize = 16;
 impl<'h> EventFilter<'h> {
     /// Begins to filter a change.
     pub fn of(happening: &'h ContainerEvent) -> EventFilter<'h> {
-        EventFilter { happening, begun: None }
+        EventFilter { happening, progress: None }
     }
 
     /// Continues until the text is complete, or until others should have their turn (`None`). The
@@ -65,7 +65,7 @@ impl<'h> EventFilter<'h> {
         newsroom: &Newsroom,
         access: Access<'_>,
         container: &Record,
-        way: &YieldTimer,
+        timer: &YieldTimer,
     ) -> Result<Option<EventText>> {
         let (happening, event) = (self.happening, &self.happening.event);
         let family = Families::ALL.get(container.family);
@@ -80,32 +80,33 @@ impl<'h> EventFilter<'h> {
             let text = if as_reader { happening.for_readers.get_or_init(for_readers) } else { &happening.whole };
             return Ok(Some(text.clone()));
         }
-        let fresh = || {
+        let start = || {
             let (kind, ids) = match as_reader {
                 true => as_a_reader(family, event),
                 false => (event.kind.as_str(), event.ids.iter().map(String::as_str).collect()),
             };
             EventFilterProgress { as_a_reader: as_reader, kind, ids, next: 0, kept: Vec::new(), items: Vec::new() }
         };
-        let mut sifted = self.begun.take().filter(|begun| begun.as_a_reader == as_reader).unwrap_or_else(fresh);
-        while let Some(id) = sifted.ids.get(sifted.next) {
+        let mut progress =
+            self.progress.take().filter(|progress| progress.as_a_reader == as_reader).unwrap_or_else(start);
+        while let Some(id) = progress.ids.get(progress.next) {
             match id.parse::<Loid>() {
-                Err(_) => sifted.items.push(id),
+                Err(_) => progress.items.push(id),
                 Ok(loid) => {
                     if loid.object() == container.loid || may_read(newsroom, access, container, loid)? {
-                        sifted.kept.append(&mut sifted.items);
-                        sifted.kept.push(id);
+                        progress.kept.append(&mut progress.items);
+                        progress.kept.push(id);
                     }
-                    sifted.items.clear();
+                    progress.items.clear();
                 }
             }
-            sifted.next += 1;
-            if sifted.next.is_multiple_of(AT_ONCE) && way.is_due() {
-                self.begun = Some(sifted);
+            progress.next += 1;
+            if progress.next.is_multiple_of(AT_ONCE) && timer.is_due() {
+                self.progress = Some(progress);
                 return Ok(None);
             }
         }
-        Ok(Some(render_visible(happening, sifted.kind, sifted.kept)))
+        Ok(Some(render_visible(happening, progress.kind, progress.kept)))
     }
 }
 

@@ -346,9 +346,9 @@ impl FollowerStream {
         self.late &= more;
         self.check_late()?;
         self.next = if more { StreamAction::Stored } else { self.live() };
-        let (mut text, mut way) = (BytesMut::new(), YieldTimer::new());
+        let (mut text, mut timer) = (BytesMut::new(), YieldTimer::new());
         for happening in &chunk {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             if happening.revision() != self.at + 1 {
                 // The next events have just become too old.
                 let Ok(present) = self.following.present() else { return Err(StreamEnd::Over) };
@@ -360,10 +360,10 @@ impl FollowerStream {
             }
             let mut sifting = EventFilter::of(happening);
             let (event, last) = loop {
-                if let Some(made) = self.look_at(&mut sifting, &way)? {
+                if let Some(made) = self.look_at(&mut sifting, &timer)? {
                     break made;
                 }
-                way.yield_now().await;
+                timer.yield_now().await;
             };
             if event.bytes.len() > PIECE {
                 // A large event is sent alone: what is read at a time is smaller, or one event.
@@ -478,10 +478,10 @@ impl FollowerStream {
     fn look_at(
         &self,
         sifting: &mut EventFilter<'_>,
-        way: &YieldTimer,
+        timer: &YieldTimer,
     ) -> Result<Option<(EventText, Option<u64>)>, StreamEnd> {
         let newsroom = &self.following.newsroom;
-        let (text, last) = self.following.looked_at(|access, record| sifting.go_on(newsroom, access, record, way))?;
+        let (text, last) = self.following.looked_at(|access, record| sifting.go_on(newsroom, access, record, timer))?;
         Ok(text.map(|text| (text, last)))
     }
 

@@ -98,7 +98,7 @@ impl Messages {
 
     /// Reads a box. Entries older than `old_ms`, or without a message, are not kept.
     async fn read_box(&self, user: &str, side: MessageBox, old_ms: u64) -> Result<BoxContents> {
-        let (mut found, mut way) = (BoxContents::default(), YieldTimer::new());
+        let (mut found, mut timer) = (BoxContents::default(), YieldTimer::new());
         let mut range = MessageEntry::range(user, side);
         loop {
             let rows = self.scan(Table::Boxes, &range, CHUNK, true)?;
@@ -111,7 +111,7 @@ impl Messages {
                 } else {
                     found.gone.push(entry)
                 }
-                way.yield_if_due().await;
+                timer.yield_if_due().await;
             }
             match rows.last() {
                 Some((last, _)) if rows.len() == CHUNK => range.to = Some(last.clone()),
@@ -125,9 +125,9 @@ impl Messages {
         if entries.len() <= self.bounds.per_box {
             return Ok(vec![false; entries.len()]);
         }
-        let (mut senders, mut way) = (Vec::with_capacity(entries.len()), YieldTimer::new());
+        let (mut senders, mut timer) = (Vec::with_capacity(entries.len()), YieldTimer::new());
         for entry in entries {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             senders.push(match (&*entry.sender, entry.side) {
                 ("", MessageBox::Inbox) => {
                     self.message(entry.number)?.map_or_else(SharedText::default, |message| message.sender)
@@ -274,13 +274,13 @@ impl Messages {
         mut goes: impl FnMut(&R) -> Result<bool>,
         beside: impl Fn(&InboxLockGuard<'_>, &[R]) -> Result<Vec<RowChange>>,
     ) -> Result<usize> {
-        let (mut range, mut count, mut way) = (KeyRange::prefix(&[]), 0, YieldTimer::new());
+        let (mut range, mut count, mut timer) = (KeyRange::prefix(&[]), 0, YieldTimer::new());
         loop {
             let turn = self.turns.turn(&self.repository).await?;
             let rows = self.scan(table, &range, CHUNK, true)?;
             let (mut changes, mut gone) = (Vec::new(), Vec::new());
             for (key, row) in &rows {
-                way.yield_if_due().await;
+                timer.yield_if_due().await;
                 let row = read::<R>(row)?;
                 if goes(&row)? {
                     changes.push(RowChange { table, key: key.clone(), value: None });

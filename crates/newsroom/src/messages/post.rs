@@ -88,9 +88,9 @@ impl Messages {
             put(&MessageEntry { user, side, number, sent_ms, read, sender: sender.clone() })
         };
         changes.push(entry(sender.clone(), MessageBox::Outbox, true));
-        let mut way = YieldTimer::new();
+        let mut timer = YieldTimer::new();
         for name in &receivers {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             changes.push(entry(name.text().clone(), MessageBox::Inbox, false));
         }
         changes.push(put(&MessageCopies { number, count: receivers.len() as u32 + 1 }));
@@ -198,9 +198,9 @@ impl Messages {
         }
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
         let (mut recipients, mut named, mut unknown) = (Vec::<SharedText>::new(), HashSet::new(), Vec::new());
-        let mut way = YieldTimer::new();
+        let mut timer = YieldTimer::new();
         for name in names {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             let known = if let Some(user) = self.directory.user(name)? {
                 users.insert(user.name.clone());
                 user.name.text().clone()

@@ -294,7 +294,7 @@ impl Receipts {
             drop(going.lock().await);
         }
         let due_ms = self.due_ms();
-        let (mut range, mut way) = (Receipt::range(user, key), YieldTimer::new());
+        let (mut range, mut timer) = (Receipt::range(user, key), YieldTimer::new());
         let (mut earlier, mut reply, mut is_old, mut is_other) = (EarlierReceipts::default(), None, false, false);
         loop {
             let page = self.scan(Table::Receipts, &range, false)?;
@@ -315,7 +315,7 @@ impl Receipts {
                 Some((last, _)) if page.len() == PAGE => range = range.after(last),
                 _ => break,
             }
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
         }
         if is_old {
             let mut removal = ReceiptRemoval::by(self);
@@ -387,7 +387,7 @@ impl Receipts {
     /// Removes all receipts under these keys, except those of running calls. Returns the number of
     /// receipts.
     async fn forget(&self, names: impl IntoIterator<Item = UserIdempotencyKey>) -> Result<usize> {
-        let (mut removal, mut taken, mut way) = (ReceiptRemoval::by(self), Vec::new(), YieldTimer::new());
+        let (mut removal, mut taken, mut timer) = (ReceiptRemoval::by(self), Vec::new(), YieldTimer::new());
         for name in names {
             let Some(removing) = self.books.to_remove(&name) else { continue };
             taken.push(removing);
@@ -396,7 +396,7 @@ impl Receipts {
                 removal.commit().await?;
                 taken.clear();
             }
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
         }
         removal.commit().await?;
         Ok(removal.removed)

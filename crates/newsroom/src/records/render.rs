@@ -26,7 +26,7 @@ pub struct Uuid {
 /// `statusInfo` of a record.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StatusInfo {
-    /// The workflow status, e.g. `Story/ReadyJson`.
+    /// The workflow status, e.g. `Story/Ready`.
     pub name: String,
     /// Colour of the status, e.g. `rgb(0,160,0)`; null when the workflow no longer knows the
     /// status.

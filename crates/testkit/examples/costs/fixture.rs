@@ -1,5 +1,5 @@
-//! What dear requests work on. Each part is built when the first request needs it, and kept over
-//! restarts of the server.
+//! The objects that expensive requests work on. Each part is built when the first request needs it,
+//! and is kept over restarts of the server.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -14,31 +14,31 @@ use crate::probes::Change;
 use crate::texts::{attributes, document, many_attributes, text};
 use crate::wire::{Caller, Request};
 
-/// Connections by which a fixture is built.
+/// The number of connections that build a fixture.
 const BUILDERS: usize = 8;
-/// Bytes of the largest attribute text that fits into a JSON body with other fields.
+/// The bytes of the largest attribute text that fits into a JSON body with other fields.
 pub const LARGE_TEXT: usize = 3_900_000;
-/// The folder of everything that is built.
+/// The folder of the whole fixture.
 pub const FOLDER: &str = "/Costs";
-/// The home of the reporter, which has the entries of the large folder.
+/// The home of the reporter, which is also the large folder.
 pub const HOME: &str = "/Users/reporter";
 
-/// Users by whom requests are sent.
+/// The users who send requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
-    /// May read, create, write and delete.
+    /// A user who may read, create, write and delete.
     Reporter,
-    /// May also destroy and moderate.
+    /// A user who may also destroy and moderate.
     Editor,
-    /// May do everything.
+    /// A user who may do everything.
     Admin,
-    /// Has 1,000 grants on deep folders and no others.
+    /// A user with 1,000 grants on deep folders and no others.
     Granted,
-    /// Has no session.
+    /// A caller without a session.
     Stranger,
 }
 
-/// A server and what has been built on it.
+/// A server, and the objects that have been built on it.
 pub struct Fixture {
     server: RefCell<Option<Server>>,
     tokens: RefCell<BTreeMap<By, String>>,
@@ -65,7 +65,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// Takes over a server without a fixture.
+    /// Creates a fixture on a server that has none.
     pub fn new(server: Server) -> Fixture {
         Fixture {
             server: RefCell::new(Some(server)),
@@ -93,17 +93,17 @@ impl Fixture {
         }
     }
 
-    /// The server's process.
+    /// Returns the id of the server's process.
     pub fn pid(&self) -> u32 {
         self.with_server(Server::pid)
     }
 
-    /// The server's address.
+    /// Returns the server's address.
     pub fn base(&self) -> String {
         self.with_server(|server| server.base.clone())
     }
 
-    /// Starts the server again, so that nothing is in its memory.
+    /// Restarts the server, so that nothing is in its memory.
     pub fn restart(&self) {
         let mut server = self.server.borrow_mut().take().expect("a fixture has a server");
         server.terminate();
@@ -114,12 +114,12 @@ impl Fixture {
         what(self.server.borrow().as_ref().expect("a fixture has a server"))
     }
 
-    /// A caller with the session of a user, in connections of its own.
+    /// Creates a caller with the session of a user, and with connections of its own.
     pub fn caller(&self, by: By) -> Caller {
         Caller::new(&self.base(), (by != By::Stranger).then(|| self.token(by)))
     }
 
-    /// The token of a user's session.
+    /// Returns the token of a user's session.
     pub fn token(&self, by: By) -> String {
         if by == By::Granted {
             self.people();
@@ -132,7 +132,7 @@ impl Fixture {
         token
     }
 
-    /// The token of a new session of a user.
+    /// Returns the token of a new session of a user.
     pub fn fresh_token(&self, by: By) -> String {
         let (name, password) = match by {
             By::Reporter => ("reporter", stet_testkit::SAMPLE_PASSWORD),
@@ -146,21 +146,21 @@ impl Fixture {
         reply["token"]["value"].as_str().expect("a login has a token").to_owned()
     }
 
-    /// A name that nothing else has.
+    /// Returns a unique name.
     pub fn name(&self) -> String {
         format!("c{}", self.numbers.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Sends a request of a user and returns its result.
+    /// Sends a request of a user. Returns its result.
     ///
     /// # Panics
-    /// If the server refuses it: a fixture stays within all limits.
+    /// If the server refuses the request: a fixture stays within all limits.
     pub fn result(&self, by: By, request: &Request) -> Value {
         self.caller(by).result(request).unwrap_or_else(|error| panic!("a fixture can be built: {error:.2000}"))
     }
 
-    /// Sends `count` requests on several connections; returns the results of those that succeed,
-    /// until one is refused.
+    /// Sends `count` requests on several connections, until one is refused. Returns the results of
+    /// those that succeed.
     pub fn build(&self, by: By, count: usize, request: impl Fn(usize) -> Request + Sync) -> Vec<Value> {
         let (next, refused) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
         let callers: Vec<_> = (0..BUILDERS).map(|_| self.caller(by)).collect();
@@ -194,7 +194,7 @@ impl Fixture {
         self.build(By::Reporter, count, |_| request.clone())
     }
 
-    /// Creates an object from a template, by a call of some hundred bytes.
+    /// Returns a request of some hundred bytes that creates an object from a template.
     pub fn request_from(&self, template: &str, more: &Value) -> Request {
         let mut body = json!({ "name": self.name(), "folderPath": FOLDER, "createMode": "AUTO_RENAME" });
         merge(&mut body, more);
@@ -209,7 +209,7 @@ impl Fixture {
         id(&self.result(By::Reporter, &request))
     }
 
-    /// Objects of 2 KB of attributes with long names: the entries of the reporter's home.
+    /// Returns objects with 2 KB of attributes and long names: the entries of the reporter's home.
     pub fn small(&self) -> &[String] {
         self.small.get_or_init(|| {
             let body = json!({ "workFolder": HOME });
@@ -218,7 +218,7 @@ impl Fixture {
         })
     }
 
-    /// Creates small objects in a folder; returns their ids.
+    /// Creates small objects in a folder. Returns their ids.
     pub fn objects(&self, count: usize, folder: &str) -> Vec<String> {
         let made = self.build(By::Reporter, count, |number| {
             let name = format!("{}{number:06}", "a".repeat(200));
@@ -230,15 +230,15 @@ impl Fixture {
         made.iter().map(id).collect()
     }
 
-    /// The topic with the most that a topic may begin with, and the number of its lines. New topics
-    /// are made of it by calls of some hundred bytes.
+    /// Returns the topic with as many lines as a new topic may have. Requests of some hundred bytes
+    /// create topics from it.
     pub fn template(&self) -> &str {
         &self.template_and_lines().0
     }
 
     fn template_and_lines(&self) -> &(String, usize) {
         self.template.get_or_init(|| {
-            // The most lines of which a new topic is taken.
+            // The largest number of lines from which a new topic is accepted.
             for lines in [1000, 700, 500, 250, 100] {
                 let topic = self.empty_topic();
                 let made = self.build(By::Reporter, lines, |number| {
@@ -259,13 +259,13 @@ impl Fixture {
         id_in_info(&self.result(By::Reporter, &Request::new("topic-post", &[]).json(&body)))
     }
 
-    /// A call that creates a topic of the largest template.
+    /// Returns a request that creates a topic from the largest template.
     pub fn topic_from(&self, template: &str) -> Request {
         let body = json!({ "name": self.name(), "folderPath": FOLDER, "createMode": "AUTO_RENAME" });
         Request::new("topic-from-template-post", &[&template]).json(&body)
     }
 
-    /// A topic with as many lines as allowed, each as large as allowed.
+    /// Returns a topic with as many lines as allowed, each as large as allowed.
     pub fn topic(&self) -> &str {
         self.topic.get_or_init(|| {
             let lines = self.template_and_lines().1;
@@ -287,7 +287,7 @@ impl Fixture {
         })
     }
 
-    /// Thirty large topics, on an item of each of which the first heavy object hangs.
+    /// Returns thirty large topics. An item of each has the first heavy object attached.
     pub fn topics(&self) -> &[String] {
         self.topics.get_or_init(|| {
             let topics = self.large_topics(30, FOLDER);
@@ -301,7 +301,7 @@ impl Fixture {
         })
     }
 
-    /// Creates topics of the largest template in a folder.
+    /// Creates topics from the largest template in a folder.
     pub fn large_topics(&self, count: usize, folder: &str) -> Vec<String> {
         let template = self.template();
         let made = self.build(By::Reporter, count, |number| {
@@ -311,7 +311,7 @@ impl Fixture {
         made.iter().map(id_in_info).collect()
     }
 
-    /// A plan of the thirty topics.
+    /// Returns a plan of the thirty topics.
     pub fn plan(&self) -> &str {
         self.plan.get_or_init(|| {
             let body = json!({ "name": self.name(), "folderPath": FOLDER });
@@ -323,7 +323,7 @@ impl Fixture {
         })
     }
 
-    /// A liveblog of large posts, and their ids.
+    /// Returns a liveblog of large posts, and their ids.
     pub fn blog(&self) -> (&str, &[String]) {
         let (blog, posts) = self.blog.get_or_init(|| {
             let blog = self.empty_blog();
@@ -341,19 +341,20 @@ impl Fixture {
         id_in_info(&self.result(By::Reporter, &request))
     }
 
-    /// A drawer of 10,000 items.
+    /// Returns a drawer of 10,000 items.
     pub fn drawer(&self) -> &str {
         self.drawer.get_or_init(|| self.filled_drawer(10_000))
     }
 
-    /// Creates a drawer with this many of the small objects.
+    /// Creates a drawer with this number of small objects.
     pub fn filled_drawer(&self, count: usize) -> String {
         let sources = &self.small()[..count];
         let body = json!({ "name": self.name(), "folderPath": FOLDER, "capacity": 10_000, "sources": sources });
         id_in_info(&self.result(By::Reporter, &Request::new("drawer-post", &[]).json(&body)))
     }
 
-    /// An object with nearly 4 MB of attributes and as much content, which others are made of.
+    /// Returns an object with nearly 4 MB of attributes and as much content, from which others are
+    /// created.
     pub fn heavy_template(&self) -> &str {
         self.heavy_template.get_or_init(|| {
             let name = self.name();
@@ -364,7 +365,7 @@ impl Fixture {
         })
     }
 
-    /// Gives an object nearly 4 MB of attributes.
+    /// Writes nearly 4 MB of attributes to an object.
     fn enlarge(&self, object: &str) {
         let operators = json!([{ "set": { "xpath": "/attributes/story/headline", "content": text(LARGE_TEXT, 3) } }]);
         let body = json!({ "updateFields": [{ "sourceIds": [object], "operators": operators }] });
@@ -372,8 +373,8 @@ impl Fixture {
         self.result(By::Reporter, &request);
     }
 
-    /// A hundred objects with nearly 4 MB of attributes each, in one story family; the first is
-    /// linked with all others.
+    /// Returns a hundred objects with nearly 4 MB of attributes each, in one story family. The
+    /// first is linked with all others.
     pub fn heavy(&self) -> &[String] {
         self.heavy.get_or_init(|| {
             let template = self.heavy_template();
@@ -389,7 +390,7 @@ impl Fixture {
         })
     }
 
-    /// An object whose attributes have as many elements as allowed.
+    /// Returns an object whose attributes have as many elements as allowed.
     pub fn many(&self) -> &str {
         self.many.get_or_init(|| {
             let options = json!({ "type": "Story", "attributes": many_attributes(99_000) });
@@ -397,7 +398,7 @@ impl Fixture {
         })
     }
 
-    /// A bundle of a hundred bundles, each with nearly 4 MB of attributes.
+    /// Returns a bundle of a hundred bundles, each with nearly 4 MB of attributes.
     pub fn bundle(&self) -> &str {
         self.bundle.get_or_init(|| {
             let (bundle, _) = self.heavy_bundle();
@@ -408,7 +409,7 @@ impl Fixture {
         })
     }
 
-    /// Creates a bundle with nearly 4 MB of attributes: its id and its path.
+    /// Creates a bundle with nearly 4 MB of attributes. Returns its id and its path.
     pub fn heavy_bundle(&self) -> (String, String) {
         let name = self.name();
         let options = json!({ "name": name, "type": "CompoundStory" });
@@ -422,7 +423,7 @@ impl Fixture {
         reply["name"].as_str().expect("a record has a name").to_owned()
     }
 
-    /// A web container that names 199 bundles, each with nearly 4 MB of attributes.
+    /// Returns a web container that names 199 bundles, each with nearly 4 MB of attributes.
     pub fn web(&self) -> &str {
         self.web.get_or_init(|| {
             let (_, template) = self.heavy_bundle();
@@ -434,7 +435,7 @@ impl Fixture {
         })
     }
 
-    /// The path of a story as deep as allowed.
+    /// Returns the path of a story as deep as allowed.
     pub fn deep(&self) -> &str {
         self.deep.get_or_init(|| {
             let folder = format!("{FOLDER}{}", format!("/{}", "d".repeat(200)).repeat(62));
@@ -443,14 +444,14 @@ impl Fixture {
         })
     }
 
-    /// A picture of the dearest size: 28 million pixels of 16 bits in four channels.
+    /// Returns a picture of the most expensive size: 28 million pixels of 16 bits in four channels.
     pub fn picture(&self) -> &str {
         self.picture.get_or_init(|| {
             self.object(&json!({ "name": "large.png", "type": "Image" }), &black_picture(5370), "image/png")
         })
     }
 
-    /// An object with 1,000 versions.
+    /// Returns an object with 1,000 versions.
     pub fn versions(&self) -> &str {
         self.versions.get_or_init(|| {
             let object = self.object(&json!({ "type": "Story" }), b"<story/>", "text/xml");
@@ -462,7 +463,8 @@ impl Fixture {
         })
     }
 
-    /// A thousand users in one group, and one user with 1,000 grants on folders 41 levels deep.
+    /// Creates a thousand users in one group, and one user with 1,000 grants on folders 41 levels
+    /// deep.
     pub fn people(&self) {
         self.people.get_or_init(|| {
             let base = format!("{FOLDER}{}", "/level".repeat(40));
@@ -484,7 +486,8 @@ impl Fixture {
         });
     }
 
-    /// Fills the reporter's boxes with messages of the largest texts; returns the id of one.
+    /// Fills the reporter's inbox and outbox with messages of the largest texts. Returns the id of
+    /// one.
     pub fn inbox(&self) -> &str {
         self.inbox.get_or_init(|| {
             let body = json!({ "subject": "s", "body": text(65_000, 5), "recipients": ["reporter"] });
@@ -501,7 +504,7 @@ impl Fixture {
         });
     }
 
-    /// Changes of other users: an item of a drawer that moves up and down.
+    /// Returns the changes of other users: an item of a drawer that moves up and down.
     pub fn changes(&self) -> &[Change; 2] {
         self.change.get_or_init(|| {
             [0, 1].map(|_| {
@@ -523,7 +526,8 @@ impl Fixture {
     }
 }
 
-/// A line of a topic as large as allowed, but for its attributes, which have this many bytes.
+/// Returns a line of a topic as large as allowed, except for its attributes, which have this number
+/// of bytes.
 pub fn line(number: usize, attribute_bytes: usize) -> Value {
     let word = |seed: usize| text(250, (number * 8 + seed) as u64);
     json!({
@@ -534,7 +538,7 @@ pub fn line(number: usize, attribute_bytes: usize) -> Value {
     })
 }
 
-/// A call that adds a post as large as allowed, with a content of this many bytes.
+/// Returns a request that adds a post as large as allowed, with a content of this number of bytes.
 pub fn post(blog: &str, number: usize, content: usize) -> Request {
     let tags: Vec<_> = (0..100).map(|tag| text(250, (number * 100 + tag) as u64)).collect();
     let options = json!({
@@ -557,12 +561,12 @@ fn merge(to: &mut Value, from: &Value) {
     }
 }
 
-/// The id of a record.
+/// Returns the id of a record.
 pub fn id(record: &Value) -> String {
     record["id"].as_str().unwrap_or_else(|| panic!("a record has an id: {record:.300}")).to_owned()
 }
 
-/// The id of the record in a container's reply.
+/// Returns the id of the record in a container's reply.
 pub fn id_in_info(reply: &Value) -> String {
     id(&reply["info"])
 }

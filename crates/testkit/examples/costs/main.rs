@@ -1,8 +1,9 @@
-//! Measures the dearest request of each endpoint and writes `docs/COSTS.md`: `scripts/costs`.
+//! Measures the most expensive request of each endpoint and writes `docs/COSTS.md`; run it with
+//! `scripts/costs`.
 //!
-//! `dearest` says what the request is, `fixture` builds what it works on, `measure` sends it while
-//! `probes` work beside it, and `table` writes the document. The endpoints are those of the OpenAPI
-//! document.
+//! The module `dearest` defines the requests and `fixture` builds their objects. `measure` sends
+//! each request while `probes` work beside it, and `table` writes the document. The endpoints are
+//! those of the OpenAPI document.
 
 mod dearest;
 mod fixture;
@@ -22,13 +23,13 @@ use self::fixture::Fixture;
 use self::measure::{baseline, measure};
 use self::table::{HEAD, Row, document};
 
-/// The memory that rows are held to, where the environment says nothing else.
+/// The memory limit of rows, unless the environment sets another.
 const MEMORY: u64 = 512 << 20;
 
 fn main() {
     let filters: Vec<String> = std::env::args().skip(1).collect();
     let limit = std::env::var("STET_COSTS_MEMORY").map_or(MEMORY, |limit| limit.parse().expect("bytes of memory"));
-    // Passwords as dear as they are by default, which tests make cheaper.
+    // Password hashes cost as much as by default; tests make them cheaper.
     let settings = [
         ("AUTH__PASSWORD_MEMORY_KIB", "19456"),
         ("AUTH__PASSWORD_ITERATIONS", "2"),

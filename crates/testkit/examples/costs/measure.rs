@@ -1,4 +1,4 @@
-//! One row of the table: a dear request is sent while others work, and what it takes is measured.
+//! The measurement for one row of the table: an expensive request is sent while others work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use crate::probes::{Probes, Waits};
 use crate::process::{Moment, peak, reset_peak};
 use crate::wire::{Caller, Reply, Request};
 
-/// Callers of one user at a time, for requests that can be repeated.
+/// The number of callers of one user at a time, for requests that can be repeated.
 const AT_ONCE: usize = 4;
-/// Time for which they call.
+/// The time for which the callers send requests.
 const ROUNDS: Duration = Duration::from_secs(1);
-/// Time within which the store folds changes into its tables, with some to spare.
+/// The time within which the store folds changes into its tables, with a margin.
 const FOLDED: Duration = Duration::from_millis(2600);
-/// Bytes of the journal from which on that is waited for.
+/// The bytes of the journal above which the measurement waits for that.
 const WORTH_WAITING: f64 = 1e6;
 
-/// What others cost by themselves, to be taken off.
+/// The cost of the other users alone, which is subtracted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Baseline {
     processor_a_second: f64,
@@ -29,7 +29,7 @@ pub struct Baseline {
     pub waits: Waits,
 }
 
-/// What a request takes.
+/// The cost of a request.
 #[derive(Debug, Clone, Default)]
 pub struct Figures {
     pub statuses: Vec<u16>,
@@ -38,18 +38,19 @@ pub struct Figures {
     pub bytes_out: u64,
     pub cut: bool,
     pub took: Duration,
-    /// Highest memory of the process, with one call and with four at a time.
+    /// The highest memory of the process, with one call and with four at a time.
     pub peak: u64,
     pub peak_of_four: u64,
     pub processor: f64,
     pub journal: f64,
     pub written: f64,
     pub waits: Waits,
-    /// Milliseconds for which a call kept a thread to itself at most, as the server measures it.
+    /// The longest time in milliseconds for which a call kept a thread to itself, as measured by
+    /// the server.
     pub slowest_turn: f64,
 }
 
-/// The journal as `/metrics` shows it: bytes that came since the beginning.
+/// The journal according to `/metrics`: the bytes added since the beginning.
 struct Journal {
     client: Client,
     last: f64,
@@ -63,7 +64,7 @@ impl Journal {
         Journal { client, last, sum: 0.0 }
     }
 
-    /// Looks again, until `over`.
+    /// Reads the metrics again, until `over`.
     fn watch(&mut self, over: &AtomicBool) {
         while !over.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50));
@@ -73,13 +74,13 @@ impl Journal {
 
     fn look(&mut self) {
         let now = metric(&self.client, "stet_store_unfolded_bytes");
-        // It falls when changes are folded into the tables.
+        // The size falls when changes are folded into the tables.
         self.sum += if now >= self.last { now - self.last } else { now };
         self.last = now;
     }
 }
 
-/// Measures what others cost while nothing else is going on.
+/// Measures the cost of the other users while no expensive request runs.
 pub fn baseline(fixture: &Fixture) -> Baseline {
     let changes = fixture.changes().clone();
     fixture.restart();
@@ -155,7 +156,7 @@ pub fn measure(fixture: &Fixture, dearest: &Dearest, baseline: &Baseline) -> Fig
         several(fixture, &caller, requests, &mut figures);
     }
     figures.slowest_turn = metric(&Client::at(&base, None), "stet_http_slowest_turn_seconds") * 1000.0;
-    // A process that was killed has no memory any more.
+    // A killed process has no memory.
     figures.died |= Moment::of(pid).resident == 0;
     if let Some((by, request)) = &dearest.undo {
         fixture.caller(*by).json(request);
@@ -163,7 +164,7 @@ pub fn measure(fixture: &Fixture, dearest: &Dearest, baseline: &Baseline) -> Fig
     figures
 }
 
-/// A value of `/metrics`; 0 once the server has ended.
+/// Returns a value of `/metrics`; 0 once the server has ended.
 fn metric(client: &Client, name: &str) -> f64 {
     let Ok(answer) = client.try_send("GET", "/metrics", &[], b"") else { return 0.0 };
     let text = String::from_utf8_lossy(&answer.body).into_owned();
@@ -180,7 +181,7 @@ fn several(fixture: &Fixture, caller: &Caller, requests: &[Request], figures: &m
     let replies: Vec<Reply> = std::thread::scope(|scope| {
         let call = |first: usize| {
             let mut replies = Vec::new();
-            // The first of them has been sent already.
+            // The first request has been sent already.
             for request in requests.iter().cycle().skip(first + 1) {
                 replies.push(caller.send(request));
                 if begun.elapsed() > ROUNDS {

@@ -1,4 +1,5 @@
-//! Other users at work while a dear request is served: how long each of their calls waits.
+//! Probes: other users at work while an expensive request is served. Each measures the wait of its
+//! calls.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,51 +8,51 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// Time between two calls of one probe.
+/// The time between two calls of one probe.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Connections that ask for `/healthz`; several, so that each of the server's threads has one.
+/// The number of connections that request `/healthz`, so that each of the server's threads has one.
 const LOOKERS: usize = 4;
 
-/// A change that a probe makes over and over: two requests that undo each other.
+/// A change that a probe repeats: two requests that undo each other.
 #[derive(Clone)]
 pub struct Change {
     pub token: String,
-    /// Paths of PUT requests that take turns.
+    /// The paths of two PUT requests that alternate.
     pub paths: [String; 2],
 }
 
-/// Probes that are running.
+/// The running probes.
 pub struct Probes {
     over: &'static AtomicBool,
     threads: Vec<JoinHandle<()>>,
-    /// Waits for looks and for changes, in milliseconds.
+    /// The waits for reads and for changes, in milliseconds.
     waits: &'static [Mutex<Vec<f64>>; 2],
     changes: &'static AtomicU64,
-    /// Watches how late the machine wakes a thread.
+    /// The thread that measures how late the machine wakes a thread.
     machine: JoinHandle<f64>,
 }
 
-/// Waits of others, in milliseconds.
+/// The waits of other users, in milliseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Waits {
-    /// The 99th percentile for looks at `/healthz`.
+    /// The 99th percentile of reads of `/healthz`.
     pub looks: f64,
-    /// The 99th percentile for changes.
+    /// The 99th percentile of changes.
     pub changes: f64,
     pub longest: f64,
-    /// How late the machine woke a sleeping thread at p99: what others wait without any fault of
-    /// the server.
+    /// The 99th percentile of the machine's delay in waking a sleeping thread. Others wait that
+    /// long without any fault of the server.
     pub machine: f64,
 }
 
 impl Waits {
-    /// The worse of two measurements.
+    /// Returns the worse of two measurements.
     pub fn or_worse(self, other: Waits) -> Waits {
         let worse = if other.beyond_machine() > self.beyond_machine() { other } else { self };
         Waits { longest: self.longest.max(other.longest), ..worse }
     }
 
-    /// The longer of the percentiles without what the machine delays.
+    /// Returns the longer of the percentiles, less the delay of the machine.
     pub fn beyond_machine(self) -> f64 {
         self.looks.max(self.changes) - self.machine
     }
@@ -60,7 +61,7 @@ impl Waits {
 impl Probes {
     /// Starts probes of the server at `base`; each of `changes` has a connection of its own.
     pub fn start(base: &str, changes: &[Change]) -> Probes {
-        // A few bytes for each measurement live as long as the program.
+        // A few bytes of each measurement live as long as the program.
         let over: &'static AtomicBool = Box::leak(Box::default());
         let waits: &'static [Mutex<Vec<f64>>; 2] = Box::leak(Box::default());
         let count: &'static AtomicU64 = Box::leak(Box::default());
@@ -79,7 +80,7 @@ impl Probes {
         Probes { over, threads, waits, changes: count, machine: spawn(|| lateness(over)) }
     }
 
-    /// Ends the probes; returns what they waited and the number of changes that they made.
+    /// Ends the probes. Returns their waits and the number of changes that they made.
     pub fn end(self) -> (Waits, u64) {
         self.over.store(true, Ordering::Relaxed);
         self.threads.into_iter().for_each(|thread| drop(thread.join()));
@@ -105,12 +106,13 @@ impl Change {
     }
 }
 
-/// The 99th percentile of sorted values.
+/// Returns the 99th percentile of sorted values.
 fn p99(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len() * 99 / 100).copied().unwrap_or_default()
 }
 
-/// Sleeps over and over until `over`; returns by how many milliseconds it woke too late at p99.
+/// Sleeps repeatedly until `over`. Returns the 99th percentile of the delay in waking, in
+/// milliseconds.
 fn lateness(over: &AtomicBool) -> f64 {
     const NAP: Duration = Duration::from_millis(2);
     let mut late = Vec::new();
@@ -123,7 +125,7 @@ fn lateness(over: &AtomicBool) -> f64 {
     p99(&late)
 }
 
-/// Sends the requests in turn until `over`, and notes each wait.
+/// Sends the requests in turn until `over`, and records each wait.
 fn ask(address: &str, requests: &[String], over: &AtomicBool, waits: &Mutex<Vec<f64>>, changes: Option<&AtomicU64>) {
     let mut connection = None;
     for request in requests.iter().cycle() {
@@ -155,7 +157,7 @@ fn ask(address: &str, requests: &[String], over: &AtomicBool, waits: &Mutex<Vec<
     }
 }
 
-/// Sends one request on a connection that is kept, and reads its reply to the end.
+/// Sends one request on a persistent connection, and reads its reply to the end.
 fn call(connection: &mut Option<BufReader<TcpStream>>, address: &str, request: &str) -> std::io::Result<()> {
     let stream = match connection {
         Some(stream) => stream,

@@ -2,22 +2,22 @@
 
 use std::fs;
 
-/// Clock ticks a second in `/proc/PID/stat`, which Linux fixes at 100 on all common machines.
+/// The clock ticks per second in `/proc/PID/stat`; Linux fixes them at 100 on all common machines.
 const TICKS: f64 = 100.0;
 
-/// Figures of a process at one moment.
+/// The figures of a process at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Moment {
-    /// Bytes in memory.
+    /// The bytes in memory.
     pub resident: u64,
-    /// Seconds of processor time since its start.
+    /// The seconds of processor time since the process was started.
     pub processor: f64,
-    /// Bytes that it has written to files since its start. Sockets do not count.
+    /// The bytes written to files since the process was started. Sockets do not count.
     pub written: u64,
 }
 
 impl Moment {
-    /// Reads the figures of a process; zeros once it has ended.
+    /// Reads the figures of a process; all zeros once it has ended.
     pub fn of(pid: u32) -> Moment {
         Moment {
             resident: line(pid, "status", "VmRSS:") << 10,
@@ -27,9 +27,9 @@ impl Moment {
     }
 }
 
-/// Forgets the highest memory of a process so far, so that [`peak`] counts from now on.
+/// Resets the highest memory of a process, so that [`peak`] counts from now on.
 pub fn reset_peak(pid: u32) {
-    // Without the permission the peak is that since the start, which is too high rather than too
+    // Without the permission, the peak since the start remains, which is too high rather than too
     // low.
     let _ = fs::write(format!("/proc/{pid}/clear_refs"), "5");
 }
@@ -39,7 +39,7 @@ pub fn peak(pid: u32) -> u64 {
     line(pid, "status", "VmHWM:") << 10
 }
 
-/// The number behind a key in a file of a process.
+/// Returns the number after a key in a file of a process.
 fn line(pid: u32, file: &str, key: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next()?.parse().ok());
@@ -48,7 +48,7 @@ fn line(pid: u32, file: &str, key: &str) -> u64 {
 
 fn processor(pid: u32) -> f64 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name of the program, in brackets, may contain spaces.
+    // The program's name, in brackets, may contain spaces.
     let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or_default().split(' ').collect();
     let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok()).unwrap_or_default();
     (ticks(11) + ticks(12)) / TICKS

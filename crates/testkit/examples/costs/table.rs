@@ -1,4 +1,4 @@
-//! The table as a document.
+//! The document with the table.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::dearest::Dearest;
 use crate::fixture::By;
 use crate::measure::{Baseline, Figures};
 
-/// Milliseconds that others may wait at p99.
+/// The longest acceptable wait of others at the 99th percentile, in milliseconds.
 pub const WAIT: f64 = 100.0;
 
 /// A row of the table.
@@ -25,7 +25,7 @@ impl Row {
         Row { endpoint, what: dearest.what.clone(), by: dearest.by, figures }
     }
 
-    /// The bounds that the row exceeds, in words.
+    /// Returns the bounds that the row exceeds, in words.
     pub fn beyond(&self, memory_limit: u64) -> Vec<&'static str> {
         let figures = &self.figures;
         let fault = figures.statuses.iter().any(|status| *status >= 500 && ![503, 507].contains(status));
@@ -38,7 +38,7 @@ impl Row {
         bounds.into_iter().filter(|(is_beyond, _)| *is_beyond).map(|(_, bound)| bound).collect()
     }
 
-    /// The row in Markdown.
+    /// Returns the row in Markdown.
     pub fn line(&self, memory_limit: u64) -> String {
         let figures = &self.figures;
         let beyond = self.beyond(memory_limit);
@@ -78,7 +78,7 @@ impl Row {
     }
 }
 
-/// A number of bytes with a unit; empty where there are none worth a number.
+/// Returns a number of bytes with a unit; empty if the number is negligible.
 fn size(bytes: f64) -> String {
     match bytes {
         _ if bytes < 100.0 => "0".to_owned(),

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use stet_testkit::{Endpoint, encoded};
 
-/// Time after which a caller hangs up. A reply that takes longer is counted as far as it came.
+/// The time after which a caller hangs up. Of a reply that takes longer, the received part is
+/// counted.
 const HANG_UP: Duration = Duration::from_secs(5);
-/// Bytes of one reply that a caller takes before it hangs up.
+/// The bytes of one reply after which a caller hangs up.
 const ENOUGH: u64 = 64 << 20;
 
 /// A request that can be sent any number of times.
@@ -22,16 +23,16 @@ pub struct Request {
     body: Arc<Vec<u8>>,
 }
 
-/// The answer to a request, without its body.
+/// The reply to a request, without its body.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// `None` if the connection ended before a status came.
+    /// The status; `None` if the connection ended before one arrived.
     pub status: Option<u16>,
-    /// Bytes of the body as they came over the line.
+    /// The bytes of the body, as received.
     pub bytes: u64,
     /// Whether the caller hung up before the end of the reply.
     pub cut: bool,
-    /// Time until the last byte.
+    /// The time until the last byte.
     pub took: Duration,
 }
 
@@ -61,7 +62,7 @@ impl Request {
         self.bytes("application/json", body.to_string().into_bytes())
     }
 
-    /// Adds a body of any bytes.
+    /// Adds a body of bytes.
     pub fn bytes(mut self, content_type: &str, body: Vec<u8>) -> Request {
         self.body = Arc::new(body);
         self.header("content-type", content_type)
@@ -85,8 +86,7 @@ impl Request {
         self.bytes(&format!("multipart/form-data; boundary={BOUNDARY}"), body)
     }
 
-    /// Returns the bytes that the request takes on the line, about: its body, its path and its
-    /// headers.
+    /// Returns roughly the bytes that the request takes on the line: its body, path and headers.
     pub fn size(&self) -> u64 {
         let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
         (self.body.len() + self.path.len() + headers + 100) as u64
@@ -138,8 +138,8 @@ impl Caller {
         }
     }
 
-    /// Sends a request and returns its status and the JSON of its reply; tries again while the
-    /// server is overloaded.
+    /// Sends a request, and again while the server is overloaded. Returns its status and the JSON
+    /// of its reply.
     pub fn json(&self, request: &Request) -> (u16, Value) {
         let begun = Instant::now();
         loop {
@@ -159,7 +159,7 @@ impl Caller {
         }
     }
 
-    /// The `result` of a success.
+    /// Returns the `result` of a success.
     ///
     /// # Errors
     /// The status and the reply of a failure.

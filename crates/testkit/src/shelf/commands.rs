@@ -1,4 +1,4 @@
-//! What changes shelves.
+//! The commands that change shelves.
 
 use stet_domain::command::{Command, CommandFault, Context};
 use stet_domain::error::{Code, Error};
@@ -10,20 +10,20 @@ use stet_domain::object::SharedText;
 use super::rows::Stands;
 use super::{Shelf, ShelfState};
 
-/// Puts an object or a divider on a board, at a position among all that can be seen.
+/// Puts an object or a divider on a board, at a position among all visible slots.
 #[derive(Debug, Clone)]
 pub struct Put {
-    /// One that the shelf has.
+    /// The name of an existing board.
     pub board: SharedText,
-    /// What it is.
+    /// The object or divider.
     pub stands: Stands,
-    /// Counted from 0; beyond the last is the end.
+    /// The position from 0; beyond the last slot it is the end.
     pub position: usize,
 }
 
 impl Command for Put {
     type Family = Shelf;
-    /// Id of the slot.
+    /// The id of the new slot.
     type Reply = u64;
     const NAME: &'static str = "test.shelf.put";
 
@@ -43,10 +43,10 @@ impl Command for Put {
     }
 }
 
-/// Takes what stands in a slot away.
+/// Removes a slot with its content.
 #[derive(Debug, Clone)]
 pub struct Take {
-    /// Id of the slot.
+    /// The id of the slot.
     pub slot: u64,
 }
 
@@ -63,16 +63,16 @@ impl Command for Take {
     }
 }
 
-/// Carries a slot to another shelf's first board, or to another position of its own.
+/// Moves a slot to the first board of another shelf, or to another position of the same shelf.
 #[derive(Debug, Clone)]
 pub struct Carry {
-    /// Id of the slot.
+    /// The id of the slot.
     pub slot: u64,
-    /// The shelf that it is on.
+    /// The source shelf.
     pub from: Loid,
-    /// The shelf that it goes to.
+    /// The target shelf.
     pub to: Loid,
-    /// As in [`Put`].
+    /// The position in the target shelf, as in [`Put::position`].
     pub position: usize,
 }
 

@@ -1,9 +1,8 @@
-//! A small family of the tests' own: shelves. All that a family must say is here; the list that it
-//! is in is [`FAMILIES`].
+//! Shelves: a small family that only tests have. Everything that a family must define is here,
+//! except for its entry in a list of families ([`FAMILIES`]).
 //!
-//! A shelf has boards, each of which holds objects and dividers in one order; an object may stand
-//! on it any number of times. What is discarded is hidden where it stands, what ceases to be is
-//! taken away.
+//! A shelf has boards, each of which holds objects and dividers in one order. An object may be on a
+//! shelf any number of times. A discarded object is hidden in its slot; a destroyed one is removed.
 
 mod commands;
 mod rows;
@@ -26,7 +25,7 @@ pub use self::commands::{Carry, Put, Take};
 pub use self::rows::{HEAD, SLOT, ShelfHead, Slot, Stands};
 pub use self::state::ShelfState;
 
-/// All families that there are, and this one.
+/// Four of the product's families, and shelves.
 pub const FAMILIES: Families = Families::of(&[
     FamilyEntry::of::<Document>(),
     FamilyEntry::of::<Folder>(),
@@ -35,7 +34,7 @@ pub const FAMILIES: Families = Families::of(&[
     FamilyEntry::of::<Shelf>(),
 ]);
 
-/// The others: what a repository knows that has never heard of shelves.
+/// The families of [`FAMILIES`] without shelves, for a repository that does not know them.
 pub const OTHERS: Families = Families::of(&[
     FamilyEntry::of::<Document>(),
     FamilyEntry::of::<Folder>(),
@@ -47,17 +46,17 @@ pub const OTHERS: Families = Families::of(&[
 #[derive(Debug)]
 pub struct Shelf;
 
-/// What is said of a new shelf.
+/// The fields of a new shelf.
 #[derive(Debug, Clone)]
 pub struct NewShelf {
-    /// Its boards.
+    /// The names of the boards.
     pub boards: Vec<SharedText>,
 }
 
 impl Family for Shelf {
     type State = ShelfState;
     type New = NewShelf;
-    // A kind that no family in the list has: there is none for tests.
+    // There is no kind for tests, so this is one that no other family in the list has.
     const KIND: FamilyKind = FamilyKind::WebContainer;
     const PARTS: &'static [PartKind] = &[HEAD, SLOT];
     const HAS_CONTENT: bool = false;

@@ -1,4 +1,4 @@
-//! How a shelf is stored: one head, one row for each slot.
+//! The rows of a shelf: one head, and one row for each slot.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -14,13 +14,13 @@ pub const HEAD: PartKind = PartKind::of::<ShelfHead>(250);
 /// The kind of [`Slot`].
 pub const SLOT: PartKind = PartKind::of::<Slot>(251);
 
-/// What a shelf has beside its record and slots.
+/// The fields of a shelf besides its record and slots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShelfHead {
-    /// The shelf.
+    /// The loid of the shelf.
     #[serde(with = "loid_key")]
     pub loid: Loid,
-    /// Its boards.
+    /// The names of the boards.
     pub boards: Vec<SharedText>,
 }
 
@@ -30,17 +30,17 @@ impl Row for ShelfHead {
     }
 }
 
-/// What stands in a slot.
+/// The content of a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stands {
     /// An object.
     Object(FolderKey),
-    /// A divider with that title.
+    /// A divider with this title.
     Divider(SharedText),
 }
 
 impl Stands {
-    /// The object, if it is one.
+    /// Returns the object, if it is one.
     pub fn object(&self) -> Option<Loid> {
         match self {
             Stands::Object(key) => Some(key.0),
@@ -49,21 +49,21 @@ impl Stands {
     }
 }
 
-/// One slot.
+/// A slot of a shelf.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
-    /// The shelf.
+    /// The loid of the shelf.
     #[serde(with = "loid_key")]
     pub shelf: Loid,
-    /// The slot's own id.
+    /// The id of the slot.
     pub id: u64,
-    /// The board that it is on.
+    /// The name of the board.
     pub board: SharedText,
-    /// What stands there.
+    /// The object or divider in the slot.
     pub stands: Stands,
-    /// Its place among the slots.
+    /// The position among the slots.
     pub order: StoredOrder,
-    /// Whether the object lies in the recycle bin.
+    /// Whether the slot is hidden because its object is in the recycle bin.
     pub hidden: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A shelf in memory: all its slots in order.
+//! The state of a shelf in memory.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use stet_domain::sequence::{MovableItem, Sequence, SequenceItem};
 
 use super::rows::{ShelfHead, Slot, Stands};
 
-/// See the module's head.
+/// The state of a shelf: all its slots in order.
 #[derive(Debug, Clone)]
 pub struct ShelfState {
     object: Object,

@@ -10,12 +10,12 @@ pub use super::{
 };
 
 /// The statuses of most endpoints.
-pub const S: &[u16] = &[200, 401, 403, 404];
+pub const USUAL_CODES: &[u16] = &[200, 401, 403, 404];
 /// The statuses of endpoints that name no object.
-pub const A: &[u16] = &[200, 401, 403];
+pub const CODES_WITHOUT_OBJECT: &[u16] = &[200, 401, 403];
 
-/// Returns the common base of most endpoints: a token, no parameters, no body, JSON replies, the
-/// codes S. Each group derives its own bases from it.
+/// Returns the common base of most endpoints: a token, no parameters, no body, JSON replies,
+/// [`USUAL_CODES`]. Each group derives its own bases from it.
 pub const fn base(method: Verb, privilege: Privilege, source: &'static str) -> Route {
     Route {
         id: "",
@@ -45,7 +45,7 @@ pub const fn base(method: Verb, privilege: Privilege, source: &'static str) -> R
         untagged: false,
         tagged: false,
         produces: ReplyFormat::Json,
-        codes: S,
+        codes: USUAL_CODES,
         further: &[],
         handler: None,
     }

@@ -204,9 +204,9 @@ impl FeedNames {
             people.entry(user.clone()).or_insert_with(|| app.directory.full_name(user));
         };
         note(&object.record.creator);
-        let mut way = YieldTimer::new();
+        let mut timer = YieldTimer::new();
         for post in state.sequence().visible_at(first(open, offset)).take(limit as usize) {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             note(post.author());
         }
         Ok(FeedNames { title, people })
@@ -266,9 +266,9 @@ async fn feed_of(app: &App, open: &OpenLiveblog, named: &FeedNames, part: FeedPa
     let (mut entries, mut bytes) = (Vec::new(), 0);
     let (mut latest, mut last) = (record.created * 1000, 0);
     let skip = first(open, offset);
-    let mut way = YieldTimer::new();
+    let mut timer = YieldTimer::new();
     for (index, post) in posts.visible_at(skip).take(limit as usize).enumerate() {
-        way.yield_if_due().await;
+        timer.yield_if_due().await;
         let Some(entry) = entry_of(app, post, named, origin).await? else { return Ok(None) };
         bytes += entry.bytes();
         entries.push(entry);

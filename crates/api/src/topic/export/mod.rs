@@ -215,11 +215,11 @@ pub(crate) struct OpenTopic {
 
 impl OpenTopic {
     async fn of(call: &Call, open: CommittedTopic) -> Result<OpenTopic> {
-        let (state, mut way) = (open.state(), YieldTimer::new());
+        let (state, mut timer) = (open.state(), YieldTimer::new());
         let title = choose_title(&call.app, state.object(), &state.head().title).await?;
         let mut items = Vec::with_capacity(state.lines());
         for item in state.lineup().members() {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             items.push(item.loid());
             items.extend(state.below(item.loid()).into_iter().flat_map(TopicLineup::members).map(|item| item.loid()));
         }

@@ -109,9 +109,9 @@ impl MailRelay {
 
     /// Returns the addresses of those users that have one, each once.
     pub(super) async fn addresses(&self, users: &BTreeSet<Name>) -> Result<Vec<String>> {
-        let (mut addresses, mut way) = (BTreeSet::new(), YieldTimer::new());
+        let (mut addresses, mut timer) = (BTreeSet::new(), YieldTimer::new());
         for name in users {
-            way.yield_if_due().await;
+            timer.yield_if_due().await;
             let user = self.directory.user(name)?;
             addresses.extend(user.as_deref().and_then(address_of).map(|address| address.to_string()));
         }

@@ -20,9 +20,9 @@ pub(super) enum RelayFault {
     Refused(String),
     /// The relay refuses for now.
     Later(String),
-    /// There is no connection any more, or never was one. No part of a mail had been sent.
+    /// The connection is lost, or was never opened. No part of a mail had been sent.
     Broken(String),
-    /// There is no connection any more, and the relay may have the mail.
+    /// The connection is lost, and the relay may have the mail.
     Uncertain(String),
 }
 

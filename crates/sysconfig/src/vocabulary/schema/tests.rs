@@ -1,5 +1,5 @@
-//! The schema and the reference for people are what the vocabulary says: `UPDATE_GOLDEN=1 cargo
-//! test --lib schema` writes both.
+//! The schema and the reference for people match the vocabulary. `UPDATE_GOLDEN=1 cargo test -p
+//! stet-sysconfig --lib schema` writes both.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Bundles, web containers, and opening them.
+//! The requests on bundles and web containers, and those that open them.
 
 use serde_json::json;
 

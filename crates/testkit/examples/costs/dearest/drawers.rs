@@ -1,4 +1,4 @@
-//! Drawers.
+//! The requests on drawers.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::fixture::{By, FOLDER, Fixture, LARGE_TEXT};
 use crate::texts::attributes;
 use crate::wire::Request;
 
-/// Items of the largest drawer.
+/// The number of items of the largest drawer.
 const MOST: usize = 10_000;
 
 pub fn dearest(id: &str, fixture: &Fixture) -> Option<Vec<Dearest>> {

@@ -1,4 +1,5 @@
-//! Folders, their views and filters. The large folder is the caller's home and work folder, too.
+//! The requests on folders, their views and filters. The large folder is the caller's home and work
+//! folder, too.
 
 use serde_json::json;
 
@@ -61,7 +62,7 @@ fn filters(request: Request, _fixture: &Fixture) -> Vec<Dearest> {
     ]
 }
 
-/// Patterns for names that take long to compare with a name of many equal letters.
+/// The patterns that take long to compare with a name of many equal letters.
 fn patterns(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{}{number}b", "*a".repeat(18))).collect()
 }

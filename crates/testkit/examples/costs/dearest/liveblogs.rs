@@ -1,4 +1,4 @@
-//! Liveblogs and their posts.
+//! The requests on liveblogs and their posts.
 
 use serde_json::json;
 

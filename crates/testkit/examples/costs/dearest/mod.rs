@@ -1,4 +1,4 @@
-//! For each endpoint the dearest request that one user can prepare in a minute.
+//! The most expensive request for each endpoint that one user can prepare in a minute.
 
 mod bundles;
 mod drawers;
@@ -14,22 +14,22 @@ use stet_testkit::Endpoint;
 use crate::fixture::{By, Fixture};
 use crate::wire::Request;
 
-/// The dearest request of an endpoint.
+/// The most expensive request of an endpoint.
 pub struct Dearest {
-    /// The request in a few words.
+    /// A short description of the request.
     pub what: String,
     pub by: By,
     pub calls: Calls,
-    /// A call that brings back what the request has taken away.
+    /// A request that restores what the expensive request has removed.
     pub undo: Option<(By, Request)>,
 }
 
-/// How often a request is sent.
+/// The number of times that a request is sent.
 pub enum Calls {
-    /// Once alone, then four at a time for a second. Several requests take turns, where one of them
-    /// again would change nothing.
+    /// Once alone, then four at a time for a second. Several requests alternate where repeating one
+    /// of them would change nothing.
     Repeated(Vec<Request>),
-    /// Once, because it uses up what it works on.
+    /// Once, because the request uses up its objects.
     Once(Request),
 }
 
@@ -55,8 +55,8 @@ impl Dearest {
     }
 }
 
-/// Returns the dearest requests of an endpoint: one, or several where it is not clear which is the
-/// dearest.
+/// Returns the most expensive requests of an endpoint: one, or several if it is unclear which costs
+/// most.
 pub fn dearest(endpoint: &'static Endpoint, fixture: &Fixture) -> Vec<Dearest> {
     let id = endpoint.id.as_str();
     let families =
@@ -64,7 +64,7 @@ pub fn dearest(endpoint: &'static Endpoint, fixture: &Fixture) -> Vec<Dearest> {
     let special = families.iter().find_map(|of| of(id, fixture)).or_else(|| people::dearest(id, fixture));
     let mut all = special.unwrap_or_else(|| vec![generic(endpoint, fixture)]);
     for one in &mut all {
-        // What a reporter may not call at all costs nothing but a refusal.
+        // A request that a reporter may not send costs no more than a refusal.
         let needed = match endpoint.privilege.as_deref() {
             Some("destroy" | "moderate" | "forceUnlock") => By::Editor,
             Some("manageGroups" | "configure") => By::Admin,
@@ -77,8 +77,8 @@ pub fn dearest(endpoint: &'static Endpoint, fixture: &Fixture) -> Vec<Dearest> {
     all
 }
 
-/// The dearest request of an endpoint about which nothing particular is known: the heaviest object
-/// as its source, all that it can show, and the reply compressed.
+/// Returns the most expensive request of an endpoint without particulars: the heaviest object as
+/// its source, all optional parts, and the reply compressed.
 fn generic(endpoint: &'static Endpoint, fixture: &Fixture) -> Dearest {
     let arguments: Vec<String> = endpoint.parameters().map(|name| argument(name, fixture)).collect();
     let arguments: Vec<&dyn std::fmt::Display> = arguments.iter().map(|argument| argument as _).collect();
@@ -101,12 +101,12 @@ fn generic(endpoint: &'static Endpoint, fixture: &Fixture) -> Dearest {
     Dearest::repeated("largest body that is no use", request.json(&filler()))
 }
 
-/// Whether an endpoint answers for a type of objects.
+/// Reports whether an endpoint is about objects of this type.
 fn takes_type(id: &str) -> bool {
     matches!(id, "old-siteconfig-get" | "old-resolve-path-get")
 }
 
-/// A body of JSON as large as allowed, of a key that no call knows.
+/// Returns a body of JSON as large as allowed, with a key that no call knows.
 fn filler() -> Value {
     json!({ "unknown": crate::texts::text(16_000, 1) })
 }
@@ -119,7 +119,7 @@ fn argument(name: &str, fixture: &Fixture) -> String {
     }
 }
 
-/// Asks for all that the record of an object can show.
+/// Requests everything that the record of an object can show.
 fn shown(request: Request) -> Request {
     const SWITCHES: [&str; 7] = [
         "showXml",
@@ -134,7 +134,7 @@ fn shown(request: Request) -> Request {
     SWITCHES.iter().filter(|name| endpoint.takes(name)).fold(request, |request, name| request.query(name, true))
 }
 
-/// Asks for the dearest kind of compression.
+/// Requests the most expensive kind of compression.
 fn compressed(request: Request) -> Request {
     request.header("accept-encoding", "br")
 }

@@ -1,4 +1,4 @@
-//! Objects, their content, versions, links and places, and what is computed from them.
+//! The requests on objects: content, versions, links and locations, and what is computed from them.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub fn dearest(id: &str, fixture: &Fixture) -> Option<Vec<Dearest>> {
     found.or_else(|| ending(id, fixture)).or_else(|| computing(id, fixture))
 }
 
-/// A list of 10,000 sources.
+/// Returns a list of 10,000 sources.
 fn list(fixture: &Fixture) -> Value {
     json!({ "sources": &fixture.small()[..10_000], "showXml": true, "showPath": true })
 }
@@ -128,7 +128,7 @@ fn changing(id: &str, fixture: &Fixture) -> Option<Vec<Dearest>> {
             Dearest::in_turn("object with nearly 4 MB of attributes", names.into())
         }
         "stet-object-move-post" => {
-            // More than some hundred objects go only where nothing lies deeper than it did.
+            // A move of more than some hundred objects is accepted only if no object gets deeper.
             let path = format!("{FOLDER}/there/moved");
             fixture.objects(10_000, &path);
             let places = ["/Costs/there", "/Costs/back"].map(|folder| {

@@ -1,4 +1,4 @@
-//! Users, groups, keys, sessions and messages.
+//! The requests on users, groups, keys, sessions and messages.
 
 use serde_json::json;
 use stet_testkit::{SAMPLE_PASSWORD, credentials};

@@ -1,4 +1,4 @@
-//! Topics and topic plans.
+//! The requests on topics and topic plans.
 
 use serde_json::json;
 
@@ -7,7 +7,8 @@ use crate::fixture::{By, FOLDER, Fixture, LARGE_TEXT, id_in_info, line};
 use crate::texts::attributes;
 use crate::wire::Request;
 
-/// Most of what a call of a large topic costs is that the topic is read in.
+/// Returns the most expensive requests of an endpoint of topics. Most of their cost is reading a
+/// large topic.
 pub fn dearest(id: &str, fixture: &Fixture) -> Option<Vec<Dearest>> {
     if let Some(of_plan) = plans(id, fixture) {
         return Some(of_plan);
@@ -72,7 +73,7 @@ fn exports(id: &str, fixture: &Fixture) -> Vec<Dearest> {
     all
 }
 
-/// A move of items that take 15 MB, there and back.
+/// Returns a move of items that take 15 MB, and the move back.
 fn moved(fixture: &Fixture) -> Dearest {
     let (from, to) = (fixture.empty_topic(), fixture.empty_topic());
     let made =
@@ -84,7 +85,7 @@ fn moved(fixture: &Fixture) -> Dearest {
     Dearest::in_turn("15 MB of items to another topic", there.into())
 }
 
-/// A call on an item, subitem or divider of a topic as large as its template.
+/// Returns a call on an item, subitem or divider of a topic as large as its template.
 fn of_items(id: &str, fixture: &Fixture) -> Dearest {
     let topic = fixture.large_topics(1, FOLDER).remove(0);
     let create = |id: &str, path: &[&dyn std::fmt::Display], body: serde_json::Value| {
@@ -169,7 +170,7 @@ fn plans(id: &str, fixture: &Fixture) -> Option<Vec<Dearest>> {
             Dearest::repeated("divider in a plan", on_plan(id).json(&json!({ "title": "d".repeat(1024) })))
         }
         "topicplan-divider-put" | "topicplan-divider-delete" => {
-            // The plan of large topics may be full of dividers by now.
+            // The plan of large topics may be full of dividers by then.
             let plan = json!({ "name": fixture.name(), "folderPath": FOLDER });
             let plan = Request::new("topicplan-post", &[]).json(&plan);
             let plan = id_in_info(&fixture.result(By::Reporter, &plan));
