@@ -78,7 +78,7 @@ impl RemainderWorker {
         let entry = match self.next_entry(&registry, remains) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
-                registry.let_go_of(&mut self.leaving);
+                registry.evict_objects(&mut self.leaving);
                 return self.rest(registry, remains).await;
             }
             Err(error) => {
@@ -208,7 +208,7 @@ impl RemainderWorker {
                 let changed = step.changed();
                 metrics::counter!("stet_subtree_objects_total").increment(changed.len() as u64);
                 self.leaving.extend(changed);
-                registry.let_go_of(&mut self.leaving);
+                registry.evict_objects(&mut self.leaving);
                 if let Some(last) = step.last() {
                     self.places.insert(entry, last.place());
                 }

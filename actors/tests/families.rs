@@ -24,7 +24,9 @@ use stet_domain::object::{CreateMode, FolderKey, Record, containers_of};
 use stet_domain::proof::Proof;
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{ChangeSet, ReadLevel, Row, RowChange, Store, Table, decode_value, encode_value};
-use stet_testkit::shelf::{self, Carry, FAMILIES, NewShelf, OTHERS, Put, Shelf, ShelfState, Slot, Stands, Take};
+use stet_testkit::shelf::{
+    self, CarrySlot, FAMILIES, NewShelf, OTHERS, PutOnShelf, Shelf, ShelfState, Slot, SlotContent, TakeFromShelf,
+};
 
 use crate::common::assert_sound;
 
@@ -107,8 +109,8 @@ impl World {
         self.create(new_shelf(name, &["top", "low"]), &[]).await
     }
 
-    async fn put(&self, shelf: Loid, board: &str, stands: Stands, position: usize) -> Result<u64, Error> {
-        let put = Put { board: board.into(), stands, position };
+    async fn put(&self, shelf: Loid, board: &str, stands: SlotContent, position: usize) -> Result<u64, Error> {
+        let put = PutOnShelf { board: board.into(), stands, position };
         Ok(self.repository.execute(shelf, put, request()).await?.reply)
     }
 
@@ -134,8 +136,8 @@ fn new_shelf(name: &str, boards: &[&str]) -> NewObject {
     NewObject::of::<Shelf>(name, "Shelf", NewShelf { boards })
 }
 
-fn object(loid: Loid) -> Stands {
-    Stands::Object(FolderKey(loid))
+fn object(loid: Loid) -> SlotContent {
+    SlotContent::Object(FolderKey(loid))
 }
 
 fn on(board: &str, object: Loid) -> (String, Option<Loid>) {
@@ -152,7 +154,7 @@ fn an_object_that_stands_twice_goes_and_comes_back_with_both_places() {
         for (board, stands) in [
             ("top", object(story)),
             ("top", object(other)),
-            ("low", Stands::Divider("sport".into())),
+            ("low", SlotContent::Divider("sport".into())),
             ("low", object(story)),
         ] {
             world.put(shelf, board, stands, usize::MAX).await.expect("it can be put there");
@@ -464,7 +466,7 @@ impl Life {
     }
 
     async fn put(&mut self, shelf: usize, story: Option<usize>, position: usize, fails: bool) {
-        let stands = story.map_or(Stands::Divider("d".into()), |story| object(self.stories[story]));
+        let stands = story.map_or(SlotContent::Divider("d".into()), |story| object(self.stories[story]));
         if fails {
             self.world.store.fail_next();
         }
@@ -488,13 +490,13 @@ impl Life {
             Step::Put { shelf, story, position, fails } => self.put(shelf, story, position, fails).await,
             Step::Take { shelf, nth } => {
                 let Some(slot) = self.visible(shelf, nth) else { return };
-                let taken = self.world.repository.execute(self.shelves[shelf], Take { slot }, request()).await;
+                let taken = self.world.repository.execute(self.shelves[shelf], TakeFromShelf { slot }, request()).await;
                 taken.expect("it is there");
                 self.written[shelf].retain(|(other, _, _)| *other != slot);
             }
             Step::Carry { from, to, nth, position } => {
                 let Some(slot) = self.visible(from, nth) else { return };
-                let carry = Carry { slot, from: self.shelves[from], to: self.shelves[to], position };
+                let carry = CarrySlot { slot, from: self.shelves[from], to: self.shelves[to], position };
                 self.world.joint(carry).await.expect("it is there");
                 let at = self.written[from].iter().position(|(other, _, _)| *other == slot).expect("it was found");
                 let carried = self.written[from].remove(at);

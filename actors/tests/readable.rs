@@ -23,7 +23,7 @@ use stet_domain::folder::root;
 use stet_domain::id::{DatabaseId, Loid, ShortcutId};
 use stet_domain::lifecycle::{CreateInFolder, NewObject, RenameObject};
 use stet_domain::object::{Attributes, CreateMode, FamilyKind, Object, Record};
-use stet_domain::readable::{ReadDecision, ReadRights};
+use stet_domain::readable::{ObjectRights, ReadDecision};
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
@@ -56,7 +56,7 @@ impl NumberSource for Counting {
 #[derive(Debug)]
 struct Only(HashSet<Loid>);
 
-impl ReadRights for Only {
+impl ObjectRights for Only {
     fn over<'a>(&'a self, _: &'a dyn RowReader) -> Result<ReadDecision<'a>> {
         Ok(Box::new(|object| Ok(self.0.contains(&object))))
     }
@@ -99,7 +99,7 @@ impl Bare {
     /// changes nothing.
     fn apply<C: Command<Family = Drawer>>(&mut self, command: &C, restricted: bool) -> Result<C::Reply, Error> {
         let who = CallerIdentity::system();
-        let readable: Option<&dyn ReadRights> = if restricted { Some(&self.caller) } else { None };
+        let readable: Option<&dyn ObjectRights> = if restricted { Some(&self.caller) } else { None };
         let mut context = Context::new(0, &who, &self.rows, &self.numbers).reading(readable);
         let mut after = self.state.clone();
         let reply = command.apply(&mut after, &mut context).map_err(|fault| match fault {
@@ -262,7 +262,7 @@ proptest! {
 #[derive(Debug)]
 struct Named;
 
-impl ReadRights for Named {
+impl ObjectRights for Named {
     fn over<'a>(&'a self, look: &'a dyn RowReader) -> Result<ReadDecision<'a>> {
         Ok(Box::new(move |object: Loid| {
             let found =

@@ -24,7 +24,7 @@ use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewOb
 use stet_domain::lineup::{self, MAX_DIVIDERS, MAX_LINES, NewDivider};
 use stet_domain::object::{CreateMode, Record, containers_of};
 use stet_domain::proof::Proof;
-use stet_domain::readable::{ReadDecision, ReadRights};
+use stet_domain::readable::{ObjectRights, ReadDecision};
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{
     BatchRoom, EventLog, KeyRange, ReadLevel, ResumeRequest, Row, RowReader, StoreError, Table, decode_value,
@@ -355,7 +355,7 @@ fn a_move_tells_each_container_of_what_has_left_it_or_come() {
 #[derive(Debug, Default)]
 struct Afresh(AtomicUsize);
 
-impl ReadRights for Afresh {
+impl ObjectRights for Afresh {
     fn over<'a>(&'a self, _: &'a dyn RowReader) -> stet_domain::error::Result<ReadDecision<'a>> {
         self.0.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(|_| Ok(true)))

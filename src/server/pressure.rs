@@ -65,7 +65,7 @@ pub(super) async fn watch(app: Arc<App>, repository: Repository) {
         let is_due = pressure > Pressure::None && shed.is_none_or(|at| at.elapsed() >= SHED);
         if is_due && gain() >= limit / WORTHWHILE {
             bounded_cache::clear_all();
-            let containers = repository.let_unused_go();
+            let containers = repository.evict_unused_containers();
             metrics::counter!("stet_memory_shed_total").increment(1);
             if shed.is_none_or(|at| at.elapsed() >= 10 * SHED) {
                 tracing::warn!(

@@ -130,7 +130,7 @@ fn names_with_a_file_in_documents_occur_in_that_file() {
             }
             count += 1;
             let item = name.split('<').next().and_then(|name| words_in(name).last()).unwrap_or_default();
-            if !SOURCES.iter().any(|source| source.path == path && source.words.contains(item)) {
+            if !SOURCES.iter().any(|source| source.path == **path && source.words.contains(item)) {
                 missing.push(format!("{document}: {name} in {path}"));
             }
         }

@@ -123,7 +123,7 @@ impl Repository {
         let of_memory = Arc::downgrade(&registry);
         memory.make_room_by(move |bytes| {
             if let Some(registry) = of_memory.upgrade() {
-                registry.let_unused_go(bytes);
+                registry.evict_unused(bytes);
             }
         });
         // There is at least one arbiter, and none has ended.
@@ -382,8 +382,8 @@ impl Repository {
     }
 
     /// Evicts all containers that no call uses. Returns the number of evicted ones.
-    pub fn let_unused_go(&self) -> usize {
-        self.registry.let_go_of_all()
+    pub fn evict_unused_containers(&self) -> usize {
+        self.registry.evict_all_unused()
     }
 
     /// Returns the number of containers in memory.
@@ -410,7 +410,7 @@ impl Repository {
         // Nothing is admitted any more, so the remaining work of changes stops, too.
         shared.remains.close();
         shared.store.barrier().await;
-        self.let_unused_go();
+        self.evict_unused_containers();
         for arbiter in self.arbiters.iter() {
             arbiter.stop();
         }

@@ -87,7 +87,7 @@ impl<F: Family> Container<F> {
         }
         let touched = !context.changes().is_empty();
         let known = before.object().record.revision;
-        match context.settle(&before, &mut after, touched) {
+        match context.finish_record(&before, &mut after, touched) {
             Ok(true) => {}
             Ok(false) => return self.answer(job, Ok(Arc::new(ContainerView { state: before }))),
             Err(fault) => return self.refuse(job, fault),
@@ -113,7 +113,7 @@ impl<F: Family> Container<F> {
             epoch: live.epoch,
             passes: false,
             trace: Trace::current(),
-            on_commit: Box::new(move |_| cell.show(Some(shown))),
+            on_commit: Box::new(move |_| cell.publish_committed(Some(shown))),
             on_done: Box::new(move |outcome| {
                 if let Ok(seq) = &outcome {
                     decided.acknowledge(*seq);

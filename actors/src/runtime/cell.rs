@@ -92,12 +92,12 @@ impl<F: Family> ViewCell<F> {
     /// Publishes the state after a commit; `None` if the container is destroyed.
     ///
     /// Others are notified of the commit later, so [`ViewCell::acknowledge`] is called after this.
-    pub fn show(&self, view: Option<Arc<ContainerView<F::State>>>) {
+    pub fn publish_committed(&self, view: Option<Arc<ContainerView<F::State>>>) {
         #[cfg(feature = "planted-bugs")]
         if stet_domain::planted::holds_back_view() {
             return;
         }
-        self.publish(view);
+        self.publish_loaded(view);
     }
 
     /// Records that `seq` is on disk, and that no view or cache shows an older state. From now on
@@ -107,7 +107,7 @@ impl<F: Family> ViewCell<F> {
     }
 
     /// Publishes a state that was read from disk.
-    pub fn publish(&self, view: Option<Arc<ContainerView<F::State>>>) {
+    pub fn publish_loaded(&self, view: Option<Arc<ContainerView<F::State>>>) {
         let gone = view.is_none();
         self.weigh(view.as_ref().map_or(0, |view| view.state.bytes() as u64));
         self.view.store(view);
@@ -196,7 +196,7 @@ mod tests {
                         std::hint::spin_loop();
                     }
                     (0..round % 100).for_each(|_| std::hint::spin_loop());
-                    cell.publish(Some(view.clone()));
+                    cell.publish_loaded(Some(view.clone()));
                 }
             });
             let mut missed = None;

@@ -171,7 +171,7 @@ impl<F: Family> Container<F> {
                 self.alive.count();
                 // Nothing of this container was pending when the rows were read: it is new here, or
                 // the barrier has passed. Nothing was submitted since, so this is the newest view.
-                self.cell.publish(view);
+                self.cell.publish_loaded(view);
                 self.live = Some(LiveState { state, epoch, submitted: self.cell.acknowledged() });
                 self.work_off(ctx);
             }

@@ -11,7 +11,7 @@ use stet_domain::command::{CallerIdentity, Command, CommandFault, Context};
 use stet_domain::error::{Error, Result};
 use stet_domain::expect::Precondition;
 use stet_domain::family::Family;
-use stet_domain::readable::ReadRights;
+use stet_domain::readable::ObjectRights;
 use stet_domain::receipt::{CallGuard, ReceiptStep, StepOutcome};
 use stet_domain::rules::AttributeRules;
 use stet_domain::trace::Trace;
@@ -23,7 +23,7 @@ pub struct ChangeRequest {
     /// The caller.
     pub who: CallerIdentity,
     /// The objects that the caller may read, which commands respect; `None` for all.
-    pub readable: Option<Arc<dyn ReadRights>>,
+    pub readable: Option<Arc<dyn ObjectRights>>,
     /// The rules for attribute texts that are stored for the caller; `None` for none.
     pub rules: Option<Arc<dyn AttributeRules>>,
     /// The workflow statuses that the caller may set; `None` for all that the workflows allow.

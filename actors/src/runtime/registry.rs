@@ -308,12 +308,12 @@ impl Registry {
             return;
         }
         self.added.store(0, Ordering::Relaxed);
-        self.let_unused_go(0);
+        self.evict_unused(0);
     }
 
     /// Evicts the least recently used containers without a permit, as far as there are too many
     /// containers, or too many bytes to read `for_bytes` more.
-    pub fn let_unused_go(&self, for_bytes: u64) {
+    pub fn evict_unused(&self, for_bytes: u64) {
         let (most, most_bytes) = (self.shared.options.containers.max(8), self.shared.memory.limit());
         let most_bytes = most_bytes.saturating_sub(for_bytes);
         let mut used: Vec<_> = self.entries.lock().values().filter_map(RegistryEntry::use_and_weight).collect();
@@ -331,7 +331,7 @@ impl Registry {
             leaves
         });
         if let Some((_, (last, _))) = leave.last() {
-            self.let_go(|handle| handle.last_used() <= *last);
+            self.evict_matching(|handle| handle.last_used() <= *last);
         }
     }
 
@@ -358,13 +358,13 @@ impl Registry {
         let idle = self.shared.options.idle().as_millis() as u64;
         metrics::gauge!("stet_container_bytes").set(self.shared.memory.loaded() as f64);
         // Containers in use may have grown beyond their room since they were read.
-        self.let_unused_go(0);
-        self.let_go(|handle| handle.last_used() + idle <= now)
+        self.evict_unused(0);
+        self.evict_matching(|handle| handle.last_used() + idle <= now)
     }
 
     /// Evicts the containers of these objects that have no permit out. Removes from the list those
     /// that have left memory or are in use.
-    pub fn let_go_of(&self, loids: &mut Vec<Loid>) {
+    pub fn evict_objects(&self, loids: &mut Vec<Loid>) {
         let mut entries = self.entries.lock();
         loids.retain(|loid| {
             let Some(entry) = entries.get_mut(loid) else { return false };
@@ -388,11 +388,11 @@ impl Registry {
     }
 
     /// Evicts all containers that have no permit out.
-    pub fn let_go_of_all(&self) -> usize {
-        self.let_go(|_| true)
+    pub fn evict_all_unused(&self) -> usize {
+        self.evict_matching(|_| true)
     }
 
-    fn let_go(&self, which: impl Fn(&dyn AnyHandle) -> bool) -> usize {
+    fn evict_matching(&self, which: impl Fn(&dyn AnyHandle) -> bool) -> usize {
         let mut leaving = 0;
         self.entries.lock().retain(|_, entry| {
             match entry {

@@ -49,7 +49,7 @@ pub(crate) trait RuntimeTurn: Send {
         context: &mut Context<'_>,
     ) -> Result<Option<(u64, u64)>, CommandFault>;
     /// Returns the object as the command leaves it, changed or not; `None` if it is gone.
-    fn left(&self) -> Option<ResultingObject>;
+    fn resulting_object(&self) -> Option<ResultingObject>;
     /// Returns the callbacks that publish the new state after the commit; `None` if there is no new
     /// state.
     fn publisher(&self) -> Option<Publisher>;
@@ -58,7 +58,7 @@ pub(crate) trait RuntimeTurn: Send {
 }
 
 /// The callbacks of a commit for one container. `show` runs at once
-/// ([`super::cell::ViewCell::show`]), `acknowledge` once all containers show their new states.
+/// ([`super::cell::ViewCell::publish_committed`]), `acknowledge` once all containers show their new states.
 pub(crate) struct Publisher {
     show: Box<dyn FnOnce() + Send>,
     acknowledge: Box<dyn FnOnce(Seq) + Send>,
@@ -116,7 +116,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
                 Ok(Some((known, known + 1)))
             }
             Some(mut after) => {
-                if !context.settle(before, &mut after, touched)? {
+                if !context.finish_record(before, &mut after, touched)? {
                     return Ok(None);
                 }
                 let revision = after.object().record.revision;
@@ -126,7 +126,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         }
     }
 
-    fn left(&self) -> Option<ResultingObject> {
+    fn resulting_object(&self) -> Option<ResultingObject> {
         let state = self.after.as_ref().unwrap_or(&self.lent.state);
         state.clone().map(ResultingObject::changed)
     }
@@ -135,7 +135,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         let view = self.after.clone()?.map(|state| Arc::new(ContainerView { state }));
         let (cell, decided) = (self.lent.cell.clone(), self.lent.cell.clone());
         Some(Publisher {
-            show: Box::new(move || cell.show(view)),
+            show: Box::new(move || cell.publish_committed(view)),
             acknowledge: Box::new(move |seq| decided.acknowledge(seq)),
         })
     }
@@ -437,7 +437,7 @@ fn attempt(
         }
     }
     let left = about.and_then(|loid| match held.0.get(&loid) {
-        Some(turn) => turn.left(),
+        Some(turn) => turn.resulting_object(),
         None => context.made(loid).cloned().map(ResultingObject::made),
     });
     // A change whose rows were dropped for their size must not count as no change.
@@ -510,7 +510,7 @@ fn regard_subtrees(
                 return Ok(Some(entry));
             }
             ObjectStanding::Leaving(_) if record.is_discarded() => {}
-            ObjectStanding::Leaving(_) => turns.leave(*loid),
+            ObjectStanding::Leaving(_) => turns.hide_leaving(*loid),
         }
     }
     Ok(None)

@@ -43,7 +43,7 @@ impl Destination {
     /// Creates an object at the place.
     ///
     /// # Errors
-    /// Those of [`Call::change_all`].
+    /// Those of [`Call::change_jointly`].
     pub fn make(self, call: &Call, object: NewObject) -> LocalBoxFuture<'_, Result<JointResult<CreateResult>>> {
         // Boxed, so that no handler contains this large future.
         Box::pin(async move {
@@ -57,7 +57,7 @@ impl Destination {
     /// Creates an object at the place, and another one beside it, in one change.
     ///
     /// # Errors
-    /// Those of [`Call::change_all`].
+    /// Those of [`Call::change_jointly`].
     pub fn make_both(
         self,
         call: &Call,
@@ -66,7 +66,7 @@ impl Destination {
     ) -> LocalBoxFuture<'_, Result<JointResult<ObjectPairResult>>> {
         (object.reach, beside.reach) = (self.reach, self.reach);
         let main = CreateInFolder { folder: self.folder, below: self.below, object };
-        Box::pin(call.change_all(CreateObjectPair { main, beside }))
+        Box::pin(call.change_jointly(CreateObjectPair { main, beside }))
     }
 
     async fn made(self, call: &Call, mut object: NewObject) -> Result<JointResult<CreateResult>> {
@@ -76,11 +76,11 @@ impl Destination {
         }
         let amending = object.amending.take();
         let create = CreateInFolder { folder: self.folder, below: self.below, object };
-        let Some(AmendmentAttempt { amend, .. }) = amending else { return call.change_all(create).await };
+        let Some(AmendmentAttempt { amend, .. }) = amending else { return call.change_jointly(create).await };
         let mut attempts = AmendAttempts::to(amend);
         loop {
             let object = NewObject { amending: Some(attempts.next()), ..create.object.clone() };
-            let made = call.change_all(CreateInFolder { object, ..create.clone() }).await?;
+            let made = call.change_jointly(CreateInFolder { object, ..create.clone() }).await?;
             if made.reply.outcome != CreateOutcome::Postponed {
                 return Ok(made);
             }

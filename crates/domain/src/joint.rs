@@ -244,7 +244,7 @@ impl ContainerTurns {
 
     /// Marks a container as leaving along with a folder above it. It is no longer found, but its
     /// contents may still change.
-    pub fn leave(&mut self, loid: Loid) {
+    pub fn hide_leaving(&mut self, loid: Loid) {
         self.leaving.insert(loid);
     }
 

@@ -3,7 +3,7 @@
 //! the change, not of the call.
 //!
 //! A command calls [`Context::reads`](crate::command::Context::reads). The decision is made by a
-//! [`ReadRights`], which is part of the `ChangeRequest`. A request
+//! [`ObjectRights`], which is part of the `ChangeRequest`. A request
 //! without one is by a caller who may read everything. That costs nothing: no row is read, and no
 //! item is visited.
 //!
@@ -12,7 +12,7 @@
 //! therefore still right when the command's change is submitted.
 //!
 //! Some commands find the objects that they change themselves, such as a move that takes things
-//! from their present locations. Such a command also gets a [`ReadRights`] that decides which
+//! from their present locations. Such a command also gets a [`ObjectRights`] that decides which
 //! objects the caller may change.
 
 use std::fmt::Debug;
@@ -22,7 +22,7 @@ use crate::id::Loid;
 use crate::store::RowReader;
 
 /// A right of one caller to objects: to read them, or to change them.
-pub trait ReadRights: Debug + Send + Sync {
+pub trait ObjectRights: Debug + Send + Sync {
     /// Returns the decision based on these rows, which are to be read with
     /// [`ReadLevel::Latest`](crate::store::ReadLevel::Latest). The decision may cache what it
     /// reads, since it only lives for one application of a command. It takes no lock and does not
@@ -41,7 +41,7 @@ pub struct ReadCheck<'a>(Option<ReadDecision<'a>>);
 
 impl<'a> ReadCheck<'a> {
     /// Creates the check of `readable` over these rows; without `readable` everything may be read.
-    pub fn over(readable: Option<&'a dyn ReadRights>, look: &'a dyn RowReader) -> Result<ReadCheck<'a>> {
+    pub fn over(readable: Option<&'a dyn ObjectRights>, look: &'a dyn RowReader) -> Result<ReadCheck<'a>> {
         Ok(ReadCheck(readable.map(|readable| readable.over(look)).transpose()?))
     }
 

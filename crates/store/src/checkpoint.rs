@@ -238,7 +238,7 @@ impl Checkpointer {
 
     /// Runs one checkpoint, if there is anything to fold. Returns whether it succeeded.
     fn checkpoint(&mut self, last: bool) -> bool {
-        let idle = match self.is_past() {
+        let idle = match self.is_idle_checkpoint_due() {
             Ok(is_due) => is_due,
             Err(error) => {
                 self.failed(&error);
@@ -285,7 +285,7 @@ impl Checkpointer {
     /// Reports whether a checkpoint without rows is due. There must be nothing else to fold, and
     /// the last search must be an hour ago. Then it is due if there are events past their
     /// retention, or if a later clock time is to be noted.
-    fn is_past(&mut self) -> Result<bool, RedbError> {
+    fn is_idle_checkpoint_due(&mut self) -> Result<bool, RedbError> {
         let options = &self.shared.options;
         let now_ms = options.clock.now_ms();
         // The clock may have been set back in the meantime.

@@ -158,7 +158,7 @@ impl Overlay {
     }
 
     /// Returns the rows of one table, locked while the guard lives. Hold it briefly.
-    pub fn shelf(&self, table: Table) -> RwLockReadGuard<'_, OverlayTable> {
+    pub fn read_table(&self, table: Table) -> RwLockReadGuard<'_, OverlayTable> {
         self.tables[table_index(table)].read()
     }
 
@@ -227,7 +227,7 @@ impl Overlay {
 
     /// Returns the frozen rows of a table, for folding. None of them may be pending.
     pub fn frozen(&self, table: Table) -> Option<Arc<VersionedRows>> {
-        self.shelf(table).frozen.clone()
+        self.read_table(table).frozen.clone()
     }
 
     /// Returns the frozen events in order, for folding. None of them is pending.
@@ -314,7 +314,7 @@ mod tests {
         overlay.freeze(1);
         overlay.insert(2, &[put(first, "b", one())], &[], 1);
         std::thread::scope(|scope| {
-            let reader = overlay.shelf(last);
+            let reader = overlay.read_table(last);
             scope.spawn(|| overlay.fall_back(1));
             // The thread has been through all tables but the last.
             until("it waits for the reader", || overlay.tables[table_index(last)].try_read().is_none());

@@ -153,7 +153,7 @@ impl StoreCore {
             // A single-row read may observe any state that was current during the call. So it takes
             // the snapshot only if memory does not have the row. Most rows that are read are in
             // memory, or have been in the tables for a while.
-            let rows = self.overlay.shelf(table);
+            let rows = self.overlay.read_table(table);
             if let Some(value) = rows.get(key, self.limit_of(view)) {
                 return ControlFlow::Break(value.clone());
             }
@@ -177,7 +177,7 @@ impl StoreCore {
             return Ok(Vec::new());
         }
         let look = || {
-            let rows = self.overlay.shelf(table);
+            let rows = self.overlay.read_table(table);
             let snapshot = self.snapshot();
             #[cfg(test)]
             self.hooks.amid_look.call();

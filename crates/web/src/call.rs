@@ -345,7 +345,7 @@ impl Call {
     ///
     /// # Errors
     /// `OriginRefused`.
-    pub fn is_meant(&self) -> Result<()> {
+    pub fn refuse_foreign_origin(&self) -> Result<()> {
         check_origin(&self.app, &self.http)
     }
 

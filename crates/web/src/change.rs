@@ -317,7 +317,7 @@ impl Call {
     ///
     /// # Errors
     /// The errors of [`Call::change`].
-    pub async fn change_all<J: JointCommand>(&self, joint: J) -> Result<JointResult<J::Reply>> {
+    pub async fn change_jointly<J: JointCommand>(&self, joint: J) -> Result<JointResult<J::Reply>> {
         let (request, held_to) = self.request()?;
         let traced = self.traced(J::NAME);
         let outcome = self.app.changes.repository.jointly(joint, request).await;

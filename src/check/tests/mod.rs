@@ -13,7 +13,7 @@ use stet_domain::object::{
 use stet_domain::part::{ATTACHMENT_BODY, PartAttachment, attachment_body};
 use stet_domain::store::{ChangeSet, Row, RowChange, RowPlace, Store, encode_value, key_of};
 use stet_store::StoreOptions;
-use stet_testkit::shelf::{FAMILIES, Shelf, ShelfHead, Slot, Stands};
+use stet_testkit::shelf::{FAMILIES, Shelf, ShelfHead, Slot, SlotContent};
 
 use super::*;
 
@@ -497,7 +497,7 @@ fn a_version_whose_file_has_no_entry_is_found() {
 fn with_shelf(change: impl FnOnce(&mut Slot)) -> Ground {
     const SHELF: Loid = Loid::new(DatabaseId::FIRST, 15);
     let slot = |id, object, hidden| {
-        let stands = Stands::Object(FolderKey(object));
+        let stands = SlotContent::Object(FolderKey(object));
         Slot { shelf: SHELF, id, board: "top".into(), stands, order: u128::from(id).into(), hidden }
     };
     let ground = Ground::new();
@@ -525,7 +525,7 @@ fn a_family_is_proved_as_it_says_and_one_that_is_not_known_is_found() {
     let changes: [(Damage, &str); 3] = [
         (|slot| slot.hidden = true, "it is hidden, which"),
         (|slot| slot.board = "side".into(), "the shelf has no board `side`"),
-        (|slot| slot.stands = Stands::Object(FolderKey(Loid::new(DatabaseId::FIRST, 99))), "which is not there"),
+        (|slot| slot.stands = SlotContent::Object(FolderKey(Loid::new(DatabaseId::FIRST, 99))), "which is not there"),
     ];
     for (change, saying) in changes {
         let found = faults(FAMILIES, &with_shelf(change));

@@ -162,7 +162,7 @@ pub async fn create(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     check_same(&call, &request, bundle.loid)?;
     let copy = request.wanted(&call, bundle.loid.database)?.copy(&call, &bundle)?;
     let display = call.display_of_change().await?;
-    let done = call.change_all(copy).await?;
+    let done = call.change_jointly(copy).await?;
     // The tag is for the bundle's next change.
     let copy = done.reply.loid;
     let state = done.left.map(|bundle| RevisionTag::of(&bundle.object().record));

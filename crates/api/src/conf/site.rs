@@ -29,7 +29,7 @@ pub async fn site_config_xml(call: Call) -> Result<Reply> {
     if everything || call.query.boolean("refresh") {
         // Everyone may read, but few may change the configuration in force.
         let who = call.who()?;
-        call.is_meant()?;
+        call.refuse_foreign_origin()?;
         call.access().check_everywhere(Privilege::Configure)?;
         let extent = if everything { RefreshExtent::Everything } else { RefreshExtent::Changed };
         let refreshed = call.app.sysconfig.sites.of(database).refresh(extent, who).await;

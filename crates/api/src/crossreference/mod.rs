@@ -319,7 +319,7 @@ pub async fn set(call: Call) -> Result<PreferredReply<SetReply>> {
         };
         let lasts_s = call.app.config.auth.lock_idle_seconds;
         let write = WriteContent { object: record.loid, body, switches, lasts_s };
-        let done = call.change_all(RewriteContent { write, from }).await?;
+        let done = call.change_jointly(RewriteContent { write, from }).await?;
         if done.reply {
             let bytes = before.text().len() + after.text().len();
             let reply = move |info| SetReply { info, before, after };

@@ -165,7 +165,7 @@ pub async fn move_item(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
     let target = call.container::<Drawer>("target")?;
     let (from, to) = (source.drawer.loid(), target.loid());
     let item = source.item("item")?;
-    let JointResult { reply: moved, left } = call.change_all(drawer::MoveDrawerItem { item, from, to }).await?;
+    let JointResult { reply: moved, left } = call.change_jointly(drawer::MoveDrawerItem { item, from, to }).await?;
     let Some(view) = call.view_after::<Drawer>(to, left.as_ref()).await? else { return gone_reply(to) };
     // Others may have changed the drawer since. The item's position is that in the replied drawer.
     let now = moved.items.iter().filter_map(|(_, item)| view.state.find(DrawerItemAddress::Object(item.object)));
@@ -382,7 +382,7 @@ pub async fn update(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
         attributes: attribute_text(&call.app, "attributes", request.attributes.take()).await?,
         status: request.status.filter(|status| !status.is_empty()).map(SharedText::from),
     };
-    let done = call.change_all(command).await?;
+    let done = call.change_jointly(command).await?;
     let Some(view) = call.view_after::<Drawer>(drawer.loid(), done.left.as_ref()).await? else {
         return gone_reply(drawer.loid());
     };

@@ -130,7 +130,7 @@ pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
             (done.reply.loid, done.left)
         }
         None => {
-            let done = call.change_all(ConfirmObject { object: place.folder }).await?;
+            let done = call.change_jointly(ConfirmObject { object: place.folder }).await?;
             (place.folder, done.left)
         }
     };

@@ -109,7 +109,7 @@ pub async fn write_content(arriving: IncomingCall) -> Result<PreferredReply<Chan
     let app = &call.app;
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: app.config.auth.lock_idle_seconds };
-    let done = call.change_all(write).await?;
+    let done = call.change_jointly(write).await?;
     changed_reply(&call, object, done.left.as_ref(), &call.display()).await
 }
 

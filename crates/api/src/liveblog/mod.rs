@@ -160,6 +160,6 @@ pub async fn get(call: Call) -> Result<Json<LiveblogReply>> {
 pub async fn discard(call: Call) -> Result<Json<RemovedObject>> {
     let object = call.container::<Liveblog>("source")?.loid();
     // A liveblog contains no objects.
-    call.change_all(DiscardObject { object, reach: Reach::All }).await?;
+    call.change_jointly(DiscardObject { object, reach: Reach::All }).await?;
     Json::of(&RemovedObject { id: object.to_string() })
 }

@@ -134,7 +134,7 @@ async fn change<J: JointCommand<Reply = ()>>(
     };
     let link = async |(source, target): (LinkEnd, LinkEnd)| {
         let (source_name, target_name) = (source_name.clone(), target_name.clone());
-        let done = call.change_all(command(CorrelatePair { source, source_name, target, target_name })).await?;
+        let done = call.change_jointly(command(CorrelatePair { source, source_name, target, target_name })).await?;
         Ok((source.loid(), done.left))
     };
     let (source, left) = change_in_place(ends, link).await?;

@@ -24,7 +24,7 @@ pub async fn lock(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let take = TakeLock { object, lasts_s: call.app.config.auth.lock_idle_seconds };
-    let done = call.change_all(take).await?;
+    let done = call.change_jointly(take).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }
 
@@ -38,6 +38,6 @@ pub async fn unlock(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     // The record's attributes need not stay in memory while the change waits.
     drop(record);
     let unlock = UnlockObject { object, force: request.force.unwrap_or_default(), may_break };
-    let done = call.change_all(unlock).await?;
+    let done = call.change_jointly(unlock).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

@@ -379,11 +379,11 @@ mod tests {
                 Edit::set(Path::parse("/a").expect("it is a path"), &json!("x"), &limits).expect("it is an edit");
             let fields = AttributeEdits { attributes: vec![edit], system: Vec::new(), limits };
             let amending = AmendAttempts::to(Arc::new(fields)).next();
-            let made = call.change_all(ChangeFields { object: story, amending }).await.expect("it may be changed");
+            let made = call.change_jointly(ChangeFields { object: story, amending }).await.expect("it may be changed");
             assert!(!made.reply, "it takes long");
             assert_eq!(shown().await, Err(Code::Overloaded), "nothing has been changed yet");
             let lock = || TakeLock { object: story, lasts_s: 60 };
-            let first = call.change_all(lock()).await.expect("it may be changed");
+            let first = call.change_jointly(lock()).await.expect("it may be changed");
             let mut line = line.into_iter();
             // The necessary work permits are released one by one, while the user's other calls
             // still wait.

@@ -61,7 +61,7 @@ pub async fn rename(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let display = call.display_of_change().await?;
     let object = target(&call, Privilege::Write, &call.source("source")?, call.database()?)?;
     let mode = name_mode(options.as_ref(), create_mode)?;
-    let done = call.change_all(RenameObject { object, name, mode }).await?;
+    let done = call.change_jointly(RenameObject { object, name, mode }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }
 
@@ -79,6 +79,6 @@ pub async fn relocate(call: Call) -> Result<PreferredReply<ChangedRecord>> {
     let folder = call.find_for(Privilege::Create, &source, object.database)?;
     check_place(&folder, &source.to_string())?;
     call.access().check_move(&record, &folder, &moved)?;
-    let done = call.change_all(MoveObject { object, folder: folder.loid, mode, reach }).await?;
+    let done = call.change_jointly(MoveObject { object, folder: folder.loid, mode, reach }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

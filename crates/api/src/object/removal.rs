@@ -46,7 +46,7 @@ pub(crate) async fn discard_object(
     database: DatabaseId,
 ) -> Result<Json<RemovedObject>> {
     let (object, reach) = whole_target(call, Privilege::Delete, source, database)?;
-    call.change_all(DiscardObject { object, reach }).await?;
+    call.change_jointly(DiscardObject { object, reach }).await?;
     Json::of(&RemovedObject { id: object.to_string() })
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn discard_object(
 pub async fn destroy(call: Call) -> Result<Json<RemovedObject>> {
     // Ownership does not give this privilege to anyone.
     let (object, _) = any_target(&call, Privilege::Destroy, &call.source("source")?, call.database()?)?;
-    call.change_all(DestroyObject { object }).await?;
+    call.change_jointly(DestroyObject { object }).await?;
     Json::of(&RemovedObject { id: object.to_string() })
 }
 
@@ -109,6 +109,6 @@ pub async fn restore(call: Call) -> Result<PreferredReply<ChangedRecord>> {
         }
         None => None,
     };
-    let done = call.change_all(RestoreObject { object, folder, mode, reach }).await?;
+    let done = call.change_jointly(RestoreObject { object, folder, mode, reach }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }

@@ -129,7 +129,7 @@ pub async fn change_status(call: Call) -> Result<PreferredReply<ChangedStatus>> 
     let (source, database) = (call.source("source")?, call.database()?);
     let find = async || StatusTarget::find(&call, &source, database, &status);
     let change = async |target: StatusTarget| {
-        let done = call.change_all(target.change_to(&status)).await?;
+        let done = call.change_jointly(target.change_to(&status)).await?;
         Ok((target, done.left))
     };
     let (target, left) = change_in_place(find, change).await?;

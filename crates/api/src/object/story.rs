@@ -106,6 +106,6 @@ async fn write(arriving: IncomingCall) -> Result<PreferredReply<StoryReply>> {
     };
     let object = record.loid;
     let write = WriteContent { object, body: Some(body), switches, lasts_s: app.config.auth.lock_idle_seconds };
-    let done = call.change_all(write).await?;
+    let done = call.change_jointly(write).await?;
     reply_after(&call, object, done.left.as_ref(), &call.display(), 0, |_| StoryReply::Written { result: "ok" }).await
 }

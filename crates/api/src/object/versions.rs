@@ -148,7 +148,7 @@ pub async fn restore_version(call: Call) -> Result<PreferredReply<ChangedRecord>
     let number = call.integer("version")?;
     let version = u32::try_from(number).ok().filter(|number| *number > 0);
     let version = version.ok_or_else(|| Error::parameter("version", number, "a version's number"))?;
-    let done = call.change_all(RestoreVersion { object, version }).await?;
+    let done = call.change_jointly(RestoreVersion { object, version }).await?;
     reply_with(&call, object, done.left.as_ref(), &display).await
 }
 

@@ -50,7 +50,7 @@ async fn write_to(
     let (object, display) = (record.loid, call.display_of_change().await?);
     let write =
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
-    let done = call.change_all(write).await?;
+    let done = call.change_jointly(write).await?;
     reply_after(&call, object, done.left.as_ref(), &display, 0, |record| record).await
 }
 

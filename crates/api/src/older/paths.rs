@@ -78,7 +78,7 @@ pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
     let name = optional_parameter(&call, "fileName").map(file_name).transpose()?;
     if call.query.boolean("autocreate") {
         // A link on another site's page must create nothing.
-        call.is_meant()?;
+        call.refuse_foreign_origin()?;
         ensure_folder(&call, &path, database).await?;
     }
     if call.query.boolean("check") {

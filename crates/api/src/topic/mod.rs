@@ -274,7 +274,7 @@ pub async fn update(call: Call) -> Result<PreferredReply<ChangedTopic>> {
         attributes: attribute_text(&call.app, "attributes", request.attributes.take()).await?,
         status: request.status.filter(|status| !status.is_empty()).map(SharedText::from),
     };
-    let done = call.change_all(command).await?;
+    let done = call.change_jointly(command).await?;
     changed_topic(&call, topic, done.left.as_ref(), &display).await
 }
 
@@ -486,7 +486,7 @@ async fn move_items(
     let moving = async || {
         let items = sources.given.iter().map(|text| address("sources", text)).collect::<Result<_>>()?;
         let changeable = call.access().changeable()?;
-        call.change_all(MoveTopicItems { items, target, position, changeable }).await
+        call.change_jointly(MoveTopicItems { items, target, position, changeable }).await
     };
     let done = moving().await.map_err(|error| no_item(call, error, sources.database))?;
     let Some(view) = call.view_after::<Topic>(target, done.left.as_ref()).await? else {

@@ -257,7 +257,7 @@ pub(super) async fn move_topics(
         topics.push(found.loid);
     }
     let moving = MovePlanTopics { topics, target, position, changeable: call.access().changeable()? };
-    let done = call.change_all(moving).await?;
+    let done = call.change_jointly(moving).await?;
     let Some(view) = call.view_after::<TopicPlan>(target, done.left.as_ref()).await? else {
         return removed_part_reply(target);
     };

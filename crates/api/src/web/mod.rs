@@ -54,7 +54,7 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     }
     let bundles: BTreeSet<Loid> = copies.keys().copied().collect();
     let copies = copies.into_values().collect();
-    let done = call.change_all(CopyLinkedBundles { container: container.loid, copies }).await?;
+    let done = call.change_jointly(CopyLinkedBundles { container: container.loid, copies }).await?;
     let mut items = Vec::new();
     // A retry gets the reply of the first attempt, which may name bundles that are no longer
     // linked.

@@ -56,7 +56,7 @@ impl Quota {
         // Relaxed, because no other data depends on it.
         let taken = balance.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |at| self.take(at, now_ms));
         let now = taken.map_or_else(|at| at, |before| self.take(before, now_ms).unwrap_or(before));
-        (taken.is_ok(), self.standing(now, now_ms))
+        (taken.is_ok(), self.state_at(now, now_ms))
     }
 
     /// Restores one use.
@@ -65,7 +65,7 @@ impl Quota {
     }
 
     /// Returns the state of a balance.
-    pub fn standing(&self, balance: u64, now_ms: u64) -> QuotaBalance {
+    pub fn state_at(&self, balance: u64, now_ms: u64) -> QuotaBalance {
         let balance = self.bounded(balance, now_ms);
         let empty_at_us = self.empty_at(now_ms);
         let next_us = balance.saturating_add(self.each_us);
@@ -112,7 +112,7 @@ mod tests {
         let quota = Quota::new(10, 300);
         let (count, empty) = drain(quota, 0, NOW);
         assert_eq!(count, 10);
-        let standing = quota.standing(empty, NOW);
+        let standing = quota.state_at(empty, NOW);
         assert_eq!(standing, QuotaBalance { limit: 10, remaining: 0, reset_seconds: 300, retry_seconds: 30 });
         assert_eq!(quota.take(empty, NOW + 29_999), None);
         assert_eq!(drain(quota, empty, NOW + 30_000).0, 1);
@@ -126,7 +126,7 @@ mod tests {
             let quota = Quota::new(limit, seconds);
             let (_, empty) = drain(quota, 0, NOW);
             for later in [0, 1, 499, 999] {
-                let retry = quota.standing(empty, NOW + later).retry_seconds;
+                let retry = quota.state_at(empty, NOW + later).retry_seconds;
                 assert_eq!(retry > 0, quota.take(empty, NOW + later).is_none(), "{limit} in {seconds}, {later} later");
                 assert!(quota.take(empty, NOW + later + retry * 1000).is_some(), "{limit} in {seconds}");
                 let early = (retry.max(1) - 1) * 1000;
@@ -148,8 +148,8 @@ mod tests {
         let quota = Quota::new(10, 300);
         let (_, empty) = drain(quota, 0, NOW);
         assert_eq!(quota.take(empty, NOW - 5), None);
-        assert_eq!(quota.standing(empty, NOW - 5).retry_seconds, 31);
-        assert_eq!(quota.standing(u64::MAX, NOW).remaining, 0);
+        assert_eq!(quota.state_at(empty, NOW - 5).retry_seconds, 31);
+        assert_eq!(quota.state_at(u64::MAX, NOW).remaining, 0);
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl<K: Hash + Eq> Quotas<K> {
         let after = self.quota.take(before, now_ms);
         let balance = after.unwrap_or(before);
         used.put(key, balance, self.generation);
-        (after.is_some(), self.quota.standing(balance, now_ms))
+        (after.is_some(), self.quota.state_at(balance, now_ms))
     }
 
     /// Takes that many uses of a key, even if fewer remain. Returns whether the balance is in debt:

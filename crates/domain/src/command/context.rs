@@ -16,7 +16,7 @@ use crate::object::{
     Attributes, NewContent, Object, ObjectStanding, PathLimits, Record, SharedText, SmallBody, Version, depth_of,
     find_standing, links_of_all, recount,
 };
-use crate::readable::{ReadCheck, ReadRights};
+use crate::readable::{ObjectRights, ReadCheck};
 use crate::rules::{AttributeRules, RuleCheck};
 use crate::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, RowReader, StoreError, Table, decode_value};
 use crate::workflow::WorkflowStatusChange;
@@ -52,7 +52,7 @@ pub struct Context<'a> {
     pub subtrees: SubtreeFacts,
     pub(super) look: &'a dyn RowReader,
     numbers: &'a dyn NumberSource,
-    readable: Option<&'a dyn ReadRights>,
+    readable: Option<&'a dyn ObjectRights>,
     rules: Option<&'a dyn AttributeRules>,
     /// Whether the objects come from another repository.
     imports: bool,
@@ -156,7 +156,7 @@ impl<'a> Context<'a> {
 
     /// Restricts the caller's reads to `readable`; `None` allows everything.
     #[must_use]
-    pub fn reading(self, readable: Option<&'a dyn ReadRights>) -> Context<'a> {
+    pub fn reading(self, readable: Option<&'a dyn ObjectRights>) -> Context<'a> {
         Context { readable, ..self }
     }
 
@@ -379,14 +379,14 @@ impl<'a> Context<'a> {
 
     /// Names an object or part in the event of a container.
     pub fn concerns(&mut self, container: Loid, id: impl std::fmt::Display) {
-        self.told_by(container).ids.push(id.to_string());
+        self.mentions_of(container).ids.push(id.to_string());
     }
 
     /// Names a part that readers see only at times in the event of its container. `before` and
     /// `after` state whether they see it before and after the change.
     pub fn concerns_seen(&mut self, container: Loid, id: impl std::fmt::Display, before: bool, after: bool) {
         let id = id.to_string();
-        let concerned = self.told_by(container);
+        let concerned = self.mentions_of(container);
         let withdrawn = concerned.withdrawn.get_or_insert_default();
         let unseen = concerned.unseen.get_or_insert_default();
         match (before, after) {
@@ -399,7 +399,7 @@ impl<'a> Context<'a> {
 
     /// Returns the mentions in a container's event. An object that the command has just made has no
     /// event yet; the folder's event mentions it.
-    fn told_by(&mut self, container: Loid) -> &mut ContainerMentions {
+    fn mentions_of(&mut self, container: Loid) -> &mut ContainerMentions {
         let mut teller = container;
         while let Some(made) = self.made.get(&teller) {
             teller = made.folder;
@@ -607,7 +607,7 @@ impl<'a> Context<'a> {
     /// # Errors
     /// `InvalidAttributes`; `TooLarge` for a container that would grow beyond its limit;
     /// [`CommandFault::Unchecked`].
-    pub fn settle<S: State>(
+    pub fn finish_record<S: State>(
         &mut self,
         before_state: &S,
         after_state: &mut S,

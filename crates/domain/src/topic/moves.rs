@@ -13,7 +13,7 @@ use crate::id::Loid;
 use crate::joint::{ContainerTurns, JointCommand};
 use crate::lineup::{ContainerRevision, LineMoveResult, check_room};
 use crate::object::{FamilyKind, Record};
-use crate::readable::{ReadCheck, ReadRights};
+use crate::readable::{ObjectRights, ReadCheck};
 use crate::store::{ReadLevel, Table};
 
 /// The greatest size in bytes of the items of one move, with all lines below them. Each of their
@@ -32,7 +32,7 @@ pub struct MoveTopicItems {
     /// and `None` are the end.
     pub position: Option<i64>,
     /// The topics that the caller may change, of those that contain the items; `None` for all.
-    pub changeable: Option<Arc<dyn ReadRights>>,
+    pub changeable: Option<Arc<dyn ObjectRights>>,
 }
 
 impl MoveTopicItems {

@@ -14,7 +14,7 @@ use crate::id::Loid;
 use crate::joint::{ContainerTurns, JointCommand};
 use crate::lineup::{ContainerRevision, LineMoveResult, NewDivider, check_room};
 use crate::object::{FamilyKind, HolderCursor, Record};
-use crate::readable::{ReadCheck, ReadRights};
+use crate::readable::{ObjectRights, ReadCheck};
 use crate::store::{ReadLevel, loid_key};
 
 /// The topic that a command was about.
@@ -127,7 +127,7 @@ pub struct MovePlanTopics {
     /// and `None` are the end.
     pub position: Option<i64>,
     /// The plans that the caller may change, of those that the topics leave; `None` for all.
-    pub changeable: Option<Arc<dyn ReadRights>>,
+    pub changeable: Option<Arc<dyn ObjectRights>>,
 }
 
 impl MovePlanTopics {

@@ -42,7 +42,7 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::liveblog::PostSight;
 use stet_domain::object::{FamilyKind, PathLimits, Reach, Record, SharedText};
-use stet_domain::readable::ReadRights;
+use stet_domain::readable::ObjectRights;
 
 use self::rows::{AccessDecision, AccessRows};
 pub use self::statuses::CallerStatuses;
@@ -112,7 +112,7 @@ impl<'a> Access<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn readable(&self) -> Result<Option<Arc<dyn ReadRights>>> {
+    pub fn readable(&self) -> Result<Option<Arc<dyn ObjectRights>>> {
         self.decides(Privilege::Read)
     }
 
@@ -121,11 +121,11 @@ impl<'a> Access<'a> {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn changeable(&self) -> Result<Option<Arc<dyn ReadRights>>> {
+    pub fn changeable(&self) -> Result<Option<Arc<dyn ObjectRights>>> {
         self.decides(Privilege::Write)
     }
 
-    fn decides(&self, privilege: Privilege) -> Result<Option<Arc<dyn ReadRights>>> {
+    fn decides(&self, privilege: Privilege) -> Result<Option<Arc<dyn ObjectRights>>> {
         if self.has_everywhere(privilege) {
             Ok(None)
         } else {

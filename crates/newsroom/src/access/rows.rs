@@ -10,7 +10,7 @@ use stet_domain::error::Result;
 use stet_domain::folder::{child, root, walk};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::{PathLimits, Record, SharedText, check_path};
-use stet_domain::readable::{ReadDecision, ReadRights};
+use stet_domain::readable::{ObjectRights, ReadDecision};
 use stet_domain::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
 use super::{Access, Caller};
@@ -188,7 +188,7 @@ impl AccessDecision {
     }
 }
 
-impl ReadRights for AccessDecision {
+impl ObjectRights for AccessDecision {
     fn over<'a>(&'a self, look: &'a dyn RowReader) -> Result<ReadDecision<'a>> {
         let known = self.caller.as_ref();
         let latest = LatestRows::new(look, known.and_then(|known| known.home.as_deref()));

@@ -12,7 +12,7 @@ use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewOb
 use stet_domain::object::{CreateMode, FolderKey, NameCounts, Record};
 use stet_domain::proof::Proof;
 use stet_domain::store::{KeyRange, Row, decode_value};
-use stet_testkit::shelf::{Carry, FAMILIES, NewShelf, Put, Shelf, Stands, Take};
+use stet_testkit::shelf::{CarrySlot, FAMILIES, NewShelf, PutOnShelf, Shelf, SlotContent, TakeFromShelf};
 
 use super::*;
 use crate::fault::{DiskFault, FaultPlan};
@@ -37,14 +37,14 @@ impl Life {
         Ok(repository.joint(CreateInFolder { folder: MAIN, below: Vec::new(), object }, by()).await?.loid)
     }
 
-    async fn put(&mut self, shelf: usize, stands: Stands, repository: &Repository) -> Result<()> {
-        let put = Put { board: "top".into(), stands, position: 0 };
+    async fn put(&mut self, shelf: usize, stands: SlotContent, repository: &Repository) -> Result<()> {
+        let put = PutOnShelf { board: "top".into(), stands, position: 0 };
         self.slots.push(repository.execute(self.shelves[shelf], put, by()).await?.reply);
         Ok(())
     }
 
     async fn step(&mut self, number: usize, repository: &Repository) -> Result<()> {
-        let held = |life: &Life, story: usize| Stands::Object(FolderKey(life.stories[story]));
+        let held = |life: &Life, story: usize| SlotContent::Object(FolderKey(life.stories[story]));
         match number {
             0 | 1 => {
                 let new = NewShelf { boards: vec!["top".into()] };
@@ -56,10 +56,10 @@ impl Life {
                 self.stories.push(Life::create(repository, story).await?);
             }
             4 | 5 => self.put(0, held(self, 0), repository).await?,
-            6 => self.put(0, Stands::Divider("d".into()), repository).await?,
+            6 => self.put(0, SlotContent::Divider("d".into()), repository).await?,
             7 => self.put(1, held(self, 1), repository).await?,
             8 => {
-                let carry = Carry { slot: self.slots[0], from: self.shelves[0], to: self.shelves[1], position: 1 };
+                let carry = CarrySlot { slot: self.slots[0], from: self.shelves[0], to: self.shelves[1], position: 1 };
                 repository.joint(carry, by()).await?;
             }
             9 => {
@@ -78,7 +78,7 @@ impl Life {
             }
             11 => repository.joint(DestroyObject { object: self.stories[0] }, by()).await?,
             _ => {
-                repository.execute(self.shelves[0], Take { slot: self.slots[2] }, by()).await?;
+                repository.execute(self.shelves[0], TakeFromShelf { slot: self.slots[2] }, by()).await?;
             }
         }
         Ok(())

@@ -7,21 +7,21 @@ use stet_domain::id::Loid;
 use stet_domain::joint::{ContainerTurns, JointCommand};
 use stet_domain::object::SharedText;
 
-use super::rows::Stands;
+use super::rows::SlotContent;
 use super::{Shelf, ShelfState};
 
 /// Puts an object or a divider on a board, at a position among all visible slots.
 #[derive(Debug, Clone)]
-pub struct Put {
+pub struct PutOnShelf {
     /// The name of an existing board.
     pub board: SharedText,
     /// The object or divider.
-    pub stands: Stands,
+    pub stands: SlotContent,
     /// The position from 0; beyond the last slot it is the end.
     pub position: usize,
 }
 
-impl Command for Put {
+impl Command for PutOnShelf {
     type Family = Shelf;
     /// The id of the new slot.
     type Reply = u64;
@@ -45,12 +45,12 @@ impl Command for Put {
 
 /// Removes a slot with its content.
 #[derive(Debug, Clone)]
-pub struct Take {
+pub struct TakeFromShelf {
     /// The id of the slot.
     pub slot: u64,
 }
 
-impl Command for Take {
+impl Command for TakeFromShelf {
     type Family = Shelf;
     type Reply = ();
     const NAME: &'static str = "test.shelf.take";
@@ -65,18 +65,18 @@ impl Command for Take {
 
 /// Moves a slot to the first board of another shelf, or to another position of the same shelf.
 #[derive(Debug, Clone)]
-pub struct Carry {
+pub struct CarrySlot {
     /// The id of the slot.
     pub slot: u64,
     /// The source shelf.
     pub from: Loid,
     /// The target shelf.
     pub to: Loid,
-    /// The position in the target shelf, as in [`Put::position`].
+    /// The position in the target shelf, as in [`PutOnShelf::position`].
     pub position: usize,
 }
 
-impl JointCommand for Carry {
+impl JointCommand for CarrySlot {
     type Reply = ();
     const NAME: &'static str = "test.shelf.carry";
 

@@ -21,8 +21,8 @@ use stet_domain::part::{PartKind, PartReader};
 use stet_domain::proof::{HeadState, Proof};
 use stet_domain::store::StoreError;
 
-pub use self::commands::{Carry, Put, Take};
-pub use self::rows::{HEAD, SLOT, ShelfHead, Slot, Stands};
+pub use self::commands::{CarrySlot, PutOnShelf, TakeFromShelf};
+pub use self::rows::{HEAD, SLOT, ShelfHead, Slot, SlotContent};
 pub use self::state::ShelfState;
 
 /// Four of the product's families, and shelves.
@@ -60,7 +60,7 @@ impl Family for Shelf {
     const KIND: FamilyKind = FamilyKind::WebContainer;
     const PARTS: &'static [PartKind] = &[HEAD, SLOT];
     const HAS_CONTENT: bool = false;
-    const PART_EVENTS: &'static [&'static str] = &[Take::NAME];
+    const PART_EVENTS: &'static [&'static str] = &[TakeFromShelf::NAME];
 
     fn load(object: Object, parts: &PartReader<'_>) -> Result<ShelfState, StoreError> {
         Ok(ShelfState::new(object, parts.head(HEAD)?, parts.all(SLOT)?))

@@ -32,19 +32,19 @@ impl Row for ShelfHead {
 
 /// The content of a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stands {
+pub enum SlotContent {
     /// An object.
     Object(FolderKey),
     /// A divider with this title.
     Divider(SharedText),
 }
 
-impl Stands {
+impl SlotContent {
     /// Returns the object, if it is one.
     pub fn object(&self) -> Option<Loid> {
         match self {
-            Stands::Object(key) => Some(key.0),
-            Stands::Divider(_) => None,
+            SlotContent::Object(key) => Some(key.0),
+            SlotContent::Divider(_) => None,
         }
     }
 }
@@ -60,7 +60,7 @@ pub struct Slot {
     /// The name of the board.
     pub board: SharedText,
     /// The object or divider in the slot.
-    pub stands: Stands,
+    pub stands: SlotContent,
     /// The position among the slots.
     pub order: StoredOrder,
     /// Whether the slot is hidden because its object is in the recycle bin.

@@ -9,7 +9,7 @@ use stet_domain::id::Loid;
 use stet_domain::object::{Object, SharedText};
 use stet_domain::sequence::{MovableItem, Sequence, SequenceItem};
 
-use super::rows::{ShelfHead, Slot, Stands};
+use super::rows::{ShelfHead, Slot, SlotContent};
 
 /// The state of a shelf: all its slots in order.
 #[derive(Debug, Clone)]
@@ -55,7 +55,14 @@ impl ShelfState {
         found.cloned().ok_or_else(|| Error::new(Code::ObjectNotFound, format!("The shelf has no slot `{id}`.")))
     }
 
-    pub fn put(&mut self, id: u64, board: &SharedText, stands: Stands, position: usize, context: &mut Context<'_>) {
+    pub fn put(
+        &mut self,
+        id: u64,
+        board: &SharedText,
+        stands: SlotContent,
+        position: usize,
+        context: &mut Context<'_>,
+    ) {
         let order = self.slots.room_at(self.slots.index_at(position), |old, new| context.put(Some(old), new));
         let shelf = self.object.record.loid;
         let slot = Slot { shelf, id, board: board.clone(), stands, order: order.into(), hidden: false };
