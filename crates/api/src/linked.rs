@@ -29,7 +29,7 @@ const MOST_NAMES: usize = 10_000;
 /// # Errors
 /// `TooLarge` if there are more than [`MOST_LINKED`]; errors of disk and store.
 pub async fn linked_objects(call: &Call, object: &CachedRecord) -> Result<Vec<Loid>> {
-    let (app, mut timer) = (&call.app, YieldTimer::new());
+    let (app, mut timer) = (&call.app, YieldTimer::start());
     let (mut found, mut known) = (Vec::new(), BTreeSet::from([object.loid]));
     for Correlate { other, .. } in app.repository.correlates(object.loid)? {
         timer.yield_if_due().await;

@@ -209,13 +209,19 @@ impl LoginLimiter {
         self.of_user(user, address, clock).await.inspect_err(|_| LoginOutcome::Refused.count(CredentialKind::Password))
     }
 
+    fn is_known(&self, at: &UserAtAddress) -> bool {
+        self.known.lock().has(at)
+    }
+
     async fn of_user(&self, user: &str, address: IpAddr, clock: &dyn Clock) -> Result<LoginAttempt<'_>> {
         let at @ (name, counted) = (self.names.hash_one(user), counted_as(address));
-        let is_known = self.known.lock().has(&at);
         // The address first: a blocked address must not exhaust the budgets of names. All attempts
         // take units in this order, so they can't block each other.
-        let address =
-            if is_known && self.users.is_some() { None } else { self.take_of_address(counted, clock).await? };
+        let address = if self.users.is_some() && self.is_known(&at) {
+            None
+        } else {
+            self.take_of_address(counted, clock).await?
+        };
         let user = match &self.users {
             Some(users) => {
                 let taken = users.take(at, clock).await;
@@ -225,7 +231,8 @@ impl LoginLimiter {
         };
         // Last of the three, for the same reason.
         let anywhere = match &self.anywhere {
-            Some(anywhere) if !is_known => {
+            // Another login of the user may have succeeded while this one waited.
+            Some(anywhere) if !self.is_known(&at) => {
                 let taken = anywhere.take(name, clock).await;
                 Some(taken.map_err(|standing| {
                     // The password was not checked, so this is no failure at the address, neither

@@ -32,7 +32,7 @@ impl Directory {
     /// # Errors
     /// Errors of the store.
     pub(super) async fn each_user(&self, mut see: impl FnMut(User) -> ControlFlow<()>) -> Result<()> {
-        let (mut range, mut timer) = (KeyRange::prefix(&[]), YieldTimer::new());
+        let (mut range, mut timer) = (KeyRange::prefix(&[]), YieldTimer::start());
         loop {
             let rows = self.repository.look().scan(ReadLevel::Committed, Table::Users, &range, CHUNK, false);
             let rows = rows.map_err(|error| store_failure(&error))?;

@@ -65,7 +65,7 @@ pub(super) struct UnsentReply<S> {
 impl<S: ReplySteps> UnsentReply<S> {
     /// Creates the rest of a reply, whose text so far is in `out`.
     pub(super) fn new(call: &Call, steps: S, out: Vec<u8>) -> UnsentReply<S> {
-        UnsentReply { steps, out, taken: call.reply_memory(), timer: YieldTimer::new() }
+        UnsentReply { steps, out, taken: call.reply_memory(), timer: YieldTimer::start() }
     }
 
     /// Returns the complete text, if nothing is left to be built.

@@ -110,7 +110,7 @@ fn a_misspelt_path_is_answered_by_that_of_the_endpoint_that_was_meant() {
     let said = hint("DELETE", "/v3/object/1$1.0.5/discrad");
     assert!(said.ends_with("Did you mean `/v3/object/1$1.0.5/discard`?"), "{said}");
     let said = hint("GET", "/v3/folder/News/City");
-    assert!(said.ends_with("`/v3/folder/%2FNews%2FCity` is one."), "{said}");
+    assert!(said.ends_with("as in `/v3/folder/%2FNews%2FCity`."), "{said}");
     for (method, path) in [
         ("DELETE", "/v3/object/1$1.0.5/delete"),
         ("DELETE", "/v3/container/liveblog/1$1.0.5/post/1$1.0.9/attachment"),
@@ -131,5 +131,5 @@ fn one_of_a_kind_is_counted_in_the_singular() {
     says(&error, "it holds 1 item.");
     let set = json!({ "source": first, "xpath": "/story", "index": 3, "target": "x" });
     let call = editor.call("crossreference-set-post", &[&first]).json(&set);
-    says(&call.fails(400, "InvalidXPath"), "finds 1 node,");
+    says(&call.fails(400, "InvalidXPath"), "selects 1 node,");
 }

@@ -185,7 +185,7 @@ fn imports_without_rights_are_refused_and_options_are_checked() {
     for (more, code, why) in [
         (&["--url", base] as &[&str], 1, "can't log in"),
         (&["--url", "127.0.0.1:1"], 2, "begins neither"),
-        (&["--url", base, "--into", "News"], 2, "no path"),
+        (&["--url", base, "--into", "News"], 2, "is not a path like"),
         (&["--url", base, "--key-file", path(&empty)], 2, "is empty"),
         (&["--url", base, "--ca", path(&empty)], 2, "no certificate"),
         (&["--url", base, "--data", "x"], 2, "cannot be used with"),

@@ -81,7 +81,7 @@ pub async fn add_item(call: Call) -> Result<PreferredReply<DrawerReply>> {
 pub async fn add_items(call: Call) -> Result<PreferredReply<DrawerReply>> {
     let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
     let target = DrawerCall::of(&call)?;
-    let (mut items, mut timer) = (Vec::with_capacity(given.len()), YieldTimer::new());
+    let (mut items, mut timer) = (Vec::with_capacity(given.len()), YieldTimer::start());
     for source in &given {
         timer.yield_if_due().await;
         items.push(target.address("sources", source, database)?);
@@ -124,7 +124,7 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
     let (target, display) = (DrawerCall::of(&call)?, call.display_of_body().await?);
     let mut bulk = BulkBuilder::of(&call, &given);
     let (mut items, mut places) = (Vec::new(), Vec::new());
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for (place, source) in given.iter().enumerate() {
         timer.yield_if_due().await;
         match target.address("sources", source, database) {
@@ -193,7 +193,7 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let sort = Sort::parse(call.query.text("sortBy"))?;
     let mut found = PageCollector::new(sort, call.query.page(), call.reply_memory());
     let access = call.access().knowing_home()?;
-    let (mut holders, mut timer) = (HolderCursor::of(object), YieldTimer::new());
+    let (mut holders, mut timer) = (HolderCursor::of(object), YieldTimer::start());
     loop {
         let some = holders.some(app.repository.look(), ReadLevel::Committed).map_err(|error| {
             tracing::error!(%error, "the containers of an object can't be listed");
@@ -303,7 +303,7 @@ async fn new_drawer(
     let app = &call.app;
     let sources = request.sources.take().unwrap_or_default().read(app)?;
     let mut items = Vec::with_capacity(sources.len());
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for source in &sources {
         timer.yield_if_due().await;
         items.push(call.find(&ObjectSource::parse("sources", source)?, database)?.loid);

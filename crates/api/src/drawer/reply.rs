@@ -91,7 +91,7 @@ pub(super) async fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<SeenIt
     if call.access().sees_all() {
         return Ok(SeenItems::All(&view.state));
     }
-    let (mut seen, mut timer) = (Vec::new(), YieldTimer::new());
+    let (mut seen, mut timer) = (Vec::new(), YieldTimer::start());
     let access = call.access().knowing_home()?;
     for item in view.state.visible() {
         timer.yield_if_due().await;
@@ -198,7 +198,7 @@ impl DrawerItems {
     /// Returns a hash of everything that the reply shows, for the ETag of a reply too large to hash
     /// as a whole.
     async fn facts(&self, call: &Call) -> Result<u64> {
-        let (app, mut timer) = (&call.app, YieldTimer::new());
+        let (app, mut timer) = (&call.app, YieldTimer::start());
         let mut hasher = DefaultHasher::new();
         self.display.hash(&mut hasher);
         for (position, item) in &self.items {
@@ -371,7 +371,7 @@ async fn shown_of_change<'i>(
     if items.is_empty() {
         return Ok(shown);
     }
-    let (mut places, mut timer) = (HashMap::with_capacity(seen.len()), YieldTimer::new());
+    let (mut places, mut timer) = (HashMap::with_capacity(seen.len()), YieldTimer::start());
     for (place, item) in seen.iter().enumerate() {
         timer.yield_if_due().await;
         places.insert(item.shortcut, place);

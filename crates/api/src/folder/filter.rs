@@ -93,7 +93,7 @@ pub(crate) async fn list_filtered(
 /// Returns the objects of the page, and the total number. Their natural order is by name in each
 /// folder, with a folder's contents directly after the folder.
 async fn found(call: &Call, folder: Loid, all: bool, wanted: FolderFilter) -> Result<(Vec<Loid>, usize)> {
-    let (app, access, mut timer) = (&call.app, call.access(), YieldTimer::new());
+    let (app, access, mut timer) = (&call.app, call.access(), YieldTimer::start());
     let ListingSelection { filter, sort, mut page } = wanted.selection;
     let mut left = wanted.how_many;
     if !sort.keeps_order() {

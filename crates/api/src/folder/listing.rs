@@ -180,7 +180,7 @@ impl FolderEntries {
     /// Returns a hash of all that the entries show. It is part of the ETag of a reply that is too
     /// large to be hashed as a whole.
     pub(crate) async fn facts(&self, call: &Call) -> Result<u64> {
-        let (app, mut timer) = (&call.app, YieldTimer::new());
+        let (app, mut timer) = (&call.app, YieldTimer::start());
         let mut hasher = DefaultHasher::new();
         (&self.display, &self.path).hash(&mut hasher);
         for loid in &self.entries {
@@ -258,7 +258,7 @@ pub(crate) async fn entries(
         let total = if loids.len() < most { loids.len() } else { total(app, folder.loid)? };
         return Ok((page.cut(loids), total));
     }
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for loid in loids {
         timer.yield_if_due().await;
         let Some(record) = app.records.record(&app.repository, loid)? else { continue };

@@ -84,7 +84,7 @@ impl ResolvedPosts {
         if let Some(length) = app.kept::<ResolvedLengths>().0.get(&key) {
             return Ok(Some(ResolvedPosts { walk, length }));
         }
-        let (mut length, mut timer) = (ResolvedLength::default(), YieldTimer::new());
+        let (mut length, mut timer) = (ResolvedLength::default(), YieldTimer::start());
         loop {
             timer.yield_if_due().await;
             if walk.next.is_multiple_of(AT_A_TIME) {
@@ -116,7 +116,7 @@ impl ResolvedPosts {
             if left == 0 {
                 return Ok(None);
             }
-            let (mut gathered, mut timer) = (Vec::new(), YieldTimer::new());
+            let (mut gathered, mut timer) = (Vec::new(), YieldTimer::start());
             while left > 0 && gathered.len() < CHUNK {
                 timer.yield_if_due().await;
                 // If the posts end early, or one was removed, the connection is aborted, because

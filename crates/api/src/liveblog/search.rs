@@ -125,7 +125,7 @@ impl SearchTerms {
 
 /// Collects a set of texts, whose total size may be that of a body.
 async fn set(texts: impl Iterator<Item = String>) -> HashSet<String> {
-    let (mut set, mut timer) = (HashSet::with_capacity(texts.size_hint().0), YieldTimer::new());
+    let (mut set, mut timer) = (HashSet::with_capacity(texts.size_hint().0), YieldTimer::start());
     for text in texts {
         timer.yield_if_due().await;
         set.insert(text);
@@ -163,7 +163,7 @@ impl PostFilter {
         let mut status = status.collect::<Result<Vec<_>>>()?;
         status.sort_by_key(|status| *status as usize);
         status.dedup();
-        let mut timer = YieldTimer::new();
+        let mut timer = YieldTimer::start();
         let mut addresses = Vec::with_capacity(source.len());
         for source in source {
             timer.yield_if_due().await;
@@ -247,7 +247,7 @@ impl PostSelection {
             }
         }
         let (mut found, mut removed) = (Vec::new(), None);
-        let mut timer = YieldTimer::new();
+        let mut timer = YieldTimer::start();
         let named = match &self.filter.source {
             Some(addresses) => {
                 let mut named = Vec::with_capacity(addresses.len());

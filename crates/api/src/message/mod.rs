@@ -167,7 +167,7 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
     let database = database_named(&call, request.database_id.as_ref())?;
     let display = call.display_of_body().await?;
     let mut attachments = Vec::new();
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for source in request.attachments.unwrap_or_default().read_field(&call.app, "attachments")? {
         timer.yield_if_due().await;
         attachments.push(call.find(&ObjectSource::parse("attachments", &source)?, database)?.loid);
@@ -295,7 +295,7 @@ async fn sorted(
     // Only the sort keys are held, and no texts. They are charged to the replies that wait for
     // clients.
     let (memory, mut bytes) = (call.reply_memory(), 0);
-    let (mut keyed, mut timer) = (Vec::with_capacity(entries.len()), YieldTimer::new());
+    let (mut keyed, mut timer) = (Vec::with_capacity(entries.len()), YieldTimer::start());
     let with_heads = sort.iter().any(|(field, _)| !field.is_of_entry());
     for entry in entries {
         timer.yield_if_due().await;

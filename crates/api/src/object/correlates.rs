@@ -173,7 +173,7 @@ fn seen(call: &Call, which: Loid) -> Result<Option<(Arc<CachedRecord>, Option<Lo
 
 /// Returns the links of an object or item as the caller sees them.
 pub(crate) async fn correlates(call: &Call, of: Loid) -> Result<Vec<CorrelateView>> {
-    let (mut list, mut timer) = (Vec::new(), YieldTimer::new());
+    let (mut list, mut timer) = (Vec::new(), YieldTimer::start());
     for object::Correlate { name, other, other_name, from_other } in call.app.repository.correlates(of)? {
         // Records may have megabytes of attributes.
         timer.yield_if_due().await;

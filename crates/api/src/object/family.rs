@@ -41,7 +41,7 @@ pub async fn family(call: Call) -> Result<Json<FamilyReply>> {
         None => vec![member.loid],
     };
     let mut gathering = PageCollector::new(Sort::default(), page, call.reply_memory());
-    let (app, mut timer) = (&call.app, YieldTimer::new());
+    let (app, mut timer) = (&call.app, YieldTimer::start());
     for loid in loids.into_iter().filter(|loid| is_in(only, *loid)) {
         timer.yield_if_due().await;
         let Some(record) = app.records.get(&app.repository, loid)? else { continue };

@@ -125,7 +125,7 @@ pub struct PullField {
 pub async fn change_fields(mut call: Call) -> Result<Json<BulkReply<BulkItem>>> {
     let request: ChangeFieldsRequest = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    let (mut sources, mut changes, mut timer) = (Vec::new(), Vec::new(), YieldTimer::new());
+    let (mut sources, mut changes, mut timer) = (Vec::new(), Vec::new(), YieldTimer::start());
     for (place, JsonObject(update)) in request.update_fields.into_iter().enumerate() {
         timer.yield_if_due().await;
         let fields = Arc::new(fields_of(&call, place, update.operators, update.length).await?);

@@ -71,7 +71,7 @@ pub async fn destroy_all(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
 async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>> {
     let BulkSources { given, database } = ObjectListRequest::of(&call).await?;
     let (mut bulk, mut each) = (BulkBuilder::of(&call, &given), call.each_of(given.len())?);
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for (place, source) in given.iter().enumerate() {
         timer.yield_if_due().await;
         let outcome = async {

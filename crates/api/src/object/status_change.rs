@@ -175,7 +175,7 @@ pub async fn change_statuses(mut call: Call) -> Result<Json<BulkReply<BulkItem>>
     let (status, database) = (named(request.status)?, database_named(&call, request.database_id.as_ref())?);
     let given = request.sources.read(&call.app)?;
     let (mut bulk, mut each) = (BulkBuilder::of(&call, &given), call.each_of(given.len())?);
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for (place, text) in given.iter().enumerate() {
         timer.yield_if_due().await;
         let outcome = async {

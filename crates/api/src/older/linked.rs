@@ -77,7 +77,7 @@ pub async fn linked(call: Call) -> Result<Json<LinkedReply>> {
     let source = ObjectSource::parse("id", call.query.text("id").unwrap_or_default())?;
     let object = call.find(&source, call.database()?)?;
     let wanted = call.query.text("roleType").filter(|wanted| !wanted.is_empty());
-    let (mut roles, mut timer) = (Vec::new(), YieldTimer::new());
+    let (mut roles, mut timer) = (Vec::new(), YieldTimer::start());
     for (at, channel) in ends(&call, &object)? {
         let mut links = call.app.repository.links(at)?;
         links.sort_by(|a, b| {

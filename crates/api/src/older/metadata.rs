@@ -130,7 +130,7 @@ async fn values(call: &Call) -> Result<(Vec<String>, MetadataElement)> {
         Some(TreeSource::File(path)) => {
             let filter = (!element.filter.is_empty()).then(|| Wildcards::new([&*element.filter]));
             let leaf = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-            let mut timer = YieldTimer::new();
+            let mut timer = YieldTimer::start();
             let mut paths = Vec::new();
             // The tree was read along with the definition.
             for path in content.trees.get(&path).iter().flat_map(|tree| tree.below(&element.prefix)) {
@@ -157,7 +157,7 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
     };
     let filter = (!filter.is_empty()).then(|| Wildcards::new([&*normal_form(filter)]));
     let above = folder.trim_end_matches('/').to_owned();
-    let (mut open, mut paths, mut timer) = (vec![(found.loid, above)], Vec::new(), YieldTimer::new());
+    let (mut open, mut paths, mut timer) = (vec![(found.loid, above)], Vec::new(), YieldTimer::start());
     let (mut seen, mut bytes) = (0, 0);
     while let Some((folder, path)) = open.pop() {
         let mut after = None;

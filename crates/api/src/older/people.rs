@@ -118,7 +118,7 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
     let manages = call.access().has_everywhere(Privilege::ManageGroups);
     let (caller, directory) = (call.caller()?.user().clone(), call.app.directory.clone());
     let mut sessions: HashMap<SharedText, usize> = HashMap::new();
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for session in call.app.sessions.list(None).await? {
         timer.yield_if_due().await;
         *sessions.entry(session.user().clone()).or_default() += 1;

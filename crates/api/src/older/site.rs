@@ -195,7 +195,7 @@ pub async fn channels(call: Call) -> Result<Json<Vec<ChannelEntry>>> {
     let database = call.database()?;
     // Each work folder once, however often it is named.
     let mut work_folders = BTreeSet::new();
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     let sources = call.query.list("loidsSource");
     let most = call.app.config.limits.list_sources;
     if sources.len() > most {

@@ -266,7 +266,7 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
     let database = database_named(&call, request.database_id.as_ref())?;
     let mut sources = request.sources.unwrap_or_default().read(&call.app)?;
     sources.extend(request.source.filter(|source| !source.is_empty()));
-    let (mut outcomes, mut timer) = (Vec::with_capacity(sources.len()), YieldTimer::new());
+    let (mut outcomes, mut timer) = (Vec::with_capacity(sources.len()), YieldTimer::start());
     let failures = BulkFailures::of(&call);
     let mut each = call.each_of(sources.len())?;
     for (place, text) in sources.into_iter().enumerate() {

@@ -63,7 +63,7 @@ pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
         let total = loids.len();
         (page.cut(loids), total)
     } else {
-        let mut timer = YieldTimer::new();
+        let mut timer = YieldTimer::start();
         for loid in loids {
             timer.yield_if_due().await;
             let Some(record) = app.repository.any_record(loid)? else { continue };

@@ -347,7 +347,7 @@ async fn lines_of(app: &App, template: &TopicState) -> Result<Vec<NewTopicLine>>
     if template.lines() > MAX_NEW_LINES {
         return Err(too_large(&format!("{} items and dividers", template.lines()), MAX_NEW_LINES));
     }
-    let (mut lines, mut bytes, mut timer) = (Vec::new(), 0, YieldTimer::new());
+    let (mut lines, mut bytes, mut timer) = (Vec::new(), 0, YieldTimer::start());
     for line in template.lineup().visible() {
         timer.yield_if_due().await;
         let mut new = new_line(app, line, &mut bytes)?;

@@ -227,7 +227,7 @@ pub(super) async fn topic_reply(
 /// Returns a hash of all that a reply about a topic shows of other objects. Together with the
 /// topic's own state it makes up the ETag.
 pub(crate) async fn facts(call: &Call, open: &CommittedTopic, extent: &TopicExtent) -> Result<u64> {
-    let (state, app, mut timer) = (open.state(), &call.app, YieldTimer::new());
+    let (state, app, mut timer) = (open.state(), &call.app, YieldTimer::start());
     let mut hasher = DefaultHasher::new();
     let topic = &state.object().record;
     (extent, path_if_shown(app, topic, &extent.display)?).hash(&mut hasher);
@@ -409,7 +409,7 @@ async fn structure_made(
     display: &Display,
     page: ListingPage,
 ) -> Result<ReadyJson<TopicStructure>> {
-    let (state, mut timer) = (open.state(), YieldTimer::new());
+    let (state, mut timer) = (open.state(), YieldTimer::start());
     let info = info(&call.app, state, display).await?;
     let total = state.lineup().visible().count();
     let mut items = Vec::with_capacity(total.min(page.limit));

@@ -249,7 +249,7 @@ pub(super) async fn move_topics(
 ) -> Result<PreferredReply<MoveResponse>> {
     let display = call.display_of_body().await?;
     let mut topics = Vec::with_capacity(sources.given.len());
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for text in &sources.given {
         timer.yield_if_due().await;
         let source = ObjectSource::parse("sources", text)?;

@@ -33,7 +33,7 @@ use crate::topic::{ChangedDivider, DividerInfo, DividerReply, LineKind, Structur
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its
 /// position.
 pub(super) async fn visible_lines(call: &Call, plan: &PlanState) -> Result<Vec<PlanLineupLine>> {
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     let mut seen = Vec::with_capacity(plan.lineup().count());
     for line in plan.lineup().visible() {
         timer.yield_if_due().await;
@@ -114,7 +114,7 @@ pub(super) async fn hash_facts(
     seen: &[PlanLineupLine],
     extent: &TopicExtent,
 ) -> Result<u64> {
-    let (app, mut timer) = (&call.app, YieldTimer::new());
+    let (app, mut timer) = (&call.app, YieldTimer::start());
     let mut hasher = DefaultHasher::new();
     let record = &plan.object().record;
     (extent, path_if_shown(app, record, &extent.display)?).hash(&mut hasher);

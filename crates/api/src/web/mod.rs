@@ -42,7 +42,7 @@ pub async fn channel_copies(call: Call) -> Result<Json<BulkReply<CopiedStory>>> 
     }
     check_same(&call, &request, container.loid)?;
     let wanted = request.wanted(&call, container.loid.database)?;
-    let (mut copies, mut errors, mut timer) = (BTreeMap::new(), Vec::<BulkError>::new(), YieldTimer::new());
+    let (mut copies, mut errors, mut timer) = (BTreeMap::new(), Vec::<BulkError>::new(), YieldTimer::start());
     let failures = BulkFailures::of(&call);
     for object in linked_objects(&call, &container).await? {
         timer.yield_if_due().await;

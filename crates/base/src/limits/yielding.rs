@@ -25,7 +25,7 @@ impl YieldTimer {
     pub const AFTER: Duration = SLICE;
 
     /// Starts the timer of a loop.
-    pub fn new() -> YieldTimer {
+    pub fn start() -> YieldTimer {
         YieldTimer { since: Instant::now() }
     }
 
@@ -58,7 +58,7 @@ pub async fn sort_yielding<T>(mut entries: Vec<T>, compare: impl Fn(&T, &T) -> O
         entries.sort_by(compare);
         return entries;
     }
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     let mut runs = Vec::with_capacity(entries.len().div_ceil(FEW));
     let mut entries = entries.into_iter();
     while entries.len() > 0 {
@@ -112,7 +112,7 @@ mod tests {
     /// `ends` returns true for that number.
     async fn turns_of_others(yields: bool, ends: impl Fn(usize) -> bool) -> usize {
         let turns = Cell::new(0);
-        let mut timer = YieldTimer::new();
+        let mut timer = YieldTimer::start();
         let looping = async {
             while !ends(turns.get()) {
                 if yields {

@@ -346,7 +346,7 @@ impl FollowerStream {
         self.late &= more;
         self.check_late()?;
         self.next = if more { StreamAction::Stored } else { self.live() };
-        let (mut text, mut timer) = (BytesMut::new(), YieldTimer::new());
+        let (mut text, mut timer) = (BytesMut::new(), YieldTimer::start());
         for happening in &chunk {
             timer.yield_if_due().await;
             if happening.revision() != self.at + 1 {
@@ -463,7 +463,7 @@ impl FollowerStream {
     /// Returns the text of the next event, if it can be rendered at once and there is memory for
     /// it.
     fn heard(&mut self, happening: &ContainerEvent) -> Result<Option<StreamText>, StreamEnd> {
-        let Some((event, last)) = self.look_at(&mut EventFilter::of(happening), &YieldTimer::new())? else {
+        let Some((event, last)) = self.look_at(&mut EventFilter::of(happening), &YieldTimer::start())? else {
             return Ok(None);
         };
         let text = self.with_room(event);

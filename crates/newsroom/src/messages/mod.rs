@@ -98,7 +98,7 @@ impl Messages {
 
     /// Reads a box. Entries older than `old_ms`, or without a message, are not kept.
     async fn read_box(&self, user: &str, side: MessageBox, old_ms: u64) -> Result<BoxContents> {
-        let (mut found, mut timer) = (BoxContents::default(), YieldTimer::new());
+        let (mut found, mut timer) = (BoxContents::default(), YieldTimer::start());
         let mut range = MessageEntry::range(user, side);
         loop {
             let rows = self.scan(Table::Boxes, &range, CHUNK, true)?;
@@ -125,7 +125,7 @@ impl Messages {
         if entries.len() <= self.bounds.per_box {
             return Ok(vec![false; entries.len()]);
         }
-        let (mut senders, mut timer) = (Vec::with_capacity(entries.len()), YieldTimer::new());
+        let (mut senders, mut timer) = (Vec::with_capacity(entries.len()), YieldTimer::start());
         for entry in entries {
             timer.yield_if_due().await;
             senders.push(match (&*entry.sender, entry.side) {
@@ -274,7 +274,7 @@ impl Messages {
         mut goes: impl FnMut(&R) -> Result<bool>,
         beside: impl Fn(&InboxLockGuard<'_>, &[R]) -> Result<Vec<RowChange>>,
     ) -> Result<usize> {
-        let (mut range, mut count, mut timer) = (KeyRange::prefix(&[]), 0, YieldTimer::new());
+        let (mut range, mut count, mut timer) = (KeyRange::prefix(&[]), 0, YieldTimer::start());
         loop {
             let turn = self.turns.turn(&self.repository).await?;
             let rows = self.scan(table, &range, CHUNK, true)?;

@@ -88,7 +88,7 @@ impl Messages {
             put(&MessageEntry { user, side, number, sent_ms, read, sender: sender.clone() })
         };
         changes.push(entry(sender.clone(), MessageBox::Outbox, true));
-        let mut timer = YieldTimer::new();
+        let mut timer = YieldTimer::start();
         for name in &receivers {
             timer.yield_if_due().await;
             changes.push(entry(name.text().clone(), MessageBox::Inbox, false));
@@ -198,7 +198,7 @@ impl Messages {
         }
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
         let (mut recipients, mut named, mut unknown) = (Vec::<SharedText>::new(), HashSet::new(), Vec::new());
-        let mut timer = YieldTimer::new();
+        let mut timer = YieldTimer::start();
         for name in names {
             timer.yield_if_due().await;
             let known = if let Some(user) = self.directory.user(name)? {

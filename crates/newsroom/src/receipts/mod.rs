@@ -294,7 +294,7 @@ impl Receipts {
             drop(going.lock().await);
         }
         let due_ms = self.due_ms();
-        let (mut range, mut timer) = (Receipt::range(user, key), YieldTimer::new());
+        let (mut range, mut timer) = (Receipt::range(user, key), YieldTimer::start());
         let (mut earlier, mut reply, mut is_old, mut is_other) = (EarlierReceipts::default(), None, false, false);
         loop {
             let page = self.scan(Table::Receipts, &range, false)?;
@@ -387,7 +387,7 @@ impl Receipts {
     /// Removes all receipts under these keys, except those of running calls. Returns the number of
     /// receipts.
     async fn forget(&self, names: impl IntoIterator<Item = UserIdempotencyKey>) -> Result<usize> {
-        let (mut removal, mut taken, mut timer) = (ReceiptRemoval::by(self), Vec::new(), YieldTimer::new());
+        let (mut removal, mut taken, mut timer) = (ReceiptRemoval::by(self), Vec::new(), YieldTimer::start());
         for name in names {
             let Some(removing) = self.books.to_remove(&name) else { continue };
             taken.push(removing);

@@ -204,7 +204,7 @@ impl FeedNames {
             people.entry(user.clone()).or_insert_with(|| app.directory.full_name(user));
         };
         note(&object.record.creator);
-        let mut timer = YieldTimer::new();
+        let mut timer = YieldTimer::start();
         for post in state.sequence().visible_at(first(open, offset)).take(limit as usize) {
             timer.yield_if_due().await;
             note(post.author());
@@ -266,7 +266,7 @@ async fn feed_of(app: &App, open: &OpenLiveblog, named: &FeedNames, part: FeedPa
     let (mut entries, mut bytes) = (Vec::new(), 0);
     let (mut latest, mut last) = (record.created * 1000, 0);
     let skip = first(open, offset);
-    let mut timer = YieldTimer::new();
+    let mut timer = YieldTimer::start();
     for (index, post) in posts.visible_at(skip).take(limit as usize).enumerate() {
         timer.yield_if_due().await;
         let Some(entry) = entry_of(app, post, named, origin).await? else { return Ok(None) };

@@ -215,7 +215,7 @@ pub(crate) struct OpenTopic {
 
 impl OpenTopic {
     async fn of(call: &Call, open: CommittedTopic) -> Result<OpenTopic> {
-        let (state, mut timer) = (open.state(), YieldTimer::new());
+        let (state, mut timer) = (open.state(), YieldTimer::start());
         let title = choose_title(&call.app, state.object(), &state.head().title).await?;
         let mut items = Vec::with_capacity(state.lines());
         for item in state.lineup().members() {

@@ -109,7 +109,7 @@ impl MailRelay {
 
     /// Returns the addresses of those users that have one, each once.
     pub(super) async fn addresses(&self, users: &BTreeSet<Name>) -> Result<Vec<String>> {
-        let (mut addresses, mut timer) = (BTreeSet::new(), YieldTimer::new());
+        let (mut addresses, mut timer) = (BTreeSet::new(), YieldTimer::start());
         for name in users {
             timer.yield_if_due().await;
             let user = self.directory.user(name)?;
