@@ -1,6 +1,6 @@
-//! The background worker for the remaining work of subtree changes ([`stet_domain::object::Remainder`]).
-//! It works step by step, with the entries in turn. After a start it resumes the changes that a
-//! crash has interrupted.
+//! The background worker for the remaining work of subtree changes
+//! ([`stet_domain::object::Remainder`]). It works step by step, with the entries in turn. After a
+//! start it resumes the changes that a crash has interrupted.
 //!
 //! Each step is a joint command of bounded size, and the next one begins when it is on disk. Other
 //! callers' commands can therefore run in between, and at most one step is pending. The containers

@@ -40,7 +40,9 @@ fn is_kind(text: &str) -> bool {
 /// Returns the kinds that the sources have.
 fn kinds_of_the_sources() -> BTreeSet<String> {
     let mut sources = String::new();
-    for folder in ["actors/src", "crates/auth/src", "crates/newsroom/src", "crates/sysconfig/src", "src"] {
+    for folder in
+        ["actors/src", "crates/auth/src", "crates/domain/src", "crates/newsroom/src", "crates/sysconfig/src", "src"]
+    {
         read_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut sources);
     }
     let mut kinds = BTreeSet::new();

@@ -1,6 +1,6 @@
-//! Faults on purpose (`crates/domain/src/planted.rs`): a check that finds none of them proves nothing.
-//! They need the feature `planted-bugs`, which `scripts/test` builds all tests with: a fault sleeps
-//! unless a server's environment names it.
+//! Faults on purpose (`crates/domain/src/planted.rs`): a check that finds none of them proves
+//! nothing. They need the feature `planted-bugs`, which `scripts/test` builds all tests with: a
+//! fault sleeps unless a server's environment names it.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -1,7 +1,7 @@
-//! Large changes, which alter more than [`SMALL`](stet_domain::command::SMALL) parts, or correspondingly
-//! many rows or bytes. For all callers together, only a few are made at a time; the implementation
-//! of [`LargeChangeAdmission`] decides how many. A small change thus waits for those few, and not
-//! for all.
+//! Large changes, which alter more than [`SMALL`](stet_domain::command::SMALL) parts, or
+//! correspondingly many rows or bytes. For all callers together, only a few are made at a time; the
+//! implementation of [`LargeChangeAdmission`] decides how many. A small change thus waits for those
+//! few, and not for all.
 //!
 //! A command is first given to its container as a small one. If it turns out to be large, it is
 //! given back without changes. It waits for a work permit without holding a permit for the

@@ -12,9 +12,9 @@ use stet_domain::object::Object;
 pub struct JointResult<R> {
     /// The reply of the command.
     pub reply: R,
-    /// The object that the command is about ([`stet_domain::joint::JointCommand::about`]) right after the
-    /// command, without later changes. `None` if the command is about none, has removed it, or was
-    /// carried out earlier under the same key.
+    /// The object that the command is about ([`stet_domain::joint::JointCommand::about`]) right
+    /// after the command, without later changes. `None` if the command is about none, has removed
+    /// it, or was carried out earlier under the same key.
     pub left: Option<ResultingObject>,
 }
 

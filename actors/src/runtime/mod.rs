@@ -102,8 +102,8 @@ pub(crate) struct RuntimeServices {
     /// The lock that separates commands which remove objects from all others. An application of a
     /// command consists of its reads of other rows, its changes and its submission. It is short and
     /// waits for nothing. Applications run in parallel, except that a command which removes objects
-    /// runs alone ([`stet_domain::joint::JointCommand::ALONE`]). An object that a command has found alive
-    /// is therefore still alive when its change is submitted. A command that removes it finds
+    /// runs alone ([`stet_domain::joint::JointCommand::ALONE`]). An object that a command has found
+    /// alive is therefore still alive when its change is submitted. A command that removes it finds
     /// everything that refers to it.
     pub steps: RwLock<()>,
     /// The running changes of subtrees.

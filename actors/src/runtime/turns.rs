@@ -58,7 +58,8 @@ pub(crate) trait RuntimeTurn: Send {
 }
 
 /// The callbacks of a commit for one container. `show` runs at once
-/// ([`super::cell::ViewCell::publish_committed`]), `acknowledge` once all containers show their new states.
+/// ([`super::cell::ViewCell::publish_committed`]), `acknowledge` once all containers show their new
+/// states.
 pub(crate) struct Publisher {
     show: Box<dyn FnOnce() + Send>,
     acknowledge: Box<dyn FnOnce(Seq) + Send>,

@@ -105,7 +105,7 @@ fn untakable(field: &str, why: impl std::fmt::Display) -> Error {
     Error::new(Code::InvalidAttributes, format!("`{field}` is invalid: {why}")).with_detail("field", field)
 }
 
-/// Computes [`App::attribute_text`] with the root element.
+/// Computes [`attribute_text`] with the root element.
 fn text_of(field: &str, given: &AttributeInput, limits: &Limits) -> Result<Option<(SharedText, String)>> {
     match given.value().map_err(|why| untakable(field, why))? {
         Value::Null => Ok(None),
