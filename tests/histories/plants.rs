@@ -37,7 +37,7 @@ fn packages_with_plants(arguments: &[&str]) -> BTreeSet<String> {
 fn no_build_has_the_faults_but_one_that_asks_for_them() {
     assert_eq!(packages_with_plants(&[]), BTreeSet::new());
     let asked = packages_with_plants(&["--features", "planted-bugs"]);
-    assert_eq!(asked, BTreeSet::from(["stet", "stet-actors", "stet-store"].map(str::to_owned)));
+    assert_eq!(asked, BTreeSet::from(["stet", "stet-actors", "stet-domain", "stet-store"].map(str::to_owned)));
 }
 
 #[cfg(not(feature = "planted-bugs"))]
