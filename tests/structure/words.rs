@@ -232,6 +232,27 @@ fn no_crate_has_too_many_lines() {
 }
 
 #[test]
+fn each_source_file_is_declared_as_a_module() {
+    let mut undeclared = Vec::new();
+    for file in sources() {
+        let module = if file.ends_with("mod.rs") { file.parent().expect("it is in a folder") } else { &file };
+        let name = module.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        if ["lib", "main"].contains(&name) {
+            continue;
+        }
+        let folder = module.parent().expect("it is in a folder");
+        let declaration = format!("mod {name};");
+        let is_declared = ["mod.rs", "lib.rs", "main.rs"]
+            .iter()
+            .any(|parent| std::fs::read_to_string(folder.join(parent)).is_ok_and(|text| text.contains(&declaration)));
+        if !is_declared {
+            undeclared.push(at(&file, &declaration));
+        }
+    }
+    assert!(undeclared.is_empty(), "files that no module declares: {undeclared:#?}");
+}
+
+#[test]
 fn the_map_of_the_code_stays_short() {
     let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ARCHITECTURE.md");
     let lines = std::fs::read_to_string(map).expect("the map can be read").lines().count();
