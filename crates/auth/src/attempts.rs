@@ -7,10 +7,11 @@
 //! a valid password can't use it to go on guessing.
 //!
 //! The first and third budgets bound guessing of many names and from many addresses, but let
-//! anybody exhaust them. So they do not apply where the user is *known*: at an address from which
-//! they have logged in since the server started, or have an older session. There the second budget
-//! alone applies; if it is switched off, the first does. A user who is locked out at a new address
-//! can be admitted by an operator ([`LoginLimiter::forgive`]).
+//! anybody exhaust them. So neither refuses a user who is *known*: at an address from which they
+//! have logged in since the server started, or have an older session. There the second budget alone
+//! refuses; if it is switched off, the first does. A known user's failures still count at the
+//! address. A user who is locked out at a new address can be admitted by an operator
+//! ([`LoginLimiter::forgive`]).
 //!
 //! A budget may be empty although nothing has failed, because attempts in progress have taken it.
 //! The next caller waits until one of them ends, and checks again. A caller is refused only if a
@@ -217,10 +218,12 @@ impl LoginLimiter {
         let at @ (name, counted) = (self.names.hash_one(user), counted_as(address));
         // The address first: a blocked address must not exhaust the budgets of names. All attempts
         // take units in this order, so they can't block each other.
-        let address = if self.users.is_some() && self.is_known(&at) {
-            None
-        } else {
-            self.take_of_address(counted, clock).await?
+        let address = match self.take_of_address(counted, clock).await {
+            Ok(unit) => unit,
+            // The failures of a known user count at the address, but those of others there do not
+            // keep the user out.
+            Err(_) if self.users.is_some() && self.is_known(&at) => None,
+            Err(balance) => return Err(login_refusal(balance, counted, "from this address")),
         };
         let user = match &self.users {
             Some(users) => {
@@ -273,15 +276,21 @@ impl LoginLimiter {
     /// # Errors
     /// Those of [`LoginLimiter::begin`].
     pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<LoginAttempt<'_>> {
-        let taken = self.take_of_address(counted_as(address), clock).await;
-        let address = taken.inspect_err(|_| LoginOutcome::Refused.count(CredentialKind::Ticket))?;
+        let counted = counted_as(address);
+        let address = self.take_of_address(counted, clock).await.map_err(|balance| {
+            LoginOutcome::Refused.count(CredentialKind::Ticket);
+            login_refusal(balance, counted, "from this address")
+        })?;
         Ok(LoginAttempt { of: self, at: None, user: None, anywhere: None, address, outcome: LoginOutcome::Failed })
     }
 
-    async fn take_of_address(&self, counted: IpAddr, clock: &dyn Clock) -> Result<Option<AttemptUnit<'_, IpAddr>>> {
+    async fn take_of_address(
+        &self,
+        counted: IpAddr,
+        clock: &dyn Clock,
+    ) -> std::result::Result<Option<AttemptUnit<'_, IpAddr>>, QuotaBalance> {
         let Some(addresses) = &self.addresses else { return Ok(None) };
-        let taken = addresses.take(counted, clock).await;
-        taken.map(Some).map_err(|standing| login_refusal(standing, counted, "from this address"))
+        addresses.take(counted, clock).await.map(Some)
     }
 }
 
@@ -475,6 +484,11 @@ mod tests {
         begin(&attempts, "ann", HERE, &clock).unwrap().succeeded();
         assert!(begin(&attempts, "bob", HERE, &clock).is_err(), "not known there");
         assert_eq!(failing(&attempts, "ann", HERE, &clock), 3, "her own failures count");
+        let fresh = self::attempts(3, 5);
+        begin(&fresh, "ann", HERE, &clock).unwrap().succeeded();
+        assert_eq!(failing(&fresh, "ann", HERE, &clock), 3);
+        let others: usize = (0..9).map(|n| failing(&fresh, &format!("user{n}"), HERE, &clock)).sum();
+        assert!(others < 3, "a known user's failures count at the address: {others}");
         assert_nobody_is_under_way(&attempts);
     }
 
