@@ -2,8 +2,8 @@
 //! return.
 //!
 //! `newsroom.json` lists users, groups, objects, drawers, liveblogs, topics and plans. The files
-//! below `files/` are the objects' contents, each at its path in the repository. The sample's users
-//! write it through the same commands as any client.
+//! below `files/` are the objects' contents, each at its path in the repository. The server creates
+//! everything in the name of the sample's users, by the same rules as for any caller.
 
 mod liveblogs;
 mod manifest;
@@ -13,24 +13,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use include_dir::{Dir, include_dir};
-use stet_actors::repository::Repository;
-use stet_actors::runtime::ChangeRequest;
-use stet_content::ContentStore;
-use stet_domain::bundle::{Bundle, CopyInheritance, CopyToChannel};
-use stet_domain::command::CallerIdentity;
+use stet_base::limits::Reservation;
+use stet_domain::bundle::{CopyInheritance, CopyToChannel};
+use stet_domain::document::Document;
 use stet_domain::drawer::{Drawer, NewDrawer};
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::folder::root;
-use stet_domain::id::{DatabaseId, Loid};
-use stet_domain::lifecycle::{CreateInFolder, NewObject};
-use stet_domain::object::{CreateMode, FamilyKind, IssueDate, NewContent, SharedText, parent_path};
-use stet_domain::web_container::WebContainer;
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_domain::lifecycle::NewParts;
+use stet_domain::object::{NewContent, SharedText, parent_path};
+use stet_newsroom::Newsroom;
+use stet_newsroom::attribute_input::AttributeInput;
+use stet_newsroom::caller::{CallContext, Caller, Principal};
+use stet_newsroom::creation::{Creation, CreationKind, CreationPlace};
 use stet_newsroom::records::usage;
 use stet_sysconfig::files::{FileShelf, Files, ReadingOutcome, SourceFile};
-use stet_sysconfig::{CachedConfiguration, ObjectTypes, Site, SiteContent, Workflows};
+use stet_sysconfig::{CachedConfiguration, ObjectTypes};
 
-use self::liveblogs::store_content;
-use self::manifest::{Manifest, SampleObject};
+use self::manifest::{Manifest, SampleDrawer, SampleObject};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/sample/files");
 
@@ -77,78 +76,52 @@ impl Sample {
     ///
     /// # Errors
     /// Refusals of commands.
-    pub async fn write(&self, repository: &Repository, content: &ContentStore) -> Result<()> {
-        let configuration = Configuration::read()?;
-        let now = repository.clock().now_s();
-        let mut folders =
-            SampleFolders { repository, known: HashMap::from([("/".to_owned(), root(DatabaseId::main()))]) };
+    pub async fn write(&self, newsroom: &Arc<Newsroom>) -> Result<()> {
+        let now = newsroom.repository.clock().now_s();
+        let mut writer = SampleWriter { newsroom, now, known: HashMap::new() };
         let homes = self.manifest.users.iter().flat_map(|user| [user.home.as_deref(), user.work.as_deref()]).flatten();
         for path in self.manifest.folders.iter().map(String::as_str).chain(homes) {
-            folders.make(path).await?;
+            writer.folder(path).await?;
         }
         let described: HashMap<&str, &SampleObject> =
             self.manifest.objects.iter().map(|object| (object.path.as_str(), object)).collect();
         let mut files = Vec::new();
         collect(&FILES, &mut files);
-        let mut known: HashMap<String, Loid> = HashMap::new();
-        for file in &files {
+        // The configuration first: it has the types and workflows of all others.
+        let is_configuration = |file: &include_dir::File<'_>| file.path().starts_with("SysConfig");
+        let types: ObjectTypes = parse_content()?;
+        for file in files.iter().filter(|file| is_configuration(file)) {
+            writer.configuration_file(file, &described, &types).await?;
+        }
+        newsroom.sysconfig.restore().await;
+        for file in files.iter().filter(|file| !is_configuration(file)) {
             let path = format!("/{}", file.path().display());
             let plain = SampleObject::at(&path);
             let object = described.get(path.as_str()).copied().unwrap_or(&plain);
-            let body = Some((file.contents(), media_type(&path)));
-            known.insert(path.clone(), folders.object(object, body, now, content, &configuration).await?);
+            writer.object(object, Some((file.contents(), media_type(&path)))).await?;
         }
-        for object in
-            self.manifest.objects.iter().filter(|object| !known.contains_key(&object.path)).collect::<Vec<_>>()
-        {
-            known.insert(object.path.clone(), folders.object(object, None, now, content, &configuration).await?);
+        for object in &self.manifest.objects {
+            if !writer.known.contains_key(&object.path) {
+                writer.object(object, None).await?;
+            }
         }
         for drawer in &self.manifest.drawers {
-            let items = drawer.items.iter().map(|path| known.get(path).copied().ok_or_else(|| faulty(path)));
-            let (folder, name) = parent_path(&drawer.path).ok_or_else(|| faulty(&drawer.path))?;
-            let new = NewDrawer {
-                title: drawer.title.as_str().into(),
-                description: drawer.description.as_str().into(),
-                items: items.collect::<Result<_>>()?,
-                ..NewDrawer::empty(drawer.capacity)
-            };
-            let object = NewObject::of::<Drawer>(name, "Drawer", new);
-            let folder = folders.make(folder).await?;
-            let create = CreateInFolder { folder, below: Vec::new(), object };
-            repository.joint(create, request_by(drawer.creator.as_deref())).await?;
+            writer.drawer(drawer).await?;
         }
         for liveblog in &self.manifest.liveblogs {
-            folders.liveblog(liveblog, now, content).await?;
+            writer.liveblog(liveblog).await?;
         }
         for topic in &self.manifest.topics {
-            folders.topic(topic, now, &mut known).await?;
+            writer.topic(topic).await?;
         }
         for plan in &self.manifest.topic_plans {
-            folders.plan(plan, &known).await?;
+            writer.plan(plan).await?;
         }
         Ok(())
     }
 }
 
-/// The sample's own configuration, which is needed to write it. The server reads its configuration
-/// only later, from the written files.
-struct Configuration {
-    types: ObjectTypes,
-    workflows: Workflows,
-    site: Arc<Site>,
-}
-
-impl Configuration {
-    fn read() -> Result<Configuration> {
-        Ok(Configuration {
-            types: parse_content()?,
-            workflows: parse_content()?,
-            site: parse_content::<SiteContent>()?.site,
-        })
-    }
-}
-
-/// Parses one kind of the sample's configuration.
+/// Parses one kind of the sample's configuration from the compiled-in files.
 fn parse_content<T: CachedConfiguration>() -> Result<T> {
     let mut files = Files::new();
     loop {
@@ -168,92 +141,128 @@ fn parse_content<T: CachedConfiguration>() -> Result<T> {
     }
 }
 
-fn request_by(user: Option<&str>) -> ChangeRequest {
-    ChangeRequest::by(CallerIdentity { user: user.unwrap_or("admin").into(), session: "".into(), address: None })
-}
-
 fn collect(dir: &'static Dir<'static>, files: &mut Vec<&'static include_dir::File<'static>>) {
     files.extend(dir.files());
     dir.dirs().for_each(|dir| collect(dir, files));
 }
 
-/// The folders created so far, by path.
-struct SampleFolders<'a> {
-    repository: &'a Repository,
+/// The writer of the sample.
+struct SampleWriter<'n> {
+    newsroom: &'n Arc<Newsroom>,
+    /// The time of the first start, in epoch seconds.
+    now: u64,
+    /// The objects written so far, by path.
     known: HashMap<String, Loid>,
 }
 
-impl SampleFolders<'_> {
-    async fn make(&mut self, path: &str) -> Result<Loid> {
-        if let Some(known) = self.known.get(path) {
-            return Ok(*known);
-        }
-        let (parent, name) = parent_path(path).ok_or_else(|| faulty(path))?;
-        let folder = Box::pin(self.make(parent)).await?;
-        let create = CreateInFolder { folder, below: Vec::new(), object: NewObject::folder(name) };
-        let made = self.repository.joint(create, request_by(None)).await?.loid;
+impl SampleWriter<'_> {
+    /// Returns the server itself as a caller in the name of a user; by default, of `admin`.
+    fn caller(&self, user: Option<&str>) -> Result<Caller> {
+        let operator = Principal::Operator(user.unwrap_or("admin").into());
+        Caller::new(self.newsroom.clone(), operator, CallContext::default())
+    }
+
+    /// Returns an object that was written before.
+    fn loid_of(&self, path: &str) -> Result<Loid> {
+        self.known.get(path).copied().ok_or_else(|| faulty(path))
+    }
+
+    /// Creates a folder and the missing ones above it.
+    async fn folder(&self, path: &str) -> Result<()> {
+        let Some((parent, name)) = parent_path(path).filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
+        let place = CreationPlace::Folder(Some(ObjectSource::Path(parent.to_owned())));
+        let folder = Creation { place, ..Creation::of(CreationKind::Folder, name) };
+        self.caller(None)?.create(folder).await.map(drop)
+    }
+
+    /// Creates an object of the given kind at a path, in the name of a user.
+    async fn create(&mut self, path: &str, user: Option<&str>, creation: Creation) -> Result<Loid> {
+        let (folder, name) = parent_path(path).ok_or_else(|| faulty(path))?;
+        self.folder(folder).await?;
+        let place = CreationPlace::Folder(Some(ObjectSource::Path(folder.to_owned())));
+        let creation = Creation { name: name.to_owned(), place, ..creation };
+        let made = self.caller(user)?.create(creation).await?.reply.loid;
         self.known.insert(path.to_owned(), made);
         Ok(made)
     }
 
-    async fn object(
+    /// Creates a configuration file, before any configuration is in force. `types` are those of the
+    /// sample.
+    async fn configuration_file(
         &mut self,
-        described: &SampleObject,
-        body: Option<(&[u8], &str)>,
-        now: u64,
-        content: &ContentStore,
-        configuration: &Configuration,
-    ) -> Result<Loid> {
+        file: &include_dir::File<'_>,
+        described: &HashMap<&str, &SampleObject>,
+        types: &ObjectTypes,
+    ) -> Result<()> {
+        let path = format!("/{}", file.path().display());
+        let named = described.get(path.as_str()).and_then(|object| object.type_name.as_deref());
+        let media_type = media_type(&path);
+        let known = named.map_or_else(|| types.infer(Some(media_type), &path), |name| types.get(name));
+        let type_name = known.ok_or_else(|| faulty(format!("no type for {path}")))?.name.clone();
+        let kind = CreationKind::Container { type_name, parts: NewParts::of::<Document>(()) };
+        let content = Some(self.store(file.contents(), media_type).await?);
+        let creation = Creation { content, created: Some(self.now), ..Creation::of(kind, "") };
+        self.create(&path, None, creation).await.map(drop)
+    }
+
+    /// Creates an object with its content and its channel copies.
+    async fn object(&mut self, described: &SampleObject, body: Option<(&[u8], &str)>) -> Result<()> {
         let path = described.path.as_str();
-        let (folder, name) = parent_path(path).ok_or_else(|| faulty(path))?;
-        let types = &configuration.types;
-        let known = match &described.type_name {
-            Some(name) => types.get(name),
-            None => types.infer(body.map(|(_, media_type)| media_type), name),
-        };
-        let known = known.ok_or_else(|| faulty(format!("no type for {path}")))?;
-        let stored: Option<NewContent> = match body {
-            Some((bytes, media_type)) => Some(store_content(content, bytes, media_type).await?),
+        let content = match body {
+            Some((bytes, media_type)) => Some(self.store(bytes, media_type).await?),
             None => None,
         };
-        let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
-        let workflows = &configuration.workflows;
-        let initial = known.workflow.as_deref().and_then(|workflow| workflows.initial(workflow));
-        let mut object = match known.family {
-            FamilyKind::Bundle => NewObject::of::<Bundle>(name, &known.name, ()),
-            FamilyKind::WebContainer => NewObject::of::<WebContainer>(name, &known.name, ()),
-            _ => NewObject::document(name, &known.name),
+        let text = |value: &Option<String>| value.as_deref().map(AttributeInput::of_text);
+        let creation = Creation {
+            status: described.status.clone(),
+            issue_date: described.issue_date.clone(),
+            work_folder: described.work_folder.clone(),
+            suid: described.suid.clone(),
+            attributes: text(&described.attributes),
+            system_attributes: text(&described.system_attributes),
+            usage_tickets: text(&described.usage_tickets),
+            content,
+            created: Some(self.now.saturating_sub(described.age_seconds)),
+            ..Creation::of(CreationKind::OfType(described.type_name.clone()), "")
         };
-        object.status = text(&described.status).or_else(|| initial.map(|status| status.name.clone()));
-        object.issue_date = IssueDate::given(described.issue_date.as_deref())?;
-        object.work_folder = text(&described.work_folder);
-        object.suid = text(&described.suid);
-        object.attributes = text(&described.attributes);
-        object.system_attributes = text(&described.system_attributes);
-        object.usage_tickets = text(&described.usage_tickets);
-        object.content = stored;
-        object.created = Some(now.saturating_sub(described.age_seconds));
-        object.mode = CreateMode::Exception;
-        let folder = self.make(folder).await?;
-        let create = CreateInFolder { folder, below: Vec::new(), object };
-        let loid = self.repository.joint(create, request_by(described.creator.as_deref())).await?.loid;
+        let bundle = self.create(path, described.creator.as_deref(), creation).await?;
+        let main = DatabaseId::main();
+        let (site, types) = (self.newsroom.sysconfig.site(main), self.newsroom.sysconfig.object_types(main));
         for copy in &described.copies {
-            let site = &configuration.site;
             let channel = |name: &str| site.channel(name).cloned().ok_or_else(|| faulty(format!("no channel {name}")));
             let from = copy.inherit_from.as_deref().map(channel).transpose()?;
-            let kind = types.infer(body.map(|(_, media_type)| media_type), name).ok_or_else(|| faulty(path))?;
+            let kind = types.infer(body.map(|(_, media_type)| media_type), path).ok_or_else(|| faulty(path))?;
             let copy = CopyToChannel {
-                bundle: loid,
+                bundle,
                 channel: channel(&copy.channel)?.name,
                 inherit: from.map(|from| CopyInheritance { channel: from.name, is_neutral: from.is_neutral }),
                 type_name: kind.name.clone(),
-                status: text(&described.status),
+                status: described.status.as_deref().map(SharedText::from),
                 checked_out_s: None,
                 ticket: usage::add_ticket,
             };
-            self.repository.joint(copy, request_by(described.creator.as_deref())).await?;
+            self.caller(described.creator.as_deref())?.change_jointly(copy).await?;
         }
-        Ok(loid)
+        Ok(())
+    }
+
+    /// Creates a drawer.
+    async fn drawer(&mut self, drawer: &SampleDrawer) -> Result<()> {
+        let new = NewDrawer {
+            title: drawer.title.as_str().into(),
+            description: drawer.description.as_str().into(),
+            items: drawer.items.iter().map(|path| self.loid_of(path)).collect::<Result<_>>()?,
+            ..NewDrawer::empty(drawer.capacity)
+        };
+        let kind = CreationKind::Container { type_name: "Drawer".into(), parts: NewParts::of::<Drawer>(new) };
+        self.create(&drawer.path, drawer.creator.as_deref(), Creation::of(kind, "")).await.map(drop)
+    }
+
+    /// Writes bytes to the content store.
+    async fn store(&self, bytes: &[u8], media_type: &str) -> Result<NewContent> {
+        let mut upload = self.newsroom.content.upload(&Reservation::unaccounted());
+        upload.write(bytes).await?;
+        upload.finish(media_type).await
     }
 }
 

@@ -1,44 +1,35 @@
 //! The topics and topic plans of the sample newsroom.
 
-use std::collections::HashMap;
-
 use stet_domain::error::Result;
-use stet_domain::id::Loid;
-use stet_domain::lifecycle::{CreateInFolder, NewObject};
-use stet_domain::object::{SharedText, parent_path};
+use stet_domain::lifecycle::NewParts;
+use stet_domain::object::SharedText;
 use stet_domain::topic::{ItemFields, NewTopic, NewTopicItem, NewTopicLine, TextOrNumber, Topic};
 use stet_domain::topic_plan::{self, NewPlan, TopicPlan};
+use stet_newsroom::creation::{Creation, CreationKind};
 
+use super::SampleWriter;
 use super::manifest::{SampleItem, SampleLine, SamplePlan, SamplePlanLine, SampleTopic};
-use super::{SampleFolders, faulty, request_by};
 
-/// The objects created so far, by path.
-type SampleObjectIds = HashMap<String, Loid>;
-
-impl SampleFolders<'_> {
-    /// Creates a topic with its items. `now` is in epoch seconds.
-    pub(super) async fn topic(&mut self, said: &SampleTopic, now: u64, known: &mut SampleObjectIds) -> Result<()> {
+impl SampleWriter<'_> {
+    /// Creates a topic with its items.
+    pub(super) async fn topic(&mut self, said: &SampleTopic) -> Result<()> {
         let new = NewTopic {
             title: Some(said.title.as_str().into()),
             description: Some(said.description.as_str().into()),
-            lines: lines_of(&said.lines, now, known)?,
+            lines: self.lines_of(&said.lines)?,
             ..NewTopic::default()
         };
-        let object = NewObject {
-            status: said.status.as_deref().map(SharedText::from),
-            ..new_object::<Topic>(&said.path, "Topic", new)?
-        };
-        let made = self.planned(&said.path, said.creator.as_deref(), object).await?;
-        known.insert(said.path.clone(), made);
-        Ok(())
+        let kind = CreationKind::Container { type_name: "Topic".into(), parts: NewParts::of::<Topic>(new) };
+        let creation = Creation { status: said.status.clone(), ..Creation::of(kind, "") };
+        self.create(&said.path, said.creator.as_deref(), creation).await.map(drop)
     }
 
     /// Creates a plan of existing topics.
-    pub(super) async fn plan(&mut self, said: &SamplePlan, known: &SampleObjectIds) -> Result<()> {
+    pub(super) async fn plan(&mut self, said: &SamplePlan) -> Result<()> {
         let lines = said.lines.iter().map(|line| {
             Ok(match line {
                 SamplePlanLine::Divider(title) => topic_plan::NewPlanLine::Divider(title.as_str().into()),
-                SamplePlanLine::Topic(path) => topic_plan::NewPlanLine::Topic(loid_of(known, path)?),
+                SamplePlanLine::Topic(path) => topic_plan::NewPlanLine::Topic(self.loid_of(path)?),
             })
         });
         let new = NewPlan {
@@ -47,52 +38,36 @@ impl SampleFolders<'_> {
             lines: lines.collect::<Result<_>>()?,
             ..NewPlan::default()
         };
-        let object = new_object::<TopicPlan>(&said.path, "TopicPlan", new)?;
-        self.planned(&said.path, said.creator.as_deref(), object).await.map(drop)
+        let kind = CreationKind::Container { type_name: "TopicPlan".into(), parts: NewParts::of::<TopicPlan>(new) };
+        self.create(&said.path, said.creator.as_deref(), Creation::of(kind, "")).await.map(drop)
     }
 
-    async fn planned(&mut self, path: &str, creator: Option<&str>, object: NewObject) -> Result<Loid> {
-        let (folder, _) = parent_path(path).ok_or_else(|| faulty(path))?;
-        let folder = self.make(folder).await?;
-        let create = CreateInFolder { folder, below: Vec::new(), object };
-        Ok(self.repository.joint(create, request_by(creator)).await?.loid)
+    fn lines_of(&self, said: &[SampleLine]) -> Result<Vec<NewTopicLine>> {
+        let lines = said.iter().map(|line| {
+            Ok(match line {
+                SampleLine::Divider(title) => NewTopicLine::Divider(title.as_str().into()),
+                SampleLine::Item(item) => NewTopicLine::Item(Box::new(self.item_of(item)?)),
+            })
+        });
+        lines.collect()
     }
-}
 
-fn new_object<F: stet_domain::family::Family>(path: &str, type_name: &str, new: F::New) -> Result<NewObject> {
-    let (_, name) = parent_path(path).ok_or_else(|| faulty(path))?;
-    Ok(NewObject::of::<F>(name, type_name, new))
-}
-
-fn loid_of(known: &SampleObjectIds, path: &str) -> Result<Loid> {
-    known.get(path).copied().ok_or_else(|| faulty(path))
-}
-
-fn lines_of(said: &[SampleLine], now: u64, known: &SampleObjectIds) -> Result<Vec<NewTopicLine>> {
-    let lines = said.iter().map(|line| {
-        Ok(match line {
-            SampleLine::Divider(title) => NewTopicLine::Divider(title.as_str().into()),
-            SampleLine::Item(item) => NewTopicLine::Item(Box::new(item_of(item, now, known)?)),
-        })
-    });
-    lines.collect()
-}
-
-fn item_of(said: &SampleItem, now: u64, known: &SampleObjectIds) -> Result<NewTopicItem> {
-    let text = |text: &str| Some(SharedText::from(text));
-    let fields = ItemFields {
-        name: text(&said.name),
-        content_type: text(&said.content_type),
-        comment: text(&said.comment),
-        occupation: text(&said.occupation),
-        priority: Some(TextOrNumber::Number(said.priority)),
-        product: text(&said.product),
-        edition: text(&said.edition),
-        assignees: Some(said.assignees.iter().map(|name| name.as_str().into()).collect()),
-        due: Some(said.due_in_seconds.map(|later| now + later)),
-        status: said.status.as_deref().map(SharedText::from),
-        ..ItemFields::default()
-    };
-    let attachment = said.attachment.as_deref().map(|path| loid_of(known, path)).transpose()?;
-    Ok(NewTopicItem { fields, attachment, lines: lines_of(&said.lines, now, known)? })
+    fn item_of(&self, said: &SampleItem) -> Result<NewTopicItem> {
+        let text = |text: &str| Some(SharedText::from(text));
+        let fields = ItemFields {
+            name: text(&said.name),
+            content_type: text(&said.content_type),
+            comment: text(&said.comment),
+            occupation: text(&said.occupation),
+            priority: Some(TextOrNumber::Number(said.priority)),
+            product: text(&said.product),
+            edition: text(&said.edition),
+            assignees: Some(said.assignees.iter().map(|name| name.as_str().into()).collect()),
+            due: Some(said.due_in_seconds.map(|later| self.now + later)),
+            status: said.status.as_deref().map(SharedText::from),
+            ..ItemFields::default()
+        };
+        let attachment = said.attachment.as_deref().map(|path| self.loid_of(path)).transpose()?;
+        Ok(NewTopicItem { fields, attachment, lines: self.lines_of(&said.lines)? })
+    }
 }

@@ -95,7 +95,7 @@ pub(super) async fn fill(app: &App, repository: &Repository, passwords: FirstPas
     make_roots(app, repository).await?;
     let sample = Sample::read()?;
     if app.config.sample.enabled {
-        sample.write(repository, &app.content).await?;
+        sample.write(&app.newsroom).await?;
     }
     make_users(app, &sample, passwords).await
 }

@@ -39,7 +39,6 @@ use stet_observe::telemetry;
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 use stet_sysconfig::SysConfig;
 use stet_web::app::{App, ServerStage};
-use stet_web::change::ChangeHandle;
 
 pub use self::configuration::{check_configuration, print_schema};
 use self::filling::{FirstPasswords, check_filled, fill, make_roots};
@@ -277,12 +276,12 @@ impl PreparedServer {
         let sysconfig =
             SysConfig::start(&repository, &content, &directory, &databases, config.memory.caches().xml_files());
         repository.enforce(Arc::new(sysconfig.status_rules()));
-        let (changes, given) = (ChangeHandle::to(repository.clone(), &config), repository.clone());
+        let given = repository.clone();
         let parts =
             NewsroomParts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
         let surface = stet_api::surface(&newsroom.config);
-        let app = Arc::new(App::new(newsroom, changes, surface, metrics));
+        let app = Arc::new(App::new(newsroom, surface, metrics));
         Ok(PreparedServer { app, repository, store, certificates, tends: true })
     }
 

@@ -1,7 +1,6 @@
 //! Thin handlers, one module for each resource, named as in the interface. Each reads the request,
 //! calls the repository, and replies.
 
-mod attributes;
 pub mod audit;
 pub mod auth;
 pub mod bundle;
@@ -10,7 +9,6 @@ pub mod channel_copy;
 pub mod conf;
 mod configuration;
 pub mod crossreference;
-mod destination;
 pub mod drawer;
 mod dtd;
 pub mod events;
@@ -32,7 +30,6 @@ pub mod requests;
 pub mod routes;
 pub mod session;
 mod settled;
-mod template;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

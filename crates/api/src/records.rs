@@ -10,7 +10,6 @@ use stet_actors::runtime::ResultingObject;
 use stet_auth::Privilege;
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
-use stet_base::limits::set_changed;
 use stet_domain::error::{Error, MAX_SOURCE_BYTES, Result, shorten_text};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
@@ -132,8 +131,6 @@ impl<'c, T> BulkBuilder<'c, T> {
     where
         T: Serialize + Send + 'static,
     {
-        // Whatever happened to the last one, some may have been changed.
-        set_changed(true);
         let (bytes, place) = (self.bytes, Offload::for_bytes(self.bytes as u64).await?);
         let BulkParts { items, errors } = self.parts();
         let reply = BulkReply { items: items.into(), errors: errors.into() };

@@ -268,6 +268,20 @@ pub struct CreateOptions {
 }
 
 impl CreateOptions {
+    /// Returns the name of a new object, and the action if it is taken. Without a name of the
+    /// caller's, a generated one is made unique.
+    pub fn name_and_mode(
+        given: Option<String>,
+        generated: &str,
+        inner: Option<JsonObject<CreateOptions>>,
+        outer: Option<WireCreateMode>,
+    ) -> (String, CreateMode) {
+        match given {
+            Some(name) => (name, CreateOptions::mode(inner.as_ref(), outer)),
+            None => (generated.to_owned(), CreateMode::AutoRename),
+        }
+    }
+
     /// Returns the mode; that of the options takes precedence.
     pub fn mode(inner: Option<&JsonObject<CreateOptions>>, outer: Option<WireCreateMode>) -> CreateMode {
         inner

@@ -12,8 +12,8 @@ use stet_actors::repository::Reader;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::family::{Family, State};
 use stet_domain::store::Row;
+use stet_newsroom::caller::SeenView;
 use stet_web::call::Call;
-use stet_web::change::SeenView;
 
 /// The largest number of attempts to build a reply.
 const TRIES: usize = 500;

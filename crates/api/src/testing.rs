@@ -9,7 +9,6 @@ pub use stet_newsroom::testing::{NewsroomFixture, SMALL, by_editor};
 use stet_observe::telemetry;
 use stet_web::app::App;
 use stet_web::call::Call;
-use stet_web::change::ChangeHandle;
 use stet_web::route::Route;
 
 /// A server for tests.
@@ -32,9 +31,8 @@ impl ServerFixture {
     pub async fn new() -> ServerFixture {
         let fixture = NewsroomFixture::new().await;
         let (newsroom, metrics) = (fixture.newsroom.clone(), telemetry::init_metrics());
-        let changes = ChangeHandle::to(fixture.repository.clone(), &newsroom.config);
         let surface = crate::surface(&newsroom.config);
-        ServerFixture { app: Arc::new(App::new(newsroom, changes, surface, metrics)), newsroom: fixture }
+        ServerFixture { app: Arc::new(App::new(newsroom, surface, metrics)), newsroom: fixture }
     }
 
     /// Returns a call of an endpoint without a session, with these query parameters and nothing

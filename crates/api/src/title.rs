@@ -2,19 +2,15 @@
 //! "Titles").
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::LazyLock;
 
 use stet_base::limits::offload;
 use stet_domain::error::Result;
 use stet_domain::id::DatabaseId;
 use stet_domain::object::{MAX_TITLE_BYTES, Object, SharedText};
+use stet_newsroom::creation::TITLE;
 use stet_web::app::App;
-use stet_xml::edit::{Path, first_texts};
+use stet_xml::edit::first_texts;
 use stet_xml::first_text_of;
-
-/// The path of a liveblog's title in its system attributes.
-pub(crate) static TITLE: LazyLock<Path> =
-    LazyLock::new(|| Path::parse("/props/title").expect("a constant path, which a test parses"));
 
 /// Returns a liveblog's own title, from its system attributes, or an empty text.
 ///

@@ -1,12 +1,17 @@
 //! The newsroom without HTTP: its objects as readers see them, who may do what, events, receipts,
-//! messages, administration and the audit trail. Readers start at [`Newsroom`].
+//! messages, administration and the audit trail. Readers start at [`Newsroom`] and
+//! [`caller::Caller`].
 //!
 //! The crate knows no requests and no routes. Changes of objects go through a [`Repository`], which
-//! a [`Newsroom`] does not give away.
+//! a [`Newsroom`] does not give away: a [`caller::Caller`] changes objects.
 
 pub mod access;
 pub mod administration;
+pub mod attribute_input;
 pub mod audit;
+pub mod caller;
+mod change_handle;
+pub mod creation;
 pub mod events;
 pub mod messages;
 pub mod receipts;
@@ -33,6 +38,7 @@ use stet_sysconfig::SysConfig;
 use stet_sysconfig::files::is_configuration;
 use stet_xml::Limits;
 
+use crate::change_handle::ChangeHandle;
 use crate::events::Followers;
 use crate::messages::Messages;
 use crate::receipts::{ReceiptBounds, Receipts};
@@ -68,13 +74,15 @@ pub struct Newsroom {
     pub scaler: Scaler,
     /// The memory budget of calls.
     pub memory: MemoryBudget,
+    /// The handle by which callers change objects.
+    changes: ChangeHandle,
 }
 
 /// The parts that a [`Newsroom`] is built from.
 pub struct NewsroomParts {
     /// The settings.
     pub config: Config,
-    /// Access to the objects, also for [`Newsroom::receipts`] and [`Newsroom::messages`].
+    /// Access to the objects, for callers, [`Newsroom::receipts`] and [`Newsroom::messages`].
     pub repository: Repository,
     /// The record cache.
     pub records: Arc<RecordCache>,
@@ -145,6 +153,7 @@ impl Newsroom {
             messages: Messages::new(repository.clone(), directory.clone(), config.messages.clone(), &config.smtp),
             scaler: Scaler::new(&config.content, config.memory.caches().pictures(), &memory),
             memory,
+            changes: ChangeHandle::to(repository.clone(), &config),
             config,
             repository: repository.reader(),
             records,

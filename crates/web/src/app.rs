@@ -15,7 +15,6 @@ use stet_observe::traces::Traces;
 use tokio::sync::OnceCell;
 
 use super::calls::CallLimit;
-use super::change::ChangeHandle;
 use super::client::Proxies;
 use super::kept_text::KeptText;
 use super::meters::Meters;
@@ -84,8 +83,6 @@ pub struct App {
     pub traces: Option<Traces>,
     /// The reply of `/openapi.json`, rendered on first use.
     pub openapi: OnceCell<KeptText>,
-    /// The handle by which calls change objects.
-    pub(super) changes: ChangeHandle,
     kept: HandlerState,
     stage: AtomicU8,
     /// The number of this process in the ids of its requests, and the count of its requests so far.
@@ -102,9 +99,9 @@ impl Deref for App {
 }
 
 impl App {
-    /// Builds the web layer of `newsroom` in [`ServerStage::Starting`]. It has the endpoints of
-    /// `surface`, and its calls change objects through `changes`.
-    pub fn new(newsroom: Arc<Newsroom>, changes: ChangeHandle, surface: ServedEndpoints, metrics: Metrics) -> App {
+    /// Builds the web layer of `newsroom` in [`ServerStage::Starting`], with the endpoints of
+    /// `surface`.
+    pub fn new(newsroom: Arc<Newsroom>, surface: ServedEndpoints, metrics: Metrics) -> App {
         let ServedEndpoints { groups, kept } = surface;
         let config = &newsroom.config;
         let strict = config.server.tls.strict_transport_seconds;
@@ -123,7 +120,6 @@ impl App {
             meters: Meters::of(routes()),
             newsroom,
             groups,
-            changes,
             kept,
             metrics,
             openapi: OnceCell::new(),

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use actix_web::http::header::HeaderMap;
 use stet_domain::error::{Error, Result};
+#[cfg(doc)]
+use stet_newsroom::caller::Caller;
 
-use super::authorise::check_again;
 use super::body::IncomingBody;
 use super::call::Call;
 use super::query::Query;
@@ -47,7 +48,7 @@ impl IncomingCall {
     /// body, because a caller who may not do this need not send all of it, and its result is passed
     /// to `read`. It runs again after the body, and that result is returned. The caller is checked
     /// repeatedly while the body arrives, which also keeps the session in use, and once afterwards
-    /// (see [`check_again`]).
+    /// (see [`Caller::look_again`]).
     ///
     /// # Errors
     /// The errors of `target` and `read`; `InvalidToken`, `PermissionDenied`, `ObjectNotFound`;
@@ -71,8 +72,8 @@ impl IncomingCall {
                 tokio::select! {
                     received = &mut reading => break received?,
                     () = tokio::time::sleep(pause) => {
-                        check_again(&call.app, call.route, call.session.as_ref(), &call.query, &call.params, &call.sources)?;
-                        call.still_in_use();
+                        call.check_again()?;
+                        call.note_use();
                     }
                 }
             }

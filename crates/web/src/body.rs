@@ -6,6 +6,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use actix_web::error::PayloadError;
 use actix_web::web::Payload;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -14,12 +15,12 @@ use serde::de::{DeserializeOwned, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use stet_base::json::schema_of_content;
 use stet_base::limits::{GrowingBuffer, Reservation};
+use stet_base::wording;
 use stet_config::LimitsConfig;
 use stet_domain::count::count_with_noun;
-use stet_domain::error::{Code, Error, Result};
+use stet_domain::error::{Code, Error, Result, escape_control_characters};
 
 use super::whole_number::Lenient;
-use super::wording;
 
 /// An unread body, and the reservation for the part that has been read.
 pub struct IncomingBody {
@@ -52,9 +53,8 @@ pub async fn read(incoming: IncomingBody, announced: Option<u64>, limit: usize) 
     // The announced size is not allocated at once: the bytes may never arrive.
     let mut body = GrowingBuffer::new(&room);
     while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|error| {
-            invalid(format!("The body could not be read: {}.", wording::describe_payload_error(&error)))
-        })?;
+        let chunk = chunk
+            .map_err(|error| invalid(format!("The body could not be read: {}.", describe_payload_error(&error))))?;
         if body.len() + chunk.len() > limit {
             return Err(too_large("The body", limit as u64));
         }
@@ -333,6 +333,17 @@ fn without_values(error: &serde_json::Error) -> String {
     // For broken JSON the text contains a position; for a field, a name of the schema.
     let harmless = !error.is_data() || ["missing field `", "duplicate field `"].iter().any(|of| text.starts_with(of));
     if harmless { text } else { "the value has the wrong type".to_owned() }
+}
+
+/// Describes why a body could not be read, as the end of a sentence.
+pub fn describe_payload_error(error: &PayloadError) -> String {
+    match error {
+        PayloadError::Incomplete(_) => "it ended too early".to_owned(),
+        PayloadError::EncodingCorrupted => "its transfer coding is broken".to_owned(),
+        PayloadError::Overflow => "it is too large".to_owned(),
+        PayloadError::Io(error) => escape_control_characters(&error.to_string()),
+        _ => "the connection broke".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, V
 use serde_json::{Map, Value};
 use stet_auth::Privilege;
 use stet_base::nearest::nearest_name;
+use stet_newsroom::caller::{MOST_WARNINGS, shown_name};
 use stet_newsroom::records::display;
 
 use super::route::{BodyRule, Route, TypeOf};
-use super::warnings::{MOST, shown_name};
 
 /// The mark of a schema property whose name is matched without regard to case.
 pub const ANY_CASE: &str = "x-stet-any-case";
@@ -251,7 +251,7 @@ impl BodyKeyWalk<'_> {
         if !found.contains(&unknown) {
             found.push(unknown);
         }
-        found.len() < MOST
+        found.len() < MOST_WARNINGS
     }
 }
 
@@ -475,7 +475,7 @@ mod tests {
     fn unknown_body_keys_are_kept_up_to_the_reported_maximum() {
         let many: Vec<String> = (0..100_000).map(|n| format!("\"{n}{}\": {n}", "k".repeat(300))).collect();
         let found = BodyKeys::of_body(type_of::<Desk>, false).unknown_in(format!("{{{}}}", many.join(",")).as_bytes());
-        assert_eq!(found.len(), MOST);
+        assert_eq!(found.len(), MOST_WARNINGS);
         assert!(found.iter().all(|key| key.name.chars().count() <= 101));
         let deep = format!("{}1{}", "{\"lead\":".repeat(9000), "}".repeat(9000));
         assert_eq!(unknown(&deep).len(), 1, "what a person has not");

@@ -2,6 +2,7 @@
 //! types.
 
 use std::net::IpAddr;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use actix_web::HttpRequest;
@@ -9,24 +10,16 @@ use actix_web::http::header::HeaderMap;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use smallvec::SmallVec;
-use stet_auth::{LiveSession, Privilege, Rights};
+use stet_base::limits::Reservation;
 use stet_base::limits::offload;
-use stet_base::limits::{MemoryPurpose, Reservation, behalf};
-use stet_domain::command::CallerIdentity;
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::expect::Precondition;
-use stet_domain::id::{DatabaseId, Loid, ObjectSource};
-use stet_domain::receipt::IdempotentCall;
-use stet_domain::trace::Trace;
-use stet_newsroom::access::{Access, ObjectVisibility};
-use stet_newsroom::receipts::Claim;
-use stet_newsroom::records::CachedRecord;
+use stet_domain::id::{DatabaseId, ObjectSource};
+#[cfg(any(test, feature = "testing"))]
+use stet_newsroom::caller::CallContext;
+use stet_newsroom::caller::Caller;
 use stet_newsroom::records::Display;
-use stet_observe::traces;
 
 use super::app::App;
-use super::authorise::check_again;
 use super::body::{IncomingBody, JsonBodyReader};
 use super::compress::is_form_known;
 use super::etag::ETag;
@@ -35,13 +28,8 @@ use super::query::{Query, QueryPairs};
 use super::reply::Json;
 use super::route::{BodyRule, QueryParam, Route};
 use super::router::PathParams;
-use super::warnings::{Warning, Warnings};
 
-/// The sources in a path, by the names of their parameters. The inline capacity is enough for every
-/// endpoint, so there is no allocation.
-pub type PathSources = SmallVec<[(&'static str, ObjectSource); 2]>;
-
-/// A call that has passed all checks, for its handler.
+/// A call that has passed all checks, for its handler. It is its [`Caller`], with the request.
 pub struct Call {
     /// The state of the server.
     pub app: Arc<App>,
@@ -53,12 +41,8 @@ pub struct Call {
     pub query: Query,
     /// Path parameters, decoded.
     pub params: PathParams<'static>,
-    /// The path parameters that are sources.
-    pub sources: PathSources,
-    /// The caller's session; always present if the route requires a token.
-    pub session: Option<Arc<LiveSession>>,
-    /// The rights of the session.
-    pub rights: Arc<Rights>,
+    /// The client's address, as reported by trusted proxies.
+    pub client: IpAddr,
     /// The body, if the route has one that is not a multipart form.
     pub body: Bytes,
     /// The unread body, if it is a multipart form or a content.
@@ -66,18 +50,22 @@ pub struct Call {
     /// The body's part of the memory budget, held until the call is answered; `None` if the route
     /// has no body.
     pub(super) room: Option<Arc<Reservation>>,
-    /// The claim on the call's `Idempotency-Key`.
-    pub claim: Option<Arc<Claim>>,
-    /// The condition from `If-Match` on the changed object.
-    pub(super) expect: Option<Arc<Precondition>>,
-    /// The client's address, as reported by trusted proxies.
-    pub client: IpAddr,
-    /// The request that the call's work and log lines are attributed to.
-    pub trace: Trace,
-    /// The request's part in a trace of OpenTelemetry, if there is one.
-    pub otel: Option<traces::Trace>,
-    /// The warnings for the client; see [`Call::warn`].
-    pub(super) warnings: Warnings,
+    /// The caller.
+    pub(super) caller: Caller,
+}
+
+impl Deref for Call {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
+    }
+}
+
+impl DerefMut for Call {
+    fn deref_mut(&mut self) -> &mut Caller {
+        &mut self.caller
+    }
 }
 
 impl Call {
@@ -85,30 +73,20 @@ impl Call {
     #[cfg(any(test, feature = "testing"))]
     pub fn of_test(app: Arc<App>, route: &'static Route, query: &str) -> Call {
         let pairs = super::query::QueryPairs::of(query);
+        let (newsroom, context) = (app.newsroom.clone(), CallContext::default());
+        let caller = Caller::new(newsroom, Option::None.into(), context).expect("nobody has no rights");
         Call {
             app,
             route,
             http: actix_web::test::TestRequest::default().to_http_request(),
             query: Query::parse(route, pairs).expect("the parameters are those of the endpoint"),
             params: PathParams::default(),
-            sources: PathSources::new(),
-            session: None,
-            rights: Arc::default(),
+            client: IpAddr::from([127, 0, 0, 1]),
             body: Bytes::new(),
             incoming: None,
             room: None,
-            claim: None,
-            expect: None,
-            client: IpAddr::from([127, 0, 0, 1]),
-            trace: Trace::none(),
-            otel: None,
-            warnings: Warnings::default(),
+            caller,
         }
-    }
-
-    /// Adds a warning to the reply of a call that is carried out nevertheless.
-    pub fn warn(&self, warning: Warning) {
-        self.warnings.add(warning);
     }
 
     /// Returns the request's headers.
@@ -148,8 +126,8 @@ impl Call {
     /// `InvalidParameter` for a parameter that the route does not declare as a source, and whose
     /// value is none.
     pub fn source(&self, name: &str) -> Result<ObjectSource> {
-        match self.sources.iter().find(|(known, _)| *known == name) {
-            Some((_, source)) => Ok(source.clone()),
+        match self.objects().iter().find(|object| object.name == name) {
+            Some(object) => Ok(object.source.clone()),
             None => ObjectSource::parse(name, self.param(name)),
         }
     }
@@ -171,192 +149,14 @@ impl Call {
         self.app.database(self.query.text("databaseId"))
     }
 
-    /// Returns an empty reservation for memory that the reply needs while it is built.
-    pub fn reply_memory(&self) -> Reservation {
-        self.app.memory.reservation(behalf(), MemoryPurpose::Replies)
-    }
-
-    /// Returns the caller's access to objects.
-    pub fn access(&self) -> Access<'_> {
-        match &self.session {
-            Some(session) => Access::of(&self.app, session, &self.rights),
-            None => Access::anonymous(&self.app),
-        }
-    }
-
-    /// Checks the caller again, who may have lost the session or rights since the call arrived: see
-    /// [`check_again`]. After a refusal the call has no rights.
-    ///
-    /// # Errors
-    /// The errors of [`check_again`].
-    pub(super) fn look_again(&mut self) -> Result<()> {
-        let rights =
-            check_again(&self.app, self.route, self.session.as_ref(), &self.query, &self.params, &self.sources);
-        self.rights = rights.as_ref().map(Arc::clone).unwrap_or_default();
-        rights.map(drop)
-    }
-
-    /// Notes that a long call still uses the session, which has just been checked.
-    pub(super) fn still_in_use(&self) {
-        if let Some(session) = &self.session {
-            self.app.sessions.used_still(session);
-        }
-    }
-
-    /// Returns a check whether the caller may continue to read an object, for replies that take as
-    /// long as the client likes. Each run counts as a use of the session. If the object was
-    /// removed, the caller may read the rest.
-    pub fn may_go_on_reading(&self, object: Loid) -> impl Fn() -> Result<()> + use<> {
-        let (app, session) = (self.app.clone(), self.session.clone());
-        move || {
-            let rights = match &session {
-                Some(session) => {
-                    app.sessions.check(session)?;
-                    app.sessions.used_still(session);
-                    session.rights()
-                }
-                None => Arc::default(),
-            };
-            let access = match &session {
-                Some(session) => Access::of(&app, session, &rights),
-                None => Access::anonymous(&app),
-            };
-            if access.sees_all() {
-                return Ok(());
-            }
-            let record = match app.records.record(&app.repository, object)? {
-                Some(record) => Some(record),
-                None => app.repository.any_record(object)?,
-            };
-            record.map_or(Ok(()), |record| access.check(Privilege::Read, &record, &object))
-        }
-    }
-
-    /// Returns the record of the object that a path parameter names, if the endpoint's privilege
-    /// holds for it. The check is repeated because the path may name another object by now.
-    ///
-    /// # Errors
-    /// `InvalidParameter`, `ObjectNotFound`, `PermissionDenied`.
-    pub fn resolve(&self, name: &str) -> Result<Arc<CachedRecord>> {
-        self.find_for(self.needed_for(name), &self.source(name)?, self.database()?)
-    }
-
-    fn needed_for(&self, name: &str) -> Privilege {
-        self.route.needs().find(|(known, _)| *known == name).map_or(Privilege::Read, |(_, needed)| needed)
-    }
-
-    /// Returns the record as [`Call::resolve`] does, but only the outline of a folder that the
-    /// caller may not read but that leads to objects they may: see [`Call::find_seen`].
-    ///
-    /// # Errors
-    /// `InvalidParameter`, `ObjectNotFound`.
-    pub fn resolve_seen(&self, name: &str) -> Result<Arc<CachedRecord>> {
-        self.find_seen(&self.source(name)?, self.database()?)
-    }
-
-    /// Returns the record of the object that a source names, if the caller may read it.
-    ///
-    /// # Errors
-    /// `ObjectNotFound`, `PermissionDenied`, `InvalidPath`, errors of the store.
-    pub fn find(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
-        self.find_for(Privilege::Read, source, database)
-    }
-
-    /// Returns the record of a template or another object of the configuration, if the caller may
-    /// read it: see
-    /// [`Newsroom::resolve_configured`](stet_newsroom::Newsroom::resolve_configured).
-    ///
-    /// # Errors
-    /// The errors of [`Call::find`].
-    pub fn find_configured(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
-        let record = self.app.resolve_configured(source, database)?;
-        self.access().check(Privilege::Read, &record, source)?;
-        Ok(record)
-    }
-
-    /// Returns the record of the object that a source names, if the privilege holds for it.
-    /// Privileges other than reading are about objects, so a version is refused.
-    ///
-    /// # Errors
-    /// The errors of [`Call::find`]; `InvalidType` for a version.
-    pub fn find_for(
-        &self,
-        privilege: Privilege,
-        source: &ObjectSource,
-        database: DatabaseId,
-    ) -> Result<Arc<CachedRecord>> {
-        let record = self.app.resolve(source, database)?;
-        self.access().check(privilege, &record, source)?;
-        if privilege != Privilege::Read {
-            check_whole(source)?;
-        }
-        Ok(record)
-    }
-
-    /// Returns the record of the object that a source names. Of a folder that the caller may not
-    /// read, but that leads to readable objects, only the outline is returned. Use it only to show
-    /// what is in the record: everything else about an object is found by its loid, which the
-    /// outline contains.
-    ///
-    /// # Errors
-    /// `ObjectNotFound`, `InvalidPath`, errors of the store.
-    pub fn find_seen(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
-        let record = self.app.resolve(source, database)?;
-        self.as_seen(record)?.ok_or_else(|| Error::not_found(source))
-    }
-
-    /// Returns a record as the caller may see it: in full, as the outline of a folder on the way to
-    /// readable objects, or `None` if it is hidden.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub fn as_seen(&self, record: Arc<CachedRecord>) -> Result<Option<Arc<CachedRecord>>> {
-        Ok(match self.access().seen(&record)? {
-            ObjectVisibility::Whole => Some(record),
-            ObjectVisibility::OnTheWay => Some(Arc::new(record.outline())),
-            ObjectVisibility::Nothing => None,
-        })
-    }
-
-    /// Returns the caller's session.
-    ///
-    /// # Errors
-    /// `InvalidToken` if the route requires no token and the call has none.
-    pub fn caller(&self) -> Result<&Arc<LiveSession>> {
-        self.session.as_ref().ok_or_else(|| Error::new(Code::InvalidToken, "This call needs a token."))
-    }
-
-    /// Returns the caller's identity for requests to the repository.
-    ///
-    /// # Errors
-    /// The errors of [`Call::caller`].
-    pub fn who(&self) -> Result<CallerIdentity> {
-        let session = self.caller()?;
-        Ok(CallerIdentity {
-            user: session.user().clone(),
-            session: session.id().clone(),
-            address: Some(self.address().to_string().as_str().into()),
-        })
-    }
-
     /// Refuses the call if it comes from a page of another site and the cookie alone authorises it.
     /// Needed for a GET that changes something, if not all calls of its endpoint do
-    /// ([`Route::acts`]).
+    /// ([`CallEffect::Acts`](super::route::CallEffect::Acts)).
     ///
     /// # Errors
     /// `OriginRefused`.
     pub fn refuse_foreign_origin(&self) -> Result<()> {
         check_origin(&self.app, &self.http)
-    }
-
-    /// Returns the network address of the client.
-    pub fn address(&self) -> IpAddr {
-        self.client
-    }
-
-    /// Returns the receipt that keeps the outcome of this call, if it has an `Idempotency-Key`.
-    pub fn once(&self) -> Option<Arc<IdempotentCall>> {
-        self.claim.as_ref().and_then(|claim| claim.once())
     }
 
     /// Returns the kept reply if the call has been answered before. For multipart forms, whose
@@ -366,7 +166,7 @@ impl Call {
     /// # Errors
     /// `IdempotencyMismatch`; errors of the store.
     pub async fn answered_before<T>(&self, body: &[&[u8]]) -> Result<Option<Json<T>>> {
-        let Some(claim) = &self.claim else { return Ok(None) };
+        let Some(claim) = self.claim() else { return Ok(None) };
         let kept = self.app.receipts.identify(claim, claim.fingerprint(body)).await?;
         Ok(kept.map(Json::kept))
     }
@@ -479,21 +279,5 @@ impl Call {
             display.with(JsonBodyReader::of(&app.config.limits, required, &Reservation::unaccounted()).some(&body)?)
         };
         offload::offload_if_large(self.body.len(), read).await?
-    }
-}
-
-/// Refuses a version where an object is to be changed, because versions can't be changed
-/// (docs/api/README.md, "Versions").
-///
-/// # Errors
-/// `InvalidType`.
-pub fn check_whole(source: &ObjectSource) -> Result<()> {
-    match source {
-        ObjectSource::Loid(loid) if loid.version != 0 => {
-            let message =
-                format!("`{loid}` is a version, which can't be changed. Name the object, `{}`.", loid.object());
-            Err(Error::new(Code::InvalidType, message).with_source(loid))
-        }
-        _ => Ok(()),
     }
 }

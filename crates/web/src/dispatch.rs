@@ -30,30 +30,30 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::stream::empty;
-use stet_auth::{LiveSession, Rights};
+use stet_auth::LiveSession;
 use stet_base::limits::offload;
 use stet_base::limits::{
     CallTask, Holder, MemoryPurpose, QuotaBalance, SharedReservation, begin_call, counted_as, on_behalf_of,
 };
 use stet_config::Config;
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::id::ObjectSource;
+use stet_domain::expect::Precondition;
+use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::trace::{RequestId, RequestOrigin, Trace};
-use stet_newsroom::access::Access;
+use stet_newsroom::caller::{BeginSpan, CallContext, Caller, NamedObject, NamedObjects, Warnings};
 use stet_newsroom::receipts::{Claim, replay};
 use stet_observe::traces::{self, TracedResponse};
 
 use super::app::{App, ServerStage, as_header};
-use super::authorise::{check_caller_again, check_objects, check_privilege};
 use super::boundary::check_form_type;
-use super::call::{Call, PathSources};
+use super::call::Call;
 use super::compress::Compression;
 use super::connection::Connection;
 use super::error::{ApiSurface, ErrorReply};
@@ -64,10 +64,9 @@ use super::pipeline::PipelineSlot;
 use super::probe::Probe;
 use super::query::{Query, QueryPairs};
 use super::reply::{BodyStream, Reply, ReplyBody};
-use super::route::{BodyRule, ParameterKind, ReplyFormat, Route, Verb};
+use super::route::{BodyRule, CallEffect, ParameterKind, ReplyFormat, Route, Verb};
 use super::router::{PathParams, RouteHint, RouteMatch};
-use super::warnings::Warnings;
-use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query};
+use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query, warnings};
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -291,96 +290,50 @@ async fn answer(
     on_behalf_of(holder.clone());
     begin_call().await;
     facts.holder = Some(holder.clone());
-    let mut rights = session.as_ref().map(|session| session.rights()).unwrap_or_default();
-    check_privilege(app, access_of(app, session.as_ref(), &rights), route, &params)?;
-    let expect = match () {
-        () if route.meets_object => etag::expectation_of_meeting(http.headers())?,
-        () if route.takes_if_match() => {
-            etag::refuse_none_match(http.headers())?;
-            etag::expectation(http.headers())
-        }
-        () => None,
+    let context = CallContext {
+        address: Some(client),
+        trace: trace.clone(),
+        spans: facts.otel.clone().map(begin_spans),
+        warnings: facts.warnings.clone(),
     };
+    let mut caller = Caller::new(app.newsroom.clone(), session.into(), context)?;
+    caller.admit(route.admission(), || route.subject(&params))?;
+    caller.set_expectation(expectation_of(route, http.headers())?);
     if !matches!(route.body, BodyRule::None) {
         body_headers::check(http.headers())?;
     }
-    if let Some(session) = &session
-        && route.takes_key()
-    {
-        // The token is no part of the call's identity: a retry may have the token of a new login.
-        let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(query::TOKEN));
-        let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
-        facts.claim = app.receipts.claim(http.headers(), &session.acts_as(), &rights, target)?;
-    }
+    facts.claim = claim(&caller, route, path, &pairs, http.headers())?;
+    caller.set_claim(facts.claim.clone());
     let query = Query::parse(route, pairs)?;
     // The database is checked even if no handler needs it: a loid's own database takes precedence,
     // and objects in memory are found without one. Sessions, users, groups and keys belong to the
     // server as a whole.
-    if route.is_about_a_database() {
-        app.database(query.text("databaseId"))?;
-    }
-    let mut sources = check_params(route, &params)?;
-    let checked = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
-    let mut checked = PathObjectCheck::of(checked, facts.claim.as_ref())?;
-    let headers = http.headers();
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    let limits = &app.config.limits;
-    let room = || Arc::new(app.memory.reservation(Some(holder), MemoryPurpose::Bodies));
-    let incoming = (!matches!(route.body, BodyRule::None)).then(|| body::IncomingBody { payload, room: room() });
-    let room = incoming.as_ref().map(|incoming| incoming.room.clone());
-    let (bytes, incoming) = match (incoming, route.body.most(limits)) {
-        (Some(incoming), Some(most)) => {
-            let body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
-            rights = check_caller_again(app, route, session.as_ref(), &params)?;
-            let again = check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources);
-            checked = PathObjectCheck::of(again, facts.claim.as_ref())?;
-            (body, None)
-        }
-        (incoming, _) => {
-            if matches!(route.body, BodyRule::Multipart { .. }) {
-                check_form_type(headers)?;
-            }
-            (Bytes::new(), incoming)
-        }
+    let database = match route.is_about_a_database() {
+        true => app.database(query.text("databaseId"))?,
+        false => DatabaseId::main(),
     };
-    if let Some(claim) = &facts.claim
-        && incoming.is_none()
-        // If the caller's rights have changed while the body arrived, the kept reply might show
-        // what they may no longer see.
-        && (matches!(checked, PathObjectCheck::Well) || claim.is_with(&rights))
-    {
-        let (hashed, body) = (claim.clone(), bytes.clone());
-        let fingerprint = offload::offload_if_large(bytes.len(), move || hashed.fingerprint(&[&body])).await?;
-        if let Some(kept) = app.receipts.identify(claim, fingerprint).await? {
-            return Ok(Reply::kept(kept));
-        }
-        if recall(app, claim, &query, &mut sources)? {
-            check_objects(app, access_of(app, session.as_ref(), &rights), route, &query, &sources)?;
-            checked = PathObjectCheck::Well;
-        }
-    }
-    if let PathObjectCheck::NotThere(error) = checked {
-        return Err(error);
-    }
-    let call = Call {
+    caller.name_objects(named_objects(route, &params)?, database);
+    let checked = PathObjectCheck::of(caller.check_objects(), facts.claim.as_ref())?;
+    let unread = (!matches!(route.body, BodyRule::None)).then(|| {
+        let room = Arc::new(app.memory.reservation(Some(holder), MemoryPurpose::Bodies));
+        body::IncomingBody { payload, room }
+    });
+    let mut call = Call {
         app: app.clone(),
         route,
         http: http.clone(),
         query,
         params: params.into_owned(),
-        sources,
-        session,
-        rights,
-        body: bytes,
-        incoming,
-        room,
-        claim: facts.claim.clone(),
-        expect: expect.map(Arc::new),
         client,
-        trace: trace.clone(),
-        otel: facts.otel.clone(),
-        warnings: facts.warnings.clone(),
+        body: Bytes::new(),
+        room: unread.as_ref().map(|unread| unread.room.clone()),
+        incoming: unread,
+        caller,
     };
+    let checked = receive_body(&mut call, checked).await?;
+    if let Some(kept) = replay_or_recall(&mut call, checked).await? {
+        return Ok(kept);
+    }
     call.check_names().await?;
     // A panic would close the connection and the other connections of its thread.
     AssertUnwindSafe((route.handler().answer)(call)).catch_unwind().await.unwrap_or_else(|_| {
@@ -417,33 +370,111 @@ impl PathObjectCheck {
     }
 }
 
-fn access_of<'a>(app: &'a App, session: Option<&'a Arc<LiveSession>>, rights: &'a Rights) -> Access<'a> {
-    match session {
-        Some(session) => Access::of(app, session, rights),
-        None => Access::anonymous(app),
+/// Receives the body of a call, unless its handler does. Afterwards the caller is checked again,
+/// because a body may take any time. `checked` is the result of the first check.
+async fn receive_body(call: &mut Call, checked: PathObjectCheck) -> Result<PathObjectCheck> {
+    let limits = &call.app.config.limits;
+    let Some(most) = call.route.body.most(limits) else {
+        if matches!(call.route.body, BodyRule::Multipart { .. }) {
+            check_form_type(call.headers())?;
+        }
+        return Ok(checked);
+    };
+    let Some(incoming) = call.incoming.take() else { return Ok(checked) };
+    let announced = call.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    call.body = pace::within(limits.body_seconds, body::read(incoming, announced, most)).await?;
+    call.caller.renew()?;
+    PathObjectCheck::of(call.check_objects(), call.claim())
+}
+
+/// Returns the kept reply of a call that was answered before. Otherwise, on a retry, the paths of
+/// the call name the objects of the first attempt from now on.
+///
+/// # Errors
+/// The error that was postponed in `checked`, unless it is no longer one; `IdempotencyMismatch`;
+/// errors of the store.
+async fn replay_or_recall(call: &mut Call, checked: PathObjectCheck) -> Result<Option<Reply>> {
+    let is_well = matches!(checked, PathObjectCheck::Well);
+    if let Some(claim) = call.claim().cloned()
+        && call.incoming.is_none()
+        // If the caller's rights have changed while the body arrived, the kept reply might show
+        // what they may no longer see.
+        && (is_well || claim.is_with(call.rights()))
+    {
+        let (hashed, body) = (claim.clone(), call.body.clone());
+        let fingerprint = offload::offload_if_large(body.len(), move || hashed.fingerprint(&[&body])).await?;
+        if let Some(kept) = call.app.receipts.identify(&claim, fingerprint).await? {
+            return Ok(Some(Reply::kept(kept)));
+        }
+        if recall(call, &claim)? {
+            call.check_objects()?;
+            return Ok(None);
+        }
+    }
+    match checked {
+        PathObjectCheck::Well => Ok(None),
+        PathObjectCheck::NotThere(error) => Err(error),
     }
 }
 
 /// Resolves path sources, on a retry, to the objects they named in the first attempt. Returns
 /// whether this is a retry. Otherwise it notes the objects that the paths name now.
-fn recall(app: &App, claim: &Claim, query: &Query, sources: &mut PathSources) -> Result<bool> {
+fn recall(call: &mut Call, claim: &Claim) -> Result<bool> {
     let Some(once) = claim.once() else { return Ok(false) };
     let before = once.names();
-    for ((_, source), named) in sources.iter_mut().zip(before.unwrap_or_default()) {
+    for (object, named) in call.caller.objects_mut().iter_mut().zip(before.unwrap_or_default()) {
         if let Some(loid) = named {
-            *source = ObjectSource::Loid(*loid);
+            object.source = ObjectSource::Loid(*loid);
         }
     }
-    if sources.iter().any(|(_, source)| matches!(source, ObjectSource::Path(_))) {
-        let database = app.database(query.text("databaseId"))?;
+    if call.objects().iter().any(|object| matches!(object.source, ObjectSource::Path(_))) {
+        let database = call.database()?;
         // The handler reports a missing object.
         let named = |source: &ObjectSource| match source {
-            ObjectSource::Path(_) => app.resolve(source, database).ok().map(|record| record.loid),
+            ObjectSource::Path(_) => call.app.resolve(source, database).ok().map(|record| record.loid),
             ObjectSource::Loid(_) | ObjectSource::Uuid(_) => None,
         };
-        once.means(sources.iter().map(|(_, source)| named(source)).collect());
+        once.means(call.objects().iter().map(|object| named(&object.source)).collect());
     }
     Ok(before.is_some())
+}
+
+/// Returns the beginning of spans in a trace, for the changes of a call.
+fn begin_spans(trace: traces::Trace) -> BeginSpan {
+    Arc::new(move |command| Box::new(trace.step(command)))
+}
+
+/// Returns the condition of a call on the object that it changes.
+///
+/// # Errors
+/// Errors of the headers.
+fn expectation_of(route: &Route, headers: &HeaderMap) -> Result<Option<Precondition>> {
+    if route.effect == CallEffect::MeetsObject {
+        return etag::expectation_of_meeting(headers);
+    }
+    if !route.takes_if_match() {
+        return Ok(None);
+    }
+    etag::refuse_none_match(headers)?;
+    Ok(etag::expectation(headers))
+}
+
+/// Claims the call's `Idempotency-Key`, if it has one.
+///
+/// # Errors
+/// Errors of [`Receipts::claim`](stet_newsroom::receipts::Receipts::claim).
+fn claim(
+    caller: &Caller,
+    route: &Route,
+    path: &str,
+    pairs: &QueryPairs<'_>,
+    headers: &HeaderMap,
+) -> Result<Option<Arc<Claim>>> {
+    let Some(session) = caller.session().filter(|_| route.takes_key()) else { return Ok(None) };
+    // The token is no part of the call's identity: a retry may have the token of a new login.
+    let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(query::TOKEN));
+    let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
+    caller.newsroom().receipts.claim(headers, &session.acts_as(), caller.rights(), target)
 }
 
 /// Counts a call against the limit on calls, if there is one, and stores the state of the quota.
@@ -507,20 +538,24 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
     }
 }
 
-/// Checks the values in the path and returns the sources among them.
-fn check_params(route: &Route, params: &PathParams<'_>) -> Result<PathSources> {
-    let mut sources = PathSources::new();
+/// Checks the values in the path and returns the objects that they name.
+fn named_objects(route: &Route, params: &PathParams<'_>) -> Result<NamedObjects> {
+    let mut objects = NamedObjects::new();
     for param in route.path_params {
         let value = params.get(param.name).unwrap_or_default();
         match param.kind {
-            ParameterKind::Source => sources.push((param.name, ObjectSource::parse(param.name, value)?)),
+            ParameterKind::Source => {
+                let source = ObjectSource::parse(param.name, value)?;
+                let needs = route.needs().find(|(name, _)| *name == param.name).map(|(_, needed)| needed);
+                objects.push(NamedObject { name: param.name, source, needs });
+            }
             ParameterKind::Integer if value.parse::<i64>().is_err() => {
                 return Err(Error::parameter(param.name, value, "a whole number"));
             }
             _ => {}
         }
     }
-    Ok(sources)
+    Ok(objects)
 }
 
 /// Builds the complete response, and reports whether the client has it already.
@@ -550,11 +585,11 @@ fn render(
         ReplyBody::NotModified(media_type) => HttpResponse::NotModified().content_type(media_type).finish(),
         ReplyBody::Kept(kept) => replay(&kept),
         ReplyBody::Json(body) => {
-            let bytes = if surface == ApiSurface::V3 { warnings.beside(body.whole()) } else { body.bare() };
+            let bytes = if surface == ApiSurface::V3 { warnings::beside(warnings, body.whole()) } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)
         }
         ReplyBody::Minimal(body) => {
-            HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(warnings.beside(body.whole()))
+            HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(warnings::beside(warnings, body.whole()))
         }
         ReplyBody::Listing(stream) => render_streamed(json, stream, http),
         ReplyBody::StreamedFile(media_type, stream) => render_streamed(media_type, stream, http),

@@ -104,7 +104,7 @@ pub(super) fn identify(
     if route.key_in_address && matches!(transport, TokenTransport::Address | TokenTransport::Query) {
         check_address(&session, transport)?;
     }
-    if matches!(transport, TokenTransport::Cookie) && (route.method != Verb::Get || route.cookie || route.acts) {
+    if matches!(transport, TokenTransport::Cookie) && (route.method != Verb::Get || route.cookie || route.acts()) {
         origin::check(app, http)?;
     }
     Ok(Some(session))

@@ -3,15 +3,12 @@
 
 pub mod app;
 pub mod arriving;
-mod attribute_rules;
-pub mod authorise;
 pub mod body;
 pub mod body_headers;
 pub mod body_keys;
 pub mod boundary;
 pub mod call;
 pub mod calls;
-pub mod change;
 pub mod client;
 pub mod compress;
 pub mod connection;
@@ -47,6 +44,5 @@ pub mod router;
 pub mod shared;
 pub mod steps;
 mod unknown_names;
-pub mod warnings;
+mod warnings;
 mod whole_number;
-pub mod wording;

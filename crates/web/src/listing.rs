@@ -15,6 +15,7 @@ use super::call::Call;
 use super::error::ApiSurface;
 use super::reply::{AROUND, EnvelopedReply, Json, Reply, envelope};
 use super::steps::{ReplySteps, UnsentReply, WHOLE};
+use super::warnings;
 
 /// One step of a list.
 pub enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {
@@ -169,7 +170,7 @@ impl<T: Serialize, I: ListingSource> Listing<T, I> {
         if let Some(last) = self.rest.steps.behind.back_mut() {
             last.truncate(last.len() - after.len());
             if !is_older {
-                last.extend_from_slice(&call.warnings.member());
+                last.extend_from_slice(&warnings::member(call.warnings()));
                 last.extend_from_slice(after);
             }
         }

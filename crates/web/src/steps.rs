@@ -121,11 +121,12 @@ impl<S: ReplySteps> UnsentReply<S> {
     /// Returns the reply as a stream that builds each piece when it is taken.
     pub(super) fn stream(mut self: Box<Self>, mut call: Call) -> BodyStream {
         // The call itself has ended: its key is free, and its body has been read.
-        (call.claim, call.incoming, call.room, call.body) = (None, None, None, Bytes::new());
+        call.set_claim(None);
+        (call.incoming, call.room, call.body) = (None, None, Bytes::new());
         let ready = Bytes::from(mem::take(&mut self.out));
         Box::pin(unfold(Some((self, call, ready)), |state| async {
             let (mut rest, mut call, mut ready) = state?;
-            let trace = call.trace.clone();
+            let trace = call.trace().clone();
             // A panic would end the thread of the connection.
             match AssertUnwindSafe(trace.follow(rest.piece(&mut call, &mut ready))).catch_unwind().await {
                 Ok(Ok(None)) => None,

@@ -8,6 +8,7 @@
 use bytes::Bytes;
 use stet_base::limits::offload;
 use stet_domain::error::{Code, Error, Result};
+use stet_newsroom::caller::Warning;
 
 use super::body::without_mark;
 use super::body_keys::{UnknownKey, keys_of};
@@ -15,7 +16,6 @@ use super::call::Call;
 use super::prefer::prefers_strict;
 use super::query::UnknownParameter;
 use super::route::BodyRule;
-use super::warnings::Warning;
 
 impl Call {
     /// Reports unknown names in the query, and in a body that has arrived already. Refuses them if

@@ -74,7 +74,7 @@ async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() ->
     let check = Box::pin(app.directory.check_password(username, password));
     let user = attempted(call, username, check).await?;
     let further = further()?;
-    let address = call.address().to_string();
+    let address = call.client.to_string();
     Ok((app.sessions.log_in_as(connection_id, application_id, &user, &address).await?, further))
 }
 
@@ -84,7 +84,7 @@ async fn begin<T>(call: &Call, request: &LoginRequest, further: impl FnOnce() ->
 /// `TooManyRequests`; those of the check, of which `InvalidLogin` counts as a failure.
 pub(super) async fn attempted<T>(call: &Call, user: &str, check: impl Future<Output = Result<T>>) -> Result<T> {
     let name = Name::of(user);
-    let attempt = call.app.attempts.begin(&name, call.address(), &**call.app.repository.clock()).await?;
+    let attempt = call.app.attempts.begin(&name, call.client, &**call.app.repository.clock()).await?;
     settle_attempt(attempt, check.await)
 }
 
@@ -183,12 +183,12 @@ pub async fn log_in_with_ticket(call: Call) -> Result<Json<LoginReply>> {
     connection_named(app, connection, application)?;
     // Only some tickets may be checked at a time; a client that invents tickets must not take all
     // places.
-    let attempt = app.attempts.begin_nameless(call.address(), &**app.repository.clock()).await?;
+    let attempt = app.attempts.begin_nameless(call.client, &**app.repository.clock()).await?;
     let came_to = address_of(&call);
-    let user = cas.user_of(&app.directory, ticket, &came_to, &call.address().to_string()).await;
+    let user = cas.user_of(&app.directory, ticket, &came_to, &call.client.to_string()).await;
     let user = settle_attempt(attempt, user)?;
     let shown = LoginReplyParts { configuration: shown_configuration(load, call.database()?, call.display()), ..shown };
-    let new = app.sessions.log_in_as(connection, application, &user, &call.address().to_string()).await?;
+    let new = app.sessions.log_in_as(connection, application, &user, &call.client.to_string()).await?;
     Box::pin(login_reply(&call, &new, &shown)).await
 }
 
@@ -224,7 +224,7 @@ pub async fn log_in(call: Call) -> Result<Json<LoginReply>> {
 /// `POST /v3/auth/copy`: a second session of the same user; the first one continues.
 pub async fn copy(call: Call) -> Result<Json<LoginReply>> {
     let request: CopyRequest = call.json().await?;
-    let new = call.app.sessions.copy(&request.token, &call.address().to_string()).await?;
+    let new = call.app.sessions.copy(&request.token, &call.client.to_string()).await?;
     let shown =
         LoginReplyParts { user: false, groups: false, privileges: false, configuration: None, connections: false };
     Box::pin(login_reply(&call, &new, &shown)).await
@@ -248,13 +248,13 @@ pub async fn older_log_out(call: Call) -> Result<Json<OlderLogout>> {
 
 /// `GET /v3/auth/connection/check`: the call only succeeds with a live session.
 pub async fn check(call: Call) -> Result<Json<AliveReply>> {
-    call.caller()?;
+    call.required_session()?;
     Json::of(&AliveReply { alive: true })
 }
 
 /// `GET /v3/auth/connection`
 pub async fn connection(call: Call) -> Result<Json<ConnectionReply>> {
-    let live = call.caller()?;
+    let live = call.required_session()?;
     let session = live.session();
     Json::of(&ConnectionReply {
         connection: connection_of(&call.app, session),

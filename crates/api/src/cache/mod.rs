@@ -243,7 +243,7 @@ pub(crate) async fn refreshed(
     caches: Vec<(DatabaseId, &dyn AnyCache)>,
     extent: RefreshExtent,
 ) -> Result<Json<RefreshReply>> {
-    let (app, by) = (&call.app, call.who()?);
+    let (app, by) = (&call.app, call.identity()?);
     let refresh = |(database, cache): (DatabaseId, &dyn AnyCache)| {
         let name = cache.name();
         let refreshing = cache.refresh_any(extent, by.clone());

@@ -8,7 +8,7 @@ const READ: Route = Route { codes: CODES_WITHOUT_OBJECT, ..base(Verb::Get, Privi
 /// Routes of caches that contain names and addresses of people.
 const PEOPLE: Route = Route { about_people: true, ..READ };
 /// Routes of refreshes, which are GETs, too, but not open to everyone.
-const REFRESH: Route = Route { privilege: Some(Privilege::Configure), acts: true, ..READ };
+const REFRESH: Route = Route { privilege: Some(Privilege::Configure), effect: CallEffect::Acts, ..READ };
 
 const DATABASE_ID: PathParam = word("databaseId", "number or name of the database");
 
@@ -19,7 +19,7 @@ macro_rules! families {
             id: concat!("cache-", $family, "-get"),
             path: concat!("/v3/conf/cache/", $family),
             summary: concat!("Read the ", $family, " cache of all connected databases."),
-            tagged: true,
+            tag: TagRule::OfBytes,
             handler: handler!(cache::read_all::<$kind>),
             ..$read
         },
@@ -42,7 +42,7 @@ macro_rules! families {
             path: concat!("/v3/conf/cache/", $family, "/{databaseId}"),
             summary: concat!("Read the ", $family, " cache of one database."),
             path_params: &[DATABASE_ID],
-            tagged: true,
+            tag: TagRule::OfBytes,
             handler: handler!(cache::read::<$kind>),
             ..$read
         },

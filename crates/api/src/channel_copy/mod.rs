@@ -9,6 +9,7 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::{FamilyKind, Record, SharedText};
+use stet_newsroom::creation::status_of;
 use stet_newsroom::records::usage;
 use stet_sysconfig::{Channel, ContentItem};
 use stet_web::call::Call;
@@ -17,7 +18,7 @@ use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
 use super::bundle::check_bundle;
-use super::object::{ChangedRecord, RemovedObject, status_of};
+use super::object::{ChangedRecord, RemovedObject};
 use super::records::record_after;
 use super::requests::stays_checked_out;
 

@@ -60,7 +60,7 @@ pub const ROUTES: &[Route] = &[
             ),
         ],
         produces: ReplyFormat::Xml,
-        tagged: true,
+        tag: TagRule::OfBytes,
         handler: handler!(conf::xml_file),
         ..GET
     },
@@ -119,7 +119,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/shape/story/{source}",
         summary: "Read the shape of a story, created from a shape template.",
         path_params: &[STORY],
-        untagged: true,
+        tag: TagRule::Never,
         query: &[
             text("channel", None, "Name or id of the channel; the site's default one without it."),
             text("workFolder", None, "Path of a work folder in place of the story's own."),
@@ -141,7 +141,7 @@ pub const ROUTES: &[Route] = &[
             flag("forceRefresh", false, "Read every entity again."),
         ],
         produces: ReplyFormat::Xml,
-        tagged: true,
+        tag: TagRule::OfBytes,
         handler: handler!(conf::site_config_xml),
         ..GET
     },
@@ -151,7 +151,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Resolve an object's path through the site configuration.",
         path_params: &[source("the object")],
         codes: USUAL_CODES,
-        untagged: true,
+        tag: TagRule::Never,
         handler: handler!(conf::resolve_path),
         ..GET
     },

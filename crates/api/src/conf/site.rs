@@ -28,7 +28,7 @@ pub async fn site_config_xml(call: Call) -> Result<Reply> {
     let everything = call.query.boolean("forceRefresh");
     if everything || call.query.boolean("refresh") {
         // Everyone may read, but few may change the configuration in force.
-        let who = call.who()?;
+        let who = call.identity()?;
         call.refuse_foreign_origin()?;
         call.access().check_everywhere(Privilege::Configure)?;
         let extent = if everything { RefreshExtent::Everything } else { RefreshExtent::Changed };
@@ -243,7 +243,7 @@ pub async fn catalogs(call: Call) -> Result<Json<CatalogsReply>> {
             (read, bytes)
         }
     };
-    let groups: Vec<SharedText> = match &call.session {
+    let groups: Vec<SharedText> = match call.session() {
         Some(session) => {
             let user = call.app.directory.user(session.user())?;
             user.iter().flat_map(|user| &user.groups).map(|group| SharedText::from(&**group)).collect()

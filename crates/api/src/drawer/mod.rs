@@ -7,23 +7,21 @@ use stet_domain::command::Command;
 use stet_domain::drawer::{self, Drawer, DrawerItemAddress, Item, ItemPositions, NewDrawer, UpdateDrawer};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource, ShortcutId};
-use stet_domain::lifecycle::{CreateResult, NewObject};
+use stet_domain::lifecycle::{CreateResult, NewParts};
 use stet_domain::object::{CreateMode, FamilyKind, HolderCursor, SharedText};
 use stet_domain::store::ReadLevel;
+use stet_newsroom::attribute_input::attribute_text;
+use stet_newsroom::caller::NamedContainer;
+use stet_newsroom::creation::{Creation, CreationKind, CreationPlace};
 use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
 use stet_web::call::Call;
-use stet_web::change::NamedContainer;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
-use super::object::status_of;
 use super::records::{BulkBuilder, BulkParts};
 use super::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
-use crate::attributes::attribute_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_destination;
 
 mod reply;
 pub mod routes;
@@ -291,17 +289,15 @@ impl ListingSource for HolderDrawers {
     }
 }
 
-/// Builds a new drawer from a request's body. Its sources are resolved in the first database; it
-/// will be in the second.
+/// Builds a new drawer from a request's body. Its sources are resolved in `database`.
 async fn new_drawer(
     call: &Call,
-    name: &str,
     automatic: bool,
-    request: &mut CreateDrawer,
-    (database, of): (DatabaseId, DatabaseId),
-) -> Result<NewObject> {
+    request: CreateDrawer,
+    (database, folder): (DatabaseId, Option<ObjectSource>),
+) -> Result<Creation> {
     let app = &call.app;
-    let sources = request.sources.take().unwrap_or_default().read(app)?;
+    let sources = request.sources.unwrap_or_default().read(app)?;
     let mut items = Vec::with_capacity(sources.len());
     let mut timer = YieldTimer::start();
     for source in &sources {
@@ -309,7 +305,6 @@ async fn new_drawer(
         items.push(call.find(&ObjectSource::parse("sources", source)?, database)?.loid);
     }
     let capacity = request.capacity.unwrap_or_else(|| app.config.drawer.default_capacity.into());
-    let attributes = attribute_text(app, "attributes", request.attributes.take()).await?;
     let new = NewDrawer {
         capacity: drawer::check_capacity(capacity)?,
         automatic,
@@ -318,53 +313,47 @@ async fn new_drawer(
         items,
         given: drawer::DrawerHeadUpdate {
             capacity: request.capacity.map(drawer::check_capacity).transpose()?,
-            title: request.title.clone(),
-            description: request.description.clone(),
+            title: request.title,
+            description: request.description,
         },
     };
-    let types = app.sysconfig.object_types(of);
-    let workflow = types.get(TYPE_NAME).and_then(|known| known.workflow.as_deref());
-    let (status, initial_status) = status_of(app, of, request.status.as_deref(), workflow)?;
-    Ok(NewObject { attributes, status, initial_status, ..NewObject::of::<Drawer>(name, TYPE_NAME, new) })
+    let kind = CreationKind::Container { type_name: TYPE_NAME.into(), parts: NewParts::of::<Drawer>(new) };
+    let (name, mode) = CreateOptions::name_and_mode(request.name, TYPE_NAME, request.options, request.create_mode);
+    Ok(Creation {
+        mode,
+        database,
+        place: CreationPlace::Folder(folder),
+        status: request.status,
+        attributes: request.attributes,
+        ..Creation::of(kind, name)
+    })
 }
 
 /// `POST /v3/container/drawer`
 pub async fn create(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
-    let mut request: CreateDrawer = call.json().await?;
+    let request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
-    let name = request.name.clone();
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    let databases = (database, database_of_folder(&call.app, folder.as_ref(), database)?);
-    let mut object = new_drawer(&call, name.as_deref().unwrap_or(TYPE_NAME), false, &mut request, databases).await?;
-    // A generated name must be free; a given one is the caller's choice.
-    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
-    object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
+    let creation = new_drawer(&call, false, request, (database, folder)).await?;
     // Boxed, because the future is too large to hold beside the data above.
-    Box::pin(make(call, folder, object, database)).await
+    Box::pin(make(call, creation)).await
 }
 
 /// `POST /v3/container/drawer/automatic`: the user's own drawer, created at the first call.
 pub async fn create_automatic(call: Call) -> Result<PreferredReply<ChangedDrawer>> {
-    let mut request: CreateDrawer = call.json().await?;
+    let request: CreateDrawer = call.json().await?;
     let database = database_named(&call, request.database_id.as_ref())?;
     let config = &call.app.config.drawer;
-    let user = call.caller()?.user();
+    let user = call.user()?;
     let (name, folder) = (for_user(&config.automatic_name, user), for_user(&config.automatic_folder, user));
-    let mut object = new_drawer(&call, &name, true, &mut request, (database, database)).await?;
-    object.mode = CreateMode::Existing;
     let folder = folder_source(None, Some(&folder))?;
-    Box::pin(make(call, folder, object, database)).await
+    let creation = new_drawer(&call, true, request, (database, folder)).await?;
+    Box::pin(make(call, Creation { name, mode: CreateMode::Existing, ..creation })).await
 }
 
-async fn make(
-    call: Call,
-    folder: Option<ObjectSource>,
-    object: NewObject,
-    database: DatabaseId,
-) -> Result<PreferredReply<ChangedDrawer>> {
+async fn make(call: Call, creation: Creation) -> Result<PreferredReply<ChangedDrawer>> {
     let display = call.display_of_body().await?;
-    let made = find_destination(&call, folder, database)?.make(&call, object).await?;
-    let JointResult { reply: CreateResult { loid, .. }, left } = made;
+    let JointResult { reply: CreateResult { loid, .. }, left } = call.create(creation).await?;
     let Some(view) = call.view_after::<Drawer>(loid, left.as_ref()).await? else { return gone_reply(loid) };
     let items: ItemPositions = view.state.visible().copied().enumerate().collect();
     Ok(changed(&call, &view, &items, &display).await?.answer(call).shown())

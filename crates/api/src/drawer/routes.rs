@@ -70,7 +70,7 @@ pub const ROUTES: &[Route] = &[
         summary: "List the drawers that hold an object.",
         path_params: &[source("the object to look for")],
         query: &[disp(false), SHOW_ITEMS],
-        untagged: true,
+        tag: TagRule::Never,
         sorts: true,
         handler: handler!(drawer::get_by_object),
         ..GET

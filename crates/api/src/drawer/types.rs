@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use stet_base::json::{ChangeAnswer, ReadyJson, ReplyList, as_text};
 use stet_domain::id::{Loid, ShortcutId};
 use stet_domain::object::SharedText;
+use stet_newsroom::attribute_input::AttributeInput;
 use stet_newsroom::records::ObjectRecord;
 use stet_web::body::JsonObject;
 
-use crate::attributes::AttributeInput;
 use crate::object::RemovedObject;
 use crate::records::BulkError;
 use crate::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};

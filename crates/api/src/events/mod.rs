@@ -46,7 +46,7 @@ async fn stream(call: &Call, container: &CachedRecord) -> Result<Reply> {
     } else {
         let following = FollowRequest {
             newsroom: call.app.newsroom.clone(),
-            session: call.caller()?.clone(),
+            session: call.required_session()?.clone(),
             container: container.loid,
             after,
             wait: call.query.boolean("wait"),

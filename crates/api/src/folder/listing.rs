@@ -15,6 +15,7 @@ use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::object::{FamilyKind, Record, names_in};
 use stet_domain::store::{ReadLevel, StoreError};
 use stet_newsroom::access::ObjectVisibility;
+use stet_newsroom::caller::{Warning, shown_name};
 use stet_newsroom::records::{
     CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, PageCollector, RecordFilter, Sort, outline,
 };
@@ -25,7 +26,6 @@ use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
-use stet_web::warnings::{Warning, shown_name};
 
 use super::FolderReply;
 use crate::records::{locker_of, path_if_shown, record_with_path};

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
-use stet_domain::lifecycle::{ConfirmObject, NewObject};
-use stet_domain::object::{FamilyKind, Record, check_path};
+use stet_domain::lifecycle::ConfirmObject;
+use stet_domain::object::{CreateMode, check_path};
+use stet_newsroom::creation::{Creation, CreationKind, CreationPlace, check_folder};
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
@@ -21,10 +22,8 @@ use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
 use self::listing::{FolderListingKind, listing};
-use super::object::{ChangedRecord, reply_after, status_of};
+use super::object::{ChangedRecord, reply_after};
 use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
-use crate::destination::find_destination;
-use crate::destination::find_folder_destination;
 
 /// A folder or bundle and the objects in it.
 #[derive(Serialize, JsonSchema)]
@@ -65,26 +64,6 @@ pub struct CreateFolder {
     options: Option<JsonObject<CreateOptions>>,
 }
 
-/// Refuses an object that is not a folder.
-///
-/// # Errors
-/// `InvalidType`.
-pub fn check_folder(record: &Record, source: &str) -> Result<()> {
-    if record.family == FamilyKind::Folder {
-        return Ok(());
-    }
-    let message = format!("`{source}` is of type {}, not a folder.", record.type_name);
-    Err(Error::new(Code::InvalidType, message).with_source(source))
-}
-
-/// Refuses an object that is neither a folder nor a bundle, and so contains no others.
-///
-/// # Errors
-/// `InvalidType`.
-pub fn check_place(record: &Record, source: &str) -> Result<()> {
-    if record.family == FamilyKind::Bundle { Ok(()) } else { check_folder(record, source) }
-}
-
 /// `POST /v3/folder`: creates a folder with its missing parents. An existing folder is returned.
 pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
     let request: CreateFolder = call.json().await?;
@@ -110,28 +89,27 @@ pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
         }
     };
     let display = call.display_over(Display { path: true, ..call.display() }).await?;
-    let place = match &name {
-        Some(name) => find_folder_destination(&call, parent, name, database)?,
-        None => find_destination(&call, parent, database)?,
-    };
     let (made, left) = match name {
         Some(name) => {
-            let mut object = NewObject::folder(&name);
-            let types = app.sysconfig.object_types(place.folder.database);
-            let workflow = types.get(&object.type_name).and_then(|known| known.workflow.as_deref());
-            // A new folder has no status unless one is given.
-            (object.status, _) = status_of(app, place.folder.database, request.status.as_deref(), workflow)?;
             let inner = request.options.as_ref().and_then(|options| options.0.create_mode);
-            if let Some(mode @ (WireCreateMode::Exception | WireCreateMode::AutoRename)) = inner.or(request.create_mode)
-            {
-                object.mode = mode.into();
-            }
-            let done = place.make(&call, object).await?;
+            let mode = match inner.or(request.create_mode) {
+                Some(mode @ (WireCreateMode::Exception | WireCreateMode::AutoRename)) => mode.into(),
+                _ => CreateMode::Existing,
+            };
+            let creation = Creation {
+                mode,
+                database,
+                place: CreationPlace::AboveFolder(parent),
+                status: request.status,
+                ..Creation::of(CreationKind::Folder, name)
+            };
+            let done = call.create(creation).await?;
             (done.reply.loid, done.left)
         }
         None => {
-            let done = call.change_jointly(ConfirmObject { object: place.folder }).await?;
-            (place.folder, done.left)
+            let object = call.destination(parent, database)?.folder;
+            let done = call.change_jointly(ConfirmObject { object }).await?;
+            (object, done.left)
         }
     };
     reply_after(&call, made, left.as_ref(), &display, 0, |info| FolderCreated { info }).await
@@ -160,7 +138,7 @@ fn root(call: &Call, database: DatabaseId) -> Result<Arc<CachedRecord>> {
 /// # Errors
 /// `ObjectNotFound` if it does not exist.
 fn home_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<CachedRecord>> {
-    own_folder(call, call.app.home_of(call.caller()?.user())?, database)
+    own_folder(call, call.app.home_of(call.user()?)?, database)
 }
 
 /// Returns the caller's work folder.
@@ -168,7 +146,7 @@ fn home_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<CachedRecord>
 /// # Errors
 /// `ObjectNotFound` if it does not exist.
 fn work_of_caller(call: &Call, database: DatabaseId) -> Result<Arc<CachedRecord>> {
-    own_folder(call, call.app.work_folder_of(call.caller()?.user())?, database)
+    own_folder(call, call.app.work_folder_of(call.user()?)?, database)
 }
 
 fn own_folder(call: &Call, path: String, database: DatabaseId) -> Result<Arc<CachedRecord>> {

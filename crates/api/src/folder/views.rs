@@ -231,7 +231,7 @@ impl FolderViewRequest {
         if !path.starts_with('/') {
             return Err(Error::parameter("viewPath", path, "a path that begins with `/`"));
         }
-        let user = call.app.directory.user(call.caller()?.user())?;
+        let user = call.app.directory.user(call.user()?)?;
         let groups: Vec<SharedText> =
             user.iter().flat_map(|user| &user.groups).map(|group| SharedText::from(&**group)).collect();
         let wanted = (!name.is_empty()).then_some(name);

@@ -29,12 +29,12 @@ use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::{MAX_NAME_BYTES, NewContent, file_name as check_name};
 use stet_web::arriving::IncomingCall;
+use stet_web::body::describe_payload_error;
 use stet_web::body::{IncomingBody, JsonBodyReader, too_large, without_mark};
 use stet_web::boundary::{boundary_of, reader_header};
 use stet_web::call::Call;
 use stet_web::pace::PacedBody;
 use stet_web::reply::Json;
-use stet_web::wording::describe_payload_error;
 
 use self::disposition::{Disposition, disposition_of};
 use self::encoding::TransferDecoder;

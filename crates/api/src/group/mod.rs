@@ -83,7 +83,7 @@ pub async fn update(call: Call) -> Result<Json<GroupView>> {
 pub async fn delete(call: Call) -> Result<Json<GroupDeleted>> {
     let name = call.query.text("groupName").filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Error::new(Code::InvalidParameter, "`groupName` is required."))?;
-    let removed = call.app.directory.by(call.who()?).remove_group(name).await?;
+    let removed = call.app.directory.by(call.identity()?).remove_group(name).await?;
     Json::of(&GroupDeleted { group_name: removed.to_string() })
 }
 

@@ -13,9 +13,9 @@ use stet_domain::expect::RevisionTag;
 use stet_domain::family::{Family, State};
 use stet_domain::id::Loid;
 use stet_newsroom::Newsroom;
+use stet_newsroom::caller::ViewOf;
 use stet_newsroom::records::{Basis, Display};
 use stet_web::call::Call;
-use stet_web::change::ViewOf;
 use stet_web::etag::ETag;
 use stet_web::reply::{EnvelopedReply, Json};
 

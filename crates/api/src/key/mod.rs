@@ -46,6 +46,6 @@ pub async fn create(call: Call) -> Result<Json<NewKeyReply>> {
 
 /// `DELETE /v3/key/{name}`
 pub async fn revoke(call: Call) -> Result<Json<LogoutReply>> {
-    call.app.sessions.revoke(call.who()?, call.param("name")).await?;
+    call.app.sessions.revoke(call.identity()?, call.param("name")).await?;
     Json::of(&LogoutReply { result: "ok".to_owned() })
 }

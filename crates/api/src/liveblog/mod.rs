@@ -16,8 +16,8 @@ use stet_domain::id::{Loid, ObjectSource};
 use stet_domain::lifecycle::DiscardObject;
 use stet_domain::liveblog::{Liveblog, Post, PostAddress, PostSight};
 use stet_domain::object::{Reach, parent_path};
+use stet_newsroom::caller::{NamedContainer, SeenView};
 use stet_web::call::Call;
-use stet_web::change::{NamedContainer, SeenView};
 use stet_web::etag::ETag;
 use stet_web::reply::Json;
 

@@ -7,10 +7,10 @@ use serde_json::Value;
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
 use stet_domain::id::Loid;
 use stet_domain::object::SharedText;
+use stet_newsroom::attribute_input::AttributeInput;
 use stet_newsroom::records::ObjectRecord;
 use stet_web::body::JsonObject;
 
-use crate::attributes::AttributeInput;
 use crate::object::RemovedObject;
 use crate::records::BulkError;
 use crate::requests::{CreateOptions, DatabaseRef, WireCreateMode};

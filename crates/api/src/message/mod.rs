@@ -197,7 +197,7 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
 /// no folder, so the key needs the privilege everywhere.
 fn owner(call: &Call, privilege: Privilege) -> Result<&SharedText> {
     call.access().check_people(privilege)?;
-    Ok(call.caller()?.user())
+    call.user()
 }
 
 /// `PUT /v3/message/{message}/read`

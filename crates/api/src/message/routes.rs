@@ -6,7 +6,7 @@ use super::MailRequest;
 use crate::message;
 
 const SOURCE: &str = "docs/api/messages.md";
-const GET: Route = Route { untagged: true, ..base(Verb::Get, Privilege::Read, SOURCE) };
+const GET: Route = Route { tag: TagRule::Never, ..base(Verb::Get, Privilege::Read, SOURCE) };
 const POST: Route = base(Verb::Post, Privilege::Create, SOURCE);
 const PUT: Route = Route { path_params: &[MESSAGE], ..base(Verb::Put, Privilege::Read, SOURCE) };
 const DELETE: Route = Route { path_params: &[MESSAGE], ..base(Verb::Delete, Privilege::Read, SOURCE) };

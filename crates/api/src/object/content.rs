@@ -125,7 +125,7 @@ fn latest(app: &App, record: &Record, source: &impl Display) -> Result<LocatedCo
 
 /// Finds the caller's draft of an object that is checked out in this session.
 fn working_copy(call: &Call, record: &Record) -> Result<Option<LocatedContent>> {
-    let Some(session) = &call.session else { return Ok(None) };
+    let Some(session) = call.session() else { return Ok(None) };
     draft_for(&call.app.repository, record, session.user(), session.id())
 }
 

@@ -15,8 +15,9 @@ use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::joint::JointCommand;
 use stet_domain::object::{self, SharedText};
 use stet_domain::topic::Topic;
+use stet_newsroom::caller::check_whole;
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord, usage};
-use stet_web::call::{Call, check_whole};
+use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Json;
 

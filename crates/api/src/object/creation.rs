@@ -3,35 +3,25 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use stet_domain::bundle::Bundle;
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::id::{DatabaseId, ObjectSource};
-use stet_domain::lifecycle::NewObject;
-use stet_domain::object::{CreateMode, FamilyKind, IssueDate, NewContent, Record, SharedText};
-use stet_domain::web_container::WebContainer;
+use stet_domain::id::ObjectSource;
+use stet_domain::object::{CreateMode, NewContent};
+use stet_newsroom::attribute_input::AttributeInput;
+use stet_newsroom::creation::{Creation, CreationKind, CreationPlace, RequestedDefaults, Template, with_time};
 use stet_web::arriving::IncomingCall;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
 
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_object_destination;
 #[cfg(any(test, feature = "fuzzing"))]
 use {
     actix_web::error::PayloadError, actix_web::http::header::HeaderMap, bytes::Bytes, futures_util::Stream,
     stet_config::LimitsConfig, stet_content::ContentStore,
 };
 
-use super::defaults::{CreationDefaults, IssueDateStrategy, RequestedDefaults, with_time};
-use super::status::{give_inferred, status_of};
-use super::system::{ProductInfo, begin as begin_as, describe_by};
 use super::{ChangedRecord, reply_with};
-use crate::attributes::AttributeInput;
 use crate::form::{self, FilePart, FileRule, FormSubmission};
 use crate::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
-use crate::template::Template;
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -87,6 +77,16 @@ pub struct CreateObject {
     options: Option<JsonObject<ObjectOptions>>,
 }
 
+/// The source of the issue date of a new object if the call names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum IssueDateStrategy {
+    /// No issue date.
+    None,
+    /// The next day on which the product of the object appears.
+    Calendar,
+}
+
 /// Options under `options` of the creation of an object. They take precedence over the same fields
 /// at the top level.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -137,7 +137,7 @@ pub async fn create(arriving: IncomingCall) -> Result<PreferredReply<ChangedReco
     };
     let mut options = form.options;
     let content = named_as_file(&mut options, form.files.pop())?;
-    Box::pin(make(&call, options, content, None)).await
+    make(&call, options, content, None).await
 }
 
 /// Returns the content of a form's only file. Without a name of its own, the object gets that of
@@ -151,129 +151,67 @@ pub(super) fn named_as_file(options: &mut CreateObject, file: Option<FilePart>) 
     Err(Error::new(Code::InvalidName, message))
 }
 
-/// Names an object without a name after its template, with a number if the name is taken.
-pub(super) fn named_as_template(options: &mut CreateObject, template: &Record) {
-    if options.name.as_deref().is_none_or(str::is_empty) {
-        options.name = Some(template.name.to_string());
-        options.create_mode = Some(WireCreateMode::AutoRename);
-        if let Some(JsonObject(inner)) = &mut options.options {
-            inner.create_mode = None;
-        }
-    }
-}
-
 /// `POST /v3/object/create/from/template/path?path=`: creates an object with the content of the
 /// template, and its attributes where none are given.
 pub async fn create_from_template(call: Call) -> Result<PreferredReply<ChangedRecord>> {
-    let mut options: CreateObject = call.json().await?;
+    let options: CreateObject = call.json().await?;
     // The parameter is required, so it has a value.
     let source = ObjectSource::parse("path", call.query.text("path").unwrap_or_default())?;
     let database = database_named(&call, options.database_id.as_ref())?;
     let template = Template::find(&call, &source, database).await?;
-    named_as_template(&mut options, &template.record);
-    Box::pin(make(&call, options, None, Some(template))).await
+    make(&call, options, None, Some(template)).await
 }
 
 /// Creates the object that the options describe, with that content. Values that are not given are
-/// taken from the template.
+/// taken from the template, and so is the name, with a number if it is taken.
 pub(super) async fn make(
     call: &Call,
-    mut options: CreateObject,
+    options: CreateObject,
     content: Option<NewContent>,
     template: Option<Template>,
 ) -> Result<PreferredReply<ChangedRecord>> {
-    let (app, display) = (&call.app, call.display_of_change().await?);
-    let how = options.how();
-    // Both kinds of calls have a name at this point.
-    let mut name = options.name.take().unwrap_or_default();
-    if how.time_suffix == Some(true) && !name.is_empty() {
-        name = with_time(&name, app.repository.clock().now_ms());
-    }
+    let (how, display) = (options.how(), call.display_of_change().await?);
     let database = database_named(call, options.database_id.as_ref())?;
     let folder = folder_source(options.folder.as_deref(), options.folder_path.as_deref())?;
-    let of = database_of_folder(app, folder.as_ref(), database)?;
-    let types = app.sysconfig.object_types(of);
-    let begins_with = content.as_ref().or(template.as_ref().map(|template| &template.content));
-    let content_type = begins_with.map(|new| new.content.content_type.to_string());
-    let wanted = options.r#type.as_deref().filter(|name| !name.is_empty());
-    let known = match wanted {
-        Some(wanted) => types.named(wanted)?,
-        None => types.infer(content_type.as_deref(), &name).ok_or_else(|| {
-            let message = format!("No object type matches the name `{name}` and its content. Name a `type`.");
-            Error::new(Code::TypeNotFound, message)
-        })?,
-    };
-    let mut object = match known.family {
-        FamilyKind::Document => NewObject::document(&name, &known.name),
-        FamilyKind::Bundle => NewObject::of::<Bundle>(&name, &known.name, ()),
-        FamilyKind::WebContainer => NewObject::of::<WebContainer>(&name, &known.name, ()),
-        _ => {
-            let message = format!("This call can't create a {}. Use the call for that type.", known.name);
-            return Err(Error::new(Code::InvalidType, message).with_source(&known.name));
+    let uuid = options.uuid.as_deref().filter(|uuid| !uuid.is_empty());
+    let uuid = uuid.map(|uuid| super::import::uuid("uuid", uuid)).transpose()?;
+    let (name, mode) = match (options.name.filter(|name| !name.is_empty()), &template) {
+        (None, Some(template)) => (template.name.to_string(), CreateMode::AutoRename),
+        (name, _) => {
+            let mode = how.create_mode.map_or(CreateMode::Exception, CreateMode::from);
+            (name.unwrap_or_default(), mode)
         }
     };
-    let issue_date = IssueDate::given(options.issue_date.as_deref())?;
-    let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(SharedText::from);
-    let (status, workflow) = (options.status.as_deref(), known.workflow.as_deref());
-    match wanted {
-        Some(_) => (object.status, object.initial_status) = status_of(app, of, status, workflow)?,
-        None => give_inferred(app, of, &mut object, status, workflow),
-    }
-    object.work_folder = text(&options.work_folder);
-    object.issue_date = issue_date.clone();
-    object.suid = text(&options.suid);
-    let uuid = options.uuid.as_deref().filter(|uuid| !uuid.is_empty());
-    object.uuid = uuid.map(|uuid| super::import::uuid("uuid", uuid)).transpose()?;
-    object.attributes = attribute_text(app, "attributes", options.attributes.take()).await?;
-    let said = ProductInfo {
-        product: options.product.as_deref(),
-        edition: options.edition.as_deref(),
-        issue_date: issue_date.as_ref(),
-        team: options.team.as_deref(),
+    let name = match how.time_suffix {
+        Some(true) if !name.is_empty() => with_time(&name, call.app.repository.clock().now_ms()),
+        _ => name,
     };
-    let system = options.system_attributes.take();
-    let defaults = describe(call, &mut object, (of, how), &said, system, template).await?;
-    let said = defaults.over(&said);
-    object.usage_tickets = rooted_text(app, "usageTickets", options.usage_tickets.take(), "tl").await?;
-    object.content = content;
-    object.mode = how.create_mode.map_or(CreateMode::Exception, CreateMode::from);
-    let checked_out = stays_checked_out(how.check_in, how.keep_checked_out, how.unlock);
-    object.checked_out_s = checked_out.then_some(app.config.auth.lock_idle_seconds);
-    let created = find_object_destination(call, folder, database, &object, &said)?.make(call, object).await?;
+    let creation = Creation {
+        mode,
+        database,
+        place: CreationPlace::SiteFolder(folder),
+        status: options.status,
+        product: options.product,
+        edition: options.edition,
+        team: options.team,
+        issue_date: options.issue_date,
+        work_folder: options.work_folder,
+        suid: options.suid,
+        uuid,
+        attributes: options.attributes,
+        system_attributes: options.system_attributes,
+        usage_tickets: options.usage_tickets,
+        defaults: RequestedDefaults {
+            product: how.use_default_product == Some(true),
+            issue_date: how.issue_date_default_strategy == Some(IssueDateStrategy::Calendar),
+        },
+        content,
+        template,
+        checked_out: stays_checked_out(how.check_in, how.keep_checked_out, how.unlock),
+        ..Creation::of(CreationKind::OfType(options.r#type), name)
+    };
+    let created = call.create(creation).await?;
     reply_with(call, created.reply.loid, created.left.as_ref(), &display).await
-}
-
-/// Sets the system attributes of a new object in the database `of`, applies its template, and fills
-/// in the defaults that the options ask for.
-async fn describe(
-    call: &Call,
-    object: &mut NewObject,
-    (of, how): (DatabaseId, ObjectOptions),
-    said: &ProductInfo<'_>,
-    given: Option<AttributeInput>,
-    template: Option<Template>,
-) -> Result<CreationDefaults> {
-    let app = &call.app;
-    let wanted = RequestedDefaults {
-        product: how.use_default_product == Some(true),
-        issue_date: how.issue_date_default_strategy == Some(IssueDateStrategy::Calendar),
-    };
-    let system = rooted_text(app, "systemAttributes", given, "props").await?;
-    let of_template = template.as_ref().and_then(|template| template.record.attributes.system_attributes.clone());
-    let defaults = CreationDefaults::find(call, of, wanted, said, (system.as_ref(), of_template.as_ref())).await?;
-    let is_described = system.is_some();
-    let system = match system {
-        Some(text) => Some(defaults.put_into(call, object, text).await?),
-        None => None,
-    };
-    describe_by(app, of, object, system, said).await?;
-    if let Some(template) = template {
-        begin_as(app, object, template).await?;
-    }
-    if !is_described {
-        defaults.begin(call, object).await?;
-    }
-    Ok(defaults)
 }
 
 /// The form of a creation.

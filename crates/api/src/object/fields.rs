@@ -11,16 +11,16 @@ use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::metadata::ChangeFields;
+use stet_newsroom::attribute_input::AttributeInput;
+use stet_newsroom::caller::BulkChange;
+use stet_newsroom::creation::{AmendAttempts, AttributeEdits};
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
-use stet_web::change::BulkChange;
 use stet_web::reply::Json;
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, EditError, Path};
 
 use super::BulkItem;
-use super::amending::{AmendAttempts, AttributeEdits};
-use crate::attributes::AttributeInput;
 use crate::records::{BulkBuilder, BulkReply};
 use crate::requests::{DatabaseRef, SourceList, database_named};
 
@@ -158,11 +158,11 @@ async fn change_one(
         return Ok(BulkItem { source: text.to_owned(), id: object.to_string() });
     }
     let source = ObjectSource::parse("sourceIds", text)?;
-    let record = one.call().find_for(Privilege::Write, &source, database)?;
+    let record = one.caller().find_for(Privilege::Write, &source, database)?;
     let object = record.loid;
     let mut attempts = AmendAttempts::to(fields);
-    while !one.change(object, ChangeFields { object, amending: attempts.next() }).await? {
-        attempts.go_ahead(&one.call().app, object).await?;
+    while !one.change(object, ChangeFields { object, amending: attempts.next_attempt() }).await? {
+        attempts.go_ahead(one.caller().newsroom(), object).await?;
     }
     Ok(BulkItem { source: text.to_owned(), id: object.to_string() })
 }

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_auth::Privilege;
-use stet_domain::bundle::Bundle;
-use stet_domain::error::{Code, Error, Result};
-use stet_domain::id::{DatabaseId, ObjectSource, ObjectUuid};
-use stet_domain::lifecycle::{self, CreateOutcome, ImportedCopy, ImportedLink, NewObject};
-use stet_domain::object::{CreateMode, FamilyKind, IssueDate, MAX_WORD_BYTES, SharedText, check_texts};
-use stet_domain::web_container::WebContainer;
+use stet_domain::error::{Error, Result};
+use stet_domain::id::{ObjectSource, ObjectUuid};
+use stet_domain::lifecycle::{CreateOutcome, ImportedCopy, ImportedLink, ImportedObject};
+use stet_domain::object::{MAX_WORD_BYTES, SharedText, check_texts};
+use stet_newsroom::attribute_input::AttributeInput;
+use stet_newsroom::creation::{Creation, CreationKind, CreationPlace};
 use stet_newsroom::records::Display;
 use stet_web::arriving::IncomingCall;
 use stet_web::body::JsonObject;
@@ -16,13 +16,7 @@ use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
 
 use super::correlates::LinkSide;
-use super::system::{ProductInfo, describe as describe_system};
-use super::{ChangedRecord, reply_after, status_of};
-use crate::attributes::AttributeInput;
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_destination;
+use super::{ChangedRecord, reply_after};
 use crate::form::{self, FileRule, FormSubmission};
 use crate::requests::{DatabaseRef, database_named};
 
@@ -124,10 +118,9 @@ pub async fn import(arriving: IncomingCall) -> Result<PreferredReply<ImportReply
     let content = file.map(|file| file.content_as(options.name.as_deref()));
     let database = database_named(&call, options.database_id.as_ref())?;
     let folder = ObjectSource::parse("folderPath", required("folderPath", options.folder_path.as_deref())?)?;
-    let of = database_of_folder(&call.app, Some(&folder), database)?;
-    let mut object = options.read(&call, of).await?;
-    object.content = content;
-    let done = find_destination(&call, Some(folder), database)?.make(&call, object).await?;
+    let creation = options.creation(&call)?;
+    let place = CreationPlace::Folder(Some(folder));
+    let done = call.create(Creation { content, database, place, ..creation }).await?;
     let created = done.reply.outcome == CreateOutcome::New;
     let display = Display { path: true, ..Display::with_defaults(false) };
     reply_after(&call, done.reply.loid, done.left.as_ref(), &display, 0, move |info| ImportReply { created, info })
@@ -181,79 +174,58 @@ fn named(field: &'static str, given: Option<&str>) -> Result<Option<SharedText>>
 }
 
 impl ImportObject {
-    /// Returns the object that the options describe, in `database`, without its content.
-    async fn read(self, call: &Call, database: DatabaseId) -> Result<NewObject> {
-        let app = &call.app;
+    /// Returns the creation that the options describe, without content and place.
+    fn creation(self, call: &Call) -> Result<Creation> {
         let name = required("name", self.name.as_deref())?;
-        let wanted = required("type", self.r#type.as_deref())?;
-        let types = app.sysconfig.object_types(database);
-        let known = types.get(wanted);
-        let (type_name, family) = match known {
-            Some(known) => (&*known.name, known.family.name()),
-            // The import may be what brings the configuration.
-            None => (word("type", wanted)?, self.family.as_deref().unwrap_or_default()),
-        };
-        let mut object = match family {
-            "folder" => NewObject { type_name: type_name.into(), ..NewObject::folder(name) },
-            "document" => NewObject::document(name, type_name),
-            "bundle" => NewObject::of::<Bundle>(name, type_name, ()),
-            "webcontainer" => NewObject::of::<WebContainer>(name, type_name, ()),
-            "" => return Err(types.unknown(wanted)),
-            other => {
-                let message = format!("A {type_name} can't be imported: it is a {other}.");
-                return Err(Error::new(Code::InvalidType, message).with_source(type_name));
-            }
-        };
-        let text = |value: &Option<String>| value.as_deref().filter(|text| !text.is_empty()).map(SharedText::from);
-        if family != FamilyKind::Folder.name() {
-            object.mode = CreateMode::Exception;
-        }
-        if let Some(known) = known {
-            let (_, initial) = status_of(app, database, None, known.workflow.as_deref())?;
-            // Other creations of folders set none either.
-            object.initial_status = initial.filter(|_| known.family != FamilyKind::Folder);
-        }
-        // Configurations differ. A status that this one does not know is kept, so that nothing is
-        // lost.
-        let status = text(&self.status);
-        object.status = status.map(|status| word("status", &status).map(SharedText::from)).transpose()?;
-        object.work_folder = text(&self.work_folder);
-        object.suid = text(&self.suid);
-        object.issue_date = IssueDate::given(self.issue_date.as_deref())?;
-        object.created = time("created", self.created)?;
+        let type_name = word("type", required("type", self.r#type.as_deref())?)?.to_owned();
         let creator = named("creator", self.creator.as_deref())?;
-        let creator = creator.map_or_else(|| call.who().map(|who| who.user), Ok)?;
-        let copy = self.channel_copy.map(|JsonObject(copy)| {
-            let inherited_from =
-                copy.inherited_from.as_deref().map(|given| uuid("inheritedFrom", given)).transpose()?;
-            let inherit_from = named("inheritFrom", copy.inherit_from.as_deref())?;
-            let channel = copy.channel.into();
-            Ok::<_, Error>(ImportedCopy {
-                channel,
-                inherit_from,
-                inherited_from,
-                follows: copy.follows.unwrap_or_default(),
-            })
-        });
-        let links = self.links.into_iter().flatten().map(|JsonObject(link)| {
-            Ok::<_, Error>(ImportedLink {
-                name: link.link_name.into(),
-                other_name: link.other_link_name.into(),
-                other: uuid("other", &link.other)?,
-                from_other: link.side == LinkSide::Target,
-            })
-        });
-        object.imported = Some(lifecycle::ImportedObject {
+        let creator = creator.map_or_else(|| call.user().cloned(), Ok)?;
+        let copy = self.channel_copy.map(|JsonObject(copy)| copy.imported()).transpose()?;
+        let links = self.links.into_iter().flatten().map(|JsonObject(link)| link.imported());
+        let imported = ImportedObject {
             uuid: uuid("uuid", required("uuid", self.uuid.as_deref())?)?,
             modified: time("modified", self.modified)?,
             last_modifier: named("lastModifier", self.last_modifier.as_deref())?.unwrap_or_else(|| creator.clone()),
             creator,
-            copy: copy.transpose()?,
+            copy,
             links: links.collect::<Result<_>>()?,
-        });
-        object.attributes = attribute_text(app, "attributes", self.attributes).await?;
-        describe_system(app, database, &mut object, self.system_attributes, &ProductInfo::default()).await?;
-        object.usage_tickets = rooted_text(app, "usageTickets", self.usage_tickets, "tl").await?;
-        Ok(object)
+        };
+        if let Some(status) = self.status.as_deref() {
+            word("status", status)?;
+        }
+        let kind = CreationKind::Imported { type_name, family: self.family, imported: Box::new(imported) };
+        Ok(Creation {
+            status: self.status,
+            issue_date: self.issue_date,
+            work_folder: self.work_folder,
+            suid: self.suid,
+            attributes: self.attributes,
+            system_attributes: self.system_attributes,
+            usage_tickets: self.usage_tickets,
+            created: time("created", self.created)?,
+            ..Creation::of(kind, name)
+        })
+    }
+}
+
+impl ImportChannelCopy {
+    fn imported(self) -> Result<ImportedCopy> {
+        Ok(ImportedCopy {
+            inherited_from: self.inherited_from.as_deref().map(|given| uuid("inheritedFrom", given)).transpose()?,
+            inherit_from: named("inheritFrom", self.inherit_from.as_deref())?,
+            channel: self.channel.into(),
+            follows: self.follows.unwrap_or_default(),
+        })
+    }
+}
+
+impl ImportLink {
+    fn imported(self) -> Result<ImportedLink> {
+        Ok(ImportedLink {
+            name: self.link_name.into(),
+            other_name: self.other_link_name.into(),
+            other: uuid("other", &self.other)?,
+            from_other: self.side == LinkSide::Target,
+        })
     }
 }

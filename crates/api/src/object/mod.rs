@@ -8,15 +8,15 @@ use stet_actors::runtime::ResultingObject;
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::Offload;
-use stet_base::limits::set_changed;
 use stet_domain::error::{Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::{Reach, Record, Version};
+use stet_newsroom::caller::{Caller, check_whole};
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
 use stet_web::app::App;
-use stet_web::call::{Call, check_whole};
+use stet_web::call::Call;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json, Reply};
@@ -24,28 +24,22 @@ use stet_web::reply::{EnvelopedReply, Json, Reply};
 use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
 use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
 
-mod amending;
 mod content;
 mod correlates;
 mod creation;
-mod defaults;
 mod family;
 mod fields;
-mod file;
 mod import;
 mod locks;
 mod moving;
 mod pictures;
 mod removal;
 pub mod routes;
-mod status;
 mod status_change;
 mod story;
-mod system;
 mod versions;
 mod writing;
 
-pub(super) use self::amending::AmendAttempts;
 pub(super) use self::content::latest_of;
 pub use self::content::{content, content_by_loid};
 pub(super) use self::content::{open_content_of, stored_reply};
@@ -56,19 +50,14 @@ pub use self::creation::{CreateObject, create, create_from_template};
 pub use self::creation::{ObjectForm, read_parts};
 pub use self::family::family;
 pub use self::fields::{ChangeFieldsRequest, change_fields};
-pub(crate) use self::file::document_of_file;
 pub use self::import::{ImportObject, import};
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::moving::{MoveRequest, RenameRequest, relocate, rename};
 pub use self::pictures::content_as;
 pub(crate) use self::removal::discard_object;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
-pub(super) use self::status::{give_inferred as give_status_inferred, status_of};
 pub use self::status_change::{StatusRequest, StatusesRequest, change_status, change_statuses};
 pub use self::story::story;
-pub(super) use self::system::{
-    ProductInfo, SystemValues, begin as begin_as, begin_with, describe as describe_system, give_title,
-};
 pub use self::versions::{restore_version, versions};
 pub use self::writing::{switches, write_content, write_content_by_loid};
 
@@ -139,18 +128,28 @@ fn target(call: &Call, needed: Privilege, source: &ObjectSource, database: Datab
 
 /// Returns the live object to change with all that lies in it, and how far the caller's rights
 /// reach there.
-fn whole_target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<(Loid, Reach)> {
-    let record = call.find_for(needed, source, database)?;
-    Ok((record.loid, call.access().reach_in(needed, &record)?))
+fn whole_target(
+    caller: &Caller,
+    needed: Privilege,
+    source: &ObjectSource,
+    database: DatabaseId,
+) -> Result<(Loid, Reach)> {
+    let record = caller.find_for(needed, source, database)?;
+    Ok((record.loid, caller.access().reach_in(needed, &record)?))
 }
 
 /// Returns the object to change, in the recycle bin or not, and how far the caller's rights reach
 /// in it.
-fn any_target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<(Loid, Reach)> {
-    let record = call.app.repository.resolve_any(source, database)?;
-    call.access().check(needed, &record, source)?;
+fn any_target(
+    caller: &Caller,
+    needed: Privilege,
+    source: &ObjectSource,
+    database: DatabaseId,
+) -> Result<(Loid, Reach)> {
+    let record = caller.newsroom().repository.resolve_any(source, database)?;
+    caller.access().check(needed, &record, source)?;
     check_whole(source)?;
-    Ok((record.loid, call.access().reach_in(needed, &record)?))
+    Ok((record.loid, caller.access().reach_in(needed, &record)?))
 }
 
 fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
@@ -257,8 +256,6 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
     beside: usize,
     reply: impl FnOnce(ChangedRecord) -> T + Send + 'static,
 ) -> Result<PreferredReply<T>> {
-    // Set also if an earlier attempt of the call made the change.
-    set_changed(true);
     let whole = match left_of(call, object, left)? {
         Some(left) => {
             if let Some(minimal) = call.minimal(object, left.state())? {
@@ -291,7 +288,7 @@ mod tests {
     use stet_actors::runtime::ChangeRequest;
     use stet_auth::{Grant, Rights, User};
     use stet_base::limits::offload::{LARGE_TEXT, Offload};
-    use stet_base::limits::{Holder, MemoryPurpose, on_behalf_of, set_changed, with_behalf};
+    use stet_base::limits::{Holder, MemoryPurpose, change_mark, on_behalf_of, with_behalf};
     use stet_domain::checkout::TakeLock;
     use stet_domain::command::CallerIdentity;
     use stet_domain::error::Code;
@@ -300,9 +297,9 @@ mod tests {
     use stet_xml::edit::{Edit, Path};
     use tokio::time::timeout;
 
-    use super::amending::AttributeEdits;
     use super::*;
     use crate::testing::ServerFixture;
+    use stet_newsroom::creation::{AmendAttempts, AttributeEdits};
 
     /// Fills the queue of this task's user with large calls that wait.
     fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {
@@ -346,7 +343,7 @@ mod tests {
         assert_eq!(get(large).err().map(|error| error.code), Some(Code::Overloaded));
         assert!(get(small).expect("it takes less than is reserved").is_some());
         with_behalf(async {
-            set_changed(true);
+            change_mark().set(true);
             assert!(get(large).expect("a call that has changed something reports that").is_some());
         })
         .await;
@@ -361,14 +358,14 @@ mod tests {
         fixture.app.directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
         let begun = fixture.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");
         let grants = [Privilege::Read, Privilege::Write].map(|privilege| Grant { privilege, folder: None });
-        let mut call = fixture.call_of("objects-discard");
-        call.session = Some(begun.session);
-        call.rights = Arc::new(Rights::sum(&grants, |_| Ok::<_, Error>(None)).expect("grants add up"));
+        let rights = Arc::new(Rights::sum(&grants, |_| Ok::<_, Error>(None)).expect("grants add up"));
         let text = format!("<a>{}</a>", "x".repeat(2 * LARGE_TEXT));
         let object = NewObject { attributes: Some(text.as_str().into()), ..NewObject::document("a.xml", "Story") };
         let story = fixture.create(object).await;
         with_behalf(async {
             on_behalf_of(Holder::User("ada".into()));
+            let mut call = fixture.call_of("objects-discard");
+            call.sign_in(begun.session, rights);
             let line = full_line();
             let display = Display::with_defaults(false);
             let record = call.find(&story.into(), story.database).expect("it may be read");
@@ -378,7 +375,7 @@ mod tests {
             let edit =
                 Edit::set(Path::parse("/a").expect("it is a path"), &json!("x"), &limits).expect("it is an edit");
             let fields = AttributeEdits { attributes: vec![edit], system: Vec::new(), limits };
-            let amending = AmendAttempts::to(Arc::new(fields)).next();
+            let amending = AmendAttempts::to(Arc::new(fields)).next_attempt();
             let made = call.change_jointly(ChangeFields { object: story, amending }).await.expect("it may be changed");
             assert!(!made.reply, "it takes long");
             assert_eq!(shown().await, Err(Code::Overloaded), "nothing has been changed yet");
@@ -398,7 +395,7 @@ mod tests {
             };
             assert_eq!(told(first.left.as_ref()).await, Ok(()), "as it is");
             // Others have changed it since.
-            let by_ada = ChangeRequest::by(call.who().expect("it has a caller"));
+            let by_ada = ChangeRequest::by(call.identity().expect("it has a caller"));
             fixture.repository.joint(lock(), by_ada).await.expect("the lock is theirs");
             let again = call.find(&story.into(), story.database).expect("it may be read");
             assert_ne!(again.revision, record.revision);

@@ -7,6 +7,7 @@ use stet_base::limits::yielding::YieldTimer;
 use stet_domain::error::Result;
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::lifecycle::{DestroyObject, DiscardObject, RestoreObject};
+use stet_newsroom::creation::check_place;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
@@ -14,7 +15,6 @@ use stet_web::reply::Json;
 
 use super::moving::name_mode;
 use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whole_target};
-use crate::folder::check_place;
 use crate::records::{BulkBuilder, BulkReply};
 use crate::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 
@@ -81,11 +81,11 @@ async fn bulk(mut call: Call, destroy: bool) -> Result<Json<BulkReply<BulkItem>>
             }
             let parsed = ObjectSource::parse("sources", source)?;
             let object = if destroy {
-                let (object, _) = any_target(one.call(), Privilege::Destroy, &parsed, database)?;
+                let (object, _) = any_target(one.caller(), Privilege::Destroy, &parsed, database)?;
                 one.change(object, DestroyObject { object }).await?;
                 object
             } else {
-                let (object, reach) = whole_target(one.call(), Privilege::Delete, &parsed, database)?;
+                let (object, reach) = whole_target(one.caller(), Privilege::Delete, &parsed, database)?;
                 one.change(object, DiscardObject { object, reach }).await?;
                 object
             };

@@ -39,7 +39,7 @@ const CONTENT: Route = Route {
 pub const ROUTES: &[Route] = &[
     Route {
         id: "object-destroy",
-        takes_recycled: true,
+        takes: NamedObjectKind::Recycled,
         path: "/v3/object/{source}/destroy",
         summary: "Destroy an object for good.",
         privilege: Some(Privilege::Destroy),
@@ -126,7 +126,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/import",
         summary: "Import an object of another repository, with its uuid, its times and its links.",
         privilege: Some(Privilege::Configure),
-        meets_object: true,
+        effect: CallEffect::MeetsObject,
         body: BodyRule::Multipart { options: type_of::<object::ImportObject>, files: &["content"], needs_first: false },
         handler: handler!(object::import),
         ..POST
@@ -264,7 +264,7 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-object-correlate-post",
-        takes_items: true,
+        takes: NamedObjectKind::Items,
         path: "/v3/object/{source}/correlate",
         summary: "Link an object or topic item with another.",
         privilege: Some(Privilege::Write),
@@ -276,7 +276,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-object-uncorrelate-post",
         source: "docs/api/objects.md",
-        takes_items: true,
+        takes: NamedObjectKind::Items,
         path: "/v3/object/{source}/uncorrelate",
         summary: "Remove a link between two objects or topic items.",
         privilege: Some(Privilege::Write),
@@ -288,7 +288,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-object-correlates-get",
         source: "docs/api/objects.md",
-        takes_items: true,
+        takes: NamedObjectKind::Items,
         path: "/v3/object/{source}/correlates",
         summary: "List the links of an object or topic item.",
         path_params: &[LINKED],
@@ -306,11 +306,11 @@ pub const ROUTES: &[Route] = &[
     },
     Route {
         id: "stet-object-status-post",
-        takes_items: true,
+        takes: NamedObjectKind::Items,
         path: "/v3/object/{source}/status",
         summary: "Change the workflow status of an object or topic item.",
         privilege: Some(Privilege::Write),
-        privilege_of_status: true,
+        alternative: AlternativePrivilege::OfStatus,
         path_params: &[LINKED],
         body: required::<object::StatusRequest>(BodySizeRule::Short),
         handler: handler!(object::change_status),
@@ -321,7 +321,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/object/status",
         summary: "Change the workflow status of the objects named in the body.",
         privilege: Some(Privilege::Write),
-        privilege_of_status: true,
+        alternative: AlternativePrivilege::OfStatus,
         body: required::<object::StatusesRequest>(BodySizeRule::Long),
         handler: handler!(object::change_statuses),
         ..POST
@@ -351,7 +351,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-object-restore-post",
         source: "docs/api/objects.md",
-        takes_recycled: true,
+        takes: NamedObjectKind::Recycled,
         path: "/v3/object/{source}/restore",
         summary: "Restore an object from the recycle bin to its former folder.",
         privilege: Some(Privilege::Delete),

@@ -13,8 +13,9 @@ use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::SharedText;
 use stet_domain::status::ChangeStatus;
 use stet_domain::topic::{ITEM, Topic, TopicItem};
+use stet_newsroom::caller::{Caller, check_whole};
 use stet_newsroom::records::Display;
-use stet_web::call::{Call, check_whole};
+use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
@@ -69,42 +70,42 @@ struct StatusTarget {
 
 impl StatusTarget {
     /// Finds the target of a change to a status, if the caller may make that change.
-    fn find(call: &Call, source: &ObjectSource, database: DatabaseId, status: &str) -> Result<StatusTarget> {
-        StatusTarget::look(call, source, database, status, TRIES)
+    fn find(caller: &Caller, source: &ObjectSource, database: DatabaseId, status: &str) -> Result<StatusTarget> {
+        StatusTarget::look(caller, source, database, status, TRIES)
     }
 
     fn look(
-        call: &Call,
+        caller: &Caller,
         source: &ObjectSource,
         database: DatabaseId,
         status: &str,
         tries: usize,
     ) -> Result<StatusTarget> {
-        let app = &call.app;
-        let (record, item) = match app.resolve(source, database) {
+        let newsroom = caller.newsroom();
+        let (record, item) = match newsroom.resolve(source, database) {
             Ok(record) => (record, None),
             Err(error) if error.code == Code::ObjectNotFound => {
-                let (topic, item) = app.item(source)?;
+                let (topic, item) = newsroom.item(source)?;
                 (topic, Some(item))
             }
             Err(error) => return Err(error),
         };
-        call.access().check(Privilege::Read, &record, source)?;
+        caller.access().check(Privilege::Read, &record, source)?;
         check_whole(source)?;
         let type_name = match item {
             Some(item) => {
                 let place = ITEM.place(record.loid, &item.to_key());
-                match app.repository.row::<TopicItem>(place.table, &place.key)? {
+                match newsroom.repository.row::<TopicItem>(place.table, &place.key)? {
                     Some(row) => row.record.type_name,
                     // The item was moved since, so it is searched for again.
-                    None if tries > 1 => return StatusTarget::look(call, source, database, status, tries - 1),
+                    None if tries > 1 => return StatusTarget::look(caller, source, database, status, tries - 1),
                     None => return Err(Error::not_found(source)),
                 }
             }
             None => record.type_name.clone(),
         };
-        let needed = app.sysconfig.privileges_for(record.loid.database, &type_name, status);
-        call.access().check_any(&needed, &record, source)?;
+        let needed = newsroom.sysconfig.privileges_for(record.loid.database, &type_name, status);
+        caller.access().check_any(&needed, &record, source)?;
         Ok(StatusTarget { object: record.loid, item })
     }
 
@@ -184,7 +185,7 @@ pub async fn change_statuses(mut call: Call) -> Result<Json<BulkReply<BulkItem>>
                 return Ok(BulkItem { source: text.clone(), id: done.to_string() });
             }
             let source = ObjectSource::parse("sources", text)?;
-            let find = async || StatusTarget::find(one.call(), &source, database, &status);
+            let find = async || StatusTarget::find(one.caller(), &source, database, &status);
             let change = async |target: StatusTarget| {
                 one.change_part(target.loid(), target.object, target.change_to(&status)).await?;
                 Ok(target)

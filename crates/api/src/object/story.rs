@@ -8,17 +8,17 @@ use stet_domain::checkout::{WriteContent, WriteSwitches};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::object::FamilyKind;
+use stet_newsroom::creation::Template;
 use stet_web::arriving::IncomingCall;
 use stet_web::body_headers::is_multipart;
 use stet_web::boundary::check_form_type;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
 
-use super::creation::{FILES, ObjectForm, make, named_as_file, named_as_template};
+use super::creation::{FILES, ObjectForm, make, named_as_file};
 use super::writing::receive;
 use super::{ChangedRecord, reply_after};
 use crate::form::{self, FormSubmission};
-use crate::template::Template;
 
 /// The reply of `POST /object/story`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -65,7 +65,6 @@ async fn create(arriving: IncomingCall) -> Result<PreferredReply<ChangedRecord>>
     }
     let source = ObjectSource::Path(call.app.config.story.template.clone());
     let template = Template::find(&call, &source, DatabaseId::main()).await?;
-    named_as_template(&mut options, &template.record);
     make(&call, options, None, Some(template)).await
 }
 

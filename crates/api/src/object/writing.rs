@@ -9,13 +9,13 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::ObjectSource;
 use stet_domain::object::{NewContent, Record};
 use stet_web::arriving::IncomingCall;
+use stet_web::body::describe_payload_error;
 use stet_web::body::{IncomingBody, says_nothing, too_large};
 use stet_web::call::Call;
 use stet_web::media_type::content_type;
 use stet_web::pace::PacedBody;
 use stet_web::prefer::PreferredReply;
 use stet_web::query::Query;
-use stet_web::wording::describe_payload_error;
 
 use super::content::loid_in_query;
 use super::{ChangedRecord, reply_after};

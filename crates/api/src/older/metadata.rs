@@ -95,7 +95,7 @@ fn wanted(
 /// `InvalidToken`.
 pub(super) fn check_session(call: &Call) -> Result<()> {
     let Some(session) = optional_parameter(call, "sessionId") else { return Ok(()) };
-    let own = call.caller()?;
+    let own = call.required_session()?;
     if **own.id() == *session || call.token().as_deref() == Some(session) {
         return Ok(());
     }

@@ -5,15 +5,13 @@ use serde::Serialize;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::folder::child;
 use stet_domain::id::{DatabaseId, ObjectSource};
-use stet_domain::lifecycle::NewObject;
 use stet_domain::object::{file_name, normal_form, parent_path};
 use stet_domain::store::ReadLevel;
+use stet_newsroom::creation::{Creation, CreationKind, CreationPlace, check_place};
 use stet_web::call::Call;
 use stet_web::reply::Json;
 
 use super::place::{FolderCriteria, optional_parameter};
-use crate::destination::find_folder_destination;
-use crate::folder::check_place;
 
 /// The folder for objects of a type, and the values that determine it. Unknown values are empty
 /// texts.
@@ -105,7 +103,7 @@ async fn ensure_folder(call: &Call, path: &str, database: DatabaseId) -> Result<
         Err(error) => return Err(error),
     }
     let Some((parent, name)) = parent_path(path).filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
-    let place = find_folder_destination(call, Some(ObjectSource::Path(parent.to_owned())), name, database)?;
+    let place = CreationPlace::AboveFolder(Some(ObjectSource::Path(parent.to_owned())));
     // It is no failure if another call has created it since.
-    place.make(call, NewObject::folder(name)).await.map(drop)
+    call.create(Creation { database, place, ..Creation::of(CreationKind::Folder, name) }).await.map(drop)
 }

@@ -116,7 +116,7 @@ pub async fn users(call: Call) -> Result<Json<Vec<UserEntry>>> {
     let wanted = optional_parameter(&call, "query").map(FoldedText::of);
     let extra = call.query.boolean("showExtraInfo");
     let manages = call.access().has_everywhere(Privilege::ManageGroups);
-    let (caller, directory) = (call.caller()?.user().clone(), call.app.directory.clone());
+    let (caller, directory) = (call.user()?.clone(), call.app.directory.clone());
     let mut sessions: HashMap<SharedText, usize> = HashMap::new();
     let mut timer = YieldTimer::start();
     for session in call.app.sessions.list(None).await? {
@@ -162,7 +162,7 @@ pub async fn user_data(call: Call) -> Result<Json<UserData>> {
         let dir = site.work_folder(&workfolder).map_or(&*workfolder, |(known, _)| &*known.dir);
         call.find_seen(&ObjectSource::Path(dir.to_owned()), DatabaseId::main())?;
     }
-    let user = call.app.directory.user(call.caller()?.user())?;
+    let user = call.app.directory.user(call.user()?)?;
     Json::of(&UserData {
         team: user.and_then(|user| user.team.clone()).unwrap_or_default(),
         system_attributes: UserAttributes {

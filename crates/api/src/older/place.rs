@@ -38,7 +38,7 @@ pub(super) fn team<'s>(call: &Call, site: &'s Site) -> Result<Option<&'s Team>> 
             with_nearest(error, name, site.teams.iter().map(|team| &*team.name))
         });
     }
-    let user = call.app.directory.user(call.caller()?.user())?;
+    let user = call.app.directory.user(call.user()?)?;
     Ok(user.and_then(|user| site.team(user.team.as_deref()?)))
 }
 
@@ -54,7 +54,7 @@ pub(super) fn optional_parameter<'c>(call: &'c Call, parameter: &str) -> Option<
 /// # Errors
 /// Errors of the store.
 pub(super) fn own_work_folder(call: &Call, site: &Site, team: Option<&Team>) -> Result<String> {
-    let user = call.caller()?.user();
+    let user = call.user()?;
     let is_set = call.app.directory.user(user)?.is_some_and(|user| user.work.is_some());
     let of_site = if is_set { None } else { site.default_work_folder(team) };
     // Where the site has none, the work folder is that of the newer surface.

@@ -260,7 +260,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-old-message-get",
         source: "docs/api/messages.md",
-        untagged: true,
+        tag: TagRule::Never,
         path: "/message",
         summary: "List the messages that the user has received, the newest first.",
         query: &[LIMIT, SORT_BY, disp(true)],
@@ -280,7 +280,7 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-old-object-linked-get",
         source: "docs/api/objects.md",
-        untagged: true,
+        tag: TagRule::Never,
         path: "/object/linked",
         summary: "List the links of an object and its channel copies.",
         query: &[
@@ -297,7 +297,7 @@ pub const ROUTES: &[Route] = &[
         path: "/object/story",
         summary: "Create a story from its content or from the configured template, or write an existing story.",
         privilege: Some(Privilege::Create),
-        or_privilege: Some(Privilege::Write),
+        alternative: AlternativePrivilege::Or(Privilege::Write),
         query: &[
             text("id", None, "Loid, uuid or path of the story to write. If omitted, a story is created."),
             flag("newVersion", false, "With `id`: write a new version; otherwise the latest is replaced."),

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use stet_auth::{LiveSession, Privilege};
 use stet_base::json::{ReadyJson, ReplyList};
 use stet_base::limits::offload::Offload;
-use stet_base::limits::set_changed;
 use stet_base::limits::yielding::YieldTimer;
 use stet_domain::checkout::{TakeLock, is_held_by};
 use stet_domain::error::{Code, Error, Result};
@@ -16,9 +15,9 @@ use stet_domain::folder::{MAX_MEMBERS, children};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::{FamilyKind, SharedText};
 use stet_domain::store::ReadLevel;
+use stet_newsroom::caller::BulkChange;
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 use stet_web::call::Call;
-use stet_web::change::BulkChange;
 use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::reply::Json;
@@ -95,9 +94,9 @@ async fn prepare_container(
     database: DatabaseId,
     check_out: bool,
 ) -> Result<Loid> {
-    let call = one.call();
+    let caller = one.caller();
     let needed = if check_out { Privilege::Write } else { Privilege::Read };
-    let record = call.find_for(needed, source, database)?;
+    let record = caller.find_for(needed, source, database)?;
     if !matches!(record.family, FamilyKind::Bundle | FamilyKind::WebContainer) {
         let message = format!("`{source}` is of type {}, which can't be opened as a container.", record.type_name);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
@@ -112,7 +111,7 @@ async fn prepare_container(
         return Err(Error::new(Code::InvalidType, message).with_source(loid));
     }
     if check_out {
-        let lasts_s = call.app.config.auth.lock_idle_seconds;
+        let lasts_s = caller.newsroom().config.auth.lock_idle_seconds;
         one.change(record.loid, TakeLock { object: record.loid, lasts_s }).await?;
     }
     Ok(record.loid)
@@ -143,7 +142,7 @@ impl ShownDocument {
             tag: RevisionTag::of(&record),
             info: record_of(&call.app, &record, display).await?,
             content,
-            checked_out: call.session.as_ref().is_some_and(held),
+            checked_out: call.session().is_some_and(held),
             members: ContainerMembers { loids: members_of(call, &record).await?, next: 0, display: display.clone() },
         })
     }
@@ -278,8 +277,6 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
         let outcome = outcome.await.map_err(|error| Box::new(failures.describe(&text, error)));
         outcomes.push((text, outcome));
     }
-    // Whatever happened to the last one, others may have been checked out.
-    set_changed(check_out);
     let documents = OpenDocumentItems { outcomes, next: 0, open: None, opened: false, display };
     let listing = Listing::of(&call, documents, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))

@@ -6,7 +6,7 @@ use crate::opendocument;
 
 /// The common properties of the routes. A check-out is a change, though callers who only read need
 /// no more than `read`.
-const POST: Route = Route { acts: true, ..base(Verb::Post, Privilege::Read, "docs/api/bundles.md") };
+const POST: Route = Route { effect: CallEffect::Acts, ..base(Verb::Post, Privilege::Read, "docs/api/bundles.md") };
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[

@@ -14,17 +14,14 @@ use serde::{Deserialize, Serialize};
 use stet_base::limits::Reservation;
 use stet_base::limits::offload::spawn_large;
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::id::{DatabaseId, Loid, ObjectSource};
-use stet_domain::lifecycle::NewObject;
+use stet_domain::id::{Loid, ObjectSource};
 use stet_domain::object::CreateMode;
+use stet_newsroom::caller::Warning;
+use stet_newsroom::creation::{Creation, CreationKind, CreationPlace};
 use stet_print::{Layout, MAX_PAGES};
 use stet_web::call::Call;
 use stet_web::client;
 use stet_web::reply::Json;
-use stet_web::warnings::Warning;
-
-use super::object::document_of_file;
-use crate::destination::find_destination;
 
 /// The folder of previews in a caller's home.
 const FOLDER: &str = "Previews";
@@ -146,20 +143,21 @@ pub async fn create_story_preview(call: Call) -> Result<Json<PreviewReply>> {
     let source = ObjectSource::parse("id", call.query.text("id").unwrap_or_default())?;
     let story = call.find(&source, call.database()?)?;
     let database = story.loid.database;
-    let folder = ObjectSource::Path(format!("{}/{FOLDER}", call.app.home_of(call.caller()?.user())?));
+    let folder = ObjectSource::Path(format!("{}/{FOLDER}", call.app.home_of(call.user()?)?));
     // Refused before anything is drawn.
-    let destination = find_destination(&call, Some(folder), database)?;
+    let destination = call.destination(Some(folder), database)?;
     let with_pdf = call.query.boolean("getPdf") || request.force_pdf_creation == Some(true);
     let wanted = PreviewSource { xml: request.content, title: story.name.to_string(), page, framed, with_pdf };
     let drawn = draw_story(&call, wanted).await?;
     warn(&call, page, &drawn);
     let name = |extension: &str| format!("{}.{extension}", story.loid);
-    let picture = stored(&call, database, &name("png"), "image/png", &drawn.picture).await?;
+    let picture = stored(&call, &name("png"), "image/png", &drawn.picture).await?;
+    let picture = Creation { place: CreationPlace::Found(destination), ..picture };
     let (picture, pdf) = match &drawn.pdf {
-        None => (destination.make(&call, picture).await?.reply.loid, None),
+        None => (call.create(picture).await?.reply.loid, None),
         Some(pdf) => {
-            let pdf = stored(&call, database, &name("pdf"), "application/pdf", pdf).await?;
-            let made = destination.make_both(&call, picture, pdf).await?.reply;
+            let pdf = stored(&call, &name("pdf"), "application/pdf", pdf).await?;
+            let made = call.create_both(picture, pdf).await?.reply;
             (made.main.loid, Some(made.beside.loid))
         }
     };
@@ -237,12 +235,11 @@ fn warn(call: &Call, page: usize, drawn: &StoryDrawings) {
 
 /// Stores the bytes of a file of a preview, and returns the object to create. An object of an
 /// earlier preview gets the new bytes.
-async fn stored(call: &Call, database: DatabaseId, name: &str, kind: &str, bytes: &[u8]) -> Result<NewObject> {
+async fn stored(call: &Call, name: &str, kind: &str, bytes: &[u8]) -> Result<Creation> {
     let mut upload = call.app.content.upload(&Reservation::unaccounted());
     upload.write(bytes).await?;
-    let content = upload.finish(kind).await?;
-    let object = document_of_file(&call.app, database, name, content)?;
-    Ok(NewObject { mode: CreateMode::Replace, ..object })
+    let content = Some(upload.finish(kind).await?);
+    Ok(Creation { content, mode: CreateMode::Replace, ..Creation::of(CreationKind::File, name) })
 }
 
 /// Returns the address of a file of a preview. Its query names the picture.

@@ -11,7 +11,7 @@ pub const ROUTES: &[Route] = &[Route {
     summary: "List the objects in the recycle bin, the last discarded first.",
     query: &[SORT_BY, DATABASE, disp(true)],
     filters: true,
-    untagged: true,
+    tag: TagRule::Never,
     handler: handler!(recyclebin::list),
     codes: CODES_WITHOUT_OBJECT,
     ..base(Verb::Get, Privilege::Read, "docs/api/objects.md")

@@ -25,7 +25,7 @@ pub struct SessionList {
 /// `GET /v3/session`: the caller's own sessions; with `manageGroups` also those of others, or all.
 /// A key has none of its own.
 pub async fn list(call: Call) -> Result<Json<SessionList>> {
-    let caller = call.caller()?;
+    let caller = call.required_session()?;
     let named = call.query.text("user").filter(|user| !user.is_empty());
     let wanted = match named {
         None if call.query.boolean("all") => None,
@@ -45,7 +45,7 @@ pub async fn list(call: Call) -> Result<Json<SessionList>> {
 /// `DELETE /v3/session/{id}`: ends one of the caller's own sessions; with `manageGroups` any.
 /// Without it, sessions of others count as unknown.
 pub async fn end(call: Call) -> Result<Json<LogoutReply>> {
-    let caller = call.caller()?;
+    let caller = call.required_session()?;
     let own_only = !call.access().has_everywhere(Privilege::ManageGroups);
     if own_only && caller.grants().is_some() {
         call.access().check_everywhere(Privilege::ManageGroups)?;

@@ -8,7 +8,7 @@ use stet_auth::{Grant, Privilege, User, UserGroup};
 use stet_domain::command::CallerIdentity;
 use stet_domain::error::Code;
 use stet_domain::lifecycle::NewObject;
-use stet_web::change::BulkChange;
+use stet_newsroom::caller::BulkChange;
 use stet_web::route::QueryParam;
 
 use super::testing::ServerFixture;
@@ -30,9 +30,9 @@ async fn each_object_of_a_bulk_call_is_changed_by_who_the_caller_is_by_then() {
     let known = directory.user("ada").expect("the store is well").expect("they are there");
     let begun = fixture.app.sessions.log_in_as("web", "test", &known, "192.0.2.7").await.expect("the store is well");
     let mut call = fixture.call_of("objects-discard");
-    (call.session, call.rights) = (Some(begun.session.clone()), begun.session.rights());
+    call.sign_in(begun.session.clone(), begun.session.rights());
     let story = fixture.create(NewObject::document("a.xml", "Story")).await;
-    let find = |one: BulkChange<'_>| one.call().find_for(Privilege::Delete, &story.into(), story.database).map(drop);
+    let find = |one: BulkChange<'_>| one.caller().find_for(Privilege::Delete, &story.into(), story.database).map(drop);
     let mut each = call.each_of(9).expect("it has no key");
     assert_eq!(each.at(0).and_then(find), Ok(()));
     grant(&[Privilege::Read]).await;

@@ -8,7 +8,10 @@ use stet_domain::error::Result;
 use stet_web::call::Call;
 use stet_web::openapi::*;
 use stet_web::reply::Json;
-use stet_web::route::{BodyRule, BodySizeRule, EndpointGroup, ReplyFormat, Route, TokenRule, Verb, handler, type_of};
+use stet_web::route::{
+    AlternativePrivilege, BodyRule, BodySizeRule, CallEffect, EndpointGroup, NamedObjectKind, ReplyFormat, Route,
+    TagRule, TokenRule, Verb, handler, type_of,
+};
 
 use crate::routes;
 
@@ -317,23 +320,19 @@ fn types_stand_among_the_components() {
         source: "docs/api/README.md",
         token: TokenRule::Required,
         privilege: Some(Privilege::Read),
-        privilege_of_status: false,
-        or_privilege: None,
+        alternative: AlternativePrivilege::None,
         path_params: &[],
         query: &[],
         headers: &[],
         body: BodyRule::Optional(type_of::<Drawer>, BodySizeRule::Short),
-        takes_recycled: false,
-        takes_items: false,
+        takes: NamedObjectKind::Live,
         secret: false,
         cookie: false,
         ends_session: false,
-        acts: false,
-        meets_object: false,
+        effect: CallEffect::Usual,
         sorts: false,
         filters: false,
-        untagged: false,
-        tagged: false,
+        tag: TagRule::Usual,
         key_in_address: false,
         about_people: false,
         produces: ReplyFormat::Json,

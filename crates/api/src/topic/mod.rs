@@ -8,17 +8,19 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
-use stet_domain::lifecycle::NewObject;
+use stet_domain::lifecycle::NewParts;
 use stet_domain::lineup::{Line, NewDivider};
-use stet_domain::object::{Attributes, CreateMode, FamilyKind, IssueDate, SharedText};
+use stet_domain::object::{FamilyKind, IssueDate, SharedText};
 use stet_domain::topic::{
     AddTopicDivider, AddTopicItem, AttachToItem, ITEM_TYPE, ItemAddress, ItemFields, MAX_NEW_LINES, MoveTopicItems,
     NewTopic, NewTopicItem, NewTopicLine, RemoveTopicDivider, RemoveTopicItem, SUBITEM_TYPE, Topic, TopicDividerResult,
     TopicItemPath, TopicItemResult, TopicState, UpdateTopic, UpdateTopicDivider, UpdateTopicItem,
 };
+use stet_newsroom::attribute_input::{attribute_text, rooted_text};
+use stet_newsroom::caller::NamedContainer;
+use stet_newsroom::creation::{Creation, CreationKind, CreationPlace, SystemValues, Template, status_of};
 use stet_web::app::App;
 use stet_web::call::Call;
-use stet_web::change::NamedContainer;
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
@@ -27,14 +29,10 @@ use self::reply::{
     CommittedTopic, TopicExtent, address, changed_divider, changed_item, changed_topic, facts, removed_part_reply,
     structure as structure_of, topic_reply,
 };
-use super::object::{ProductInfo, RemovedObject, SystemValues, begin_with, describe_system, status_of};
+use super::object::RemovedObject;
 use super::records::info_of;
 use super::requests::{BulkSources, CreateOptions, database_named, folder_source};
 use super::settled::{OpenContainer, build_settled};
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
-use crate::destination::database_of_folder;
-use crate::destination::find_object_destination;
 
 pub(crate) mod export;
 pub(crate) mod reply;
@@ -302,39 +300,12 @@ async fn from_template(
     database: DatabaseId,
 ) -> Result<PreferredReply<ChangedTopic>> {
     let request: CreateTopic = call.json().await?;
-    let found = template_of(call, template, database, FamilyKind::Topic)?;
-    let view = call.view_of::<Topic>(found).await.map_err(|error| no_template(template, error))?;
+    let (template, view) = Template::find_container::<Topic>(call, template, database).await?;
     let lines = lines_of(&call.app, &view.state).await?;
     let head = view.state.head();
     let begins_with = (head.title.clone(), head.description.clone());
     let new = NewTopic { begins_with, lines, ..NewTopic::default() };
-    make(call, request, new, Some(&view.state.object().attributes)).await
-}
-
-/// Returns the template of that family that a source names.
-///
-/// # Errors
-/// `TemplateNotFound`; `InvalidType` for an object of another family.
-pub(crate) fn template_of(
-    call: &Call,
-    template: &ObjectSource,
-    database: DatabaseId,
-    family: FamilyKind,
-) -> Result<Loid> {
-    let found = call.find_configured(template, database).map_err(|error| no_template(template, error))?;
-    if found.family == family {
-        return Ok(found.loid);
-    }
-    let message = format!("The template `{template}` is of type {}, not a {}.", found.type_name, family.name());
-    Err(Error::new(Code::InvalidType, message).with_source(template))
-}
-
-/// Turns `ObjectNotFound` into `TemplateNotFound`; other errors stay.
-fn no_template(template: &ObjectSource, error: Error) -> Error {
-    if error.code != Code::ObjectNotFound {
-        return error;
-    }
-    Error::new(Code::TemplateNotFound, format!("There is no template `{template}`.")).with_source(template)
+    make(call, request, new, Some(template)).await
 }
 
 /// The largest size of attributes that a new topic may get from its template, in bytes. All are in
@@ -403,48 +374,44 @@ fn new_line(app: &App, line: &stet_domain::topic::TopicLineupLine, bytes: &mut u
     Ok(NewTopicLine::Item(Box::new(NewTopicItem { fields, attachment: None, lines: Vec::new() })))
 }
 
-/// Sets the fields of a new topic or plan in `database` that are common to all families, from the
-/// request and the template's attributes.
-pub(crate) async fn describe_topic(
+/// Builds a new topic or plan from a request's body. The settings of the container are `parts`.
+///
+/// # Errors
+/// `DatabaseNotFound`, `InvalidPath`.
+pub(crate) fn new_topic(
     call: &Call,
-    database: DatabaseId,
-    request: &mut CreateTopic,
-    object: &mut NewObject,
-    template: Option<&Attributes>,
-) -> Result<()> {
-    let app = &call.app;
-    let known = app.sysconfig.object_types(database);
-    let workflow = known.get(&object.type_name).and_then(|known| known.workflow.as_deref());
-    (object.status, object.initial_status) = status_of(app, database, request.status.as_deref(), workflow)?;
-    object.work_folder = request.work_folder.as_deref().filter(|text| !text.is_empty()).map(SharedText::from);
-    object.issue_date = IssueDate::given(request.issue_date.as_deref())?;
-    object.attributes = attribute_text(app, "attributes", request.attributes.take()).await?;
-    describe_system(app, database, object, request.system_attributes.take(), &ProductInfo::default()).await?;
-    if let Some(template) = template {
-        begin_with(app, object, template).await?;
-    }
-    // A generated name is made unique; for a given one, the caller chooses the mode.
-    let mode = CreateOptions::mode(request.options.as_ref(), request.create_mode);
-    object.mode = if request.name.is_none() { CreateMode::AutoRename } else { mode };
-    Ok(())
+    type_name: &str,
+    request: CreateTopic,
+    parts: NewParts,
+    template: Option<Template>,
+) -> Result<Creation> {
+    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
+    let (name, mode) = CreateOptions::name_and_mode(request.name, type_name, request.options, request.create_mode);
+    Ok(Creation {
+        mode,
+        database: database_named(call, request.database_id.as_ref())?,
+        place: CreationPlace::SiteFolder(folder),
+        status: request.status,
+        work_folder: request.work_folder,
+        issue_date: request.issue_date,
+        attributes: request.attributes,
+        system_attributes: request.system_attributes,
+        template,
+        ..Creation::of(CreationKind::Container { type_name: type_name.into(), parts }, name)
+    })
 }
 
 async fn make(
     call: &Call,
-    mut request: CreateTopic,
+    request: CreateTopic,
     new: NewTopic,
-    template: Option<&Attributes>,
+    template: Option<Template>,
 ) -> Result<PreferredReply<ChangedTopic>> {
-    let (app, display) = (&call.app, call.display_of_body().await?);
-    let database = database_named(call, request.database_id.as_ref())?;
+    let display = call.display_of_body().await?;
     let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
     let new = NewTopic { title: text(&request.title), description: text(&request.description), ..new };
-    let mut object = NewObject::of::<Topic>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
-    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    describe_topic(call, database_of_folder(app, folder.as_ref(), database)?, &mut request, &mut object, template)
-        .await?;
-    let place = find_object_destination(call, folder, database, &object, &ProductInfo::default())?;
-    let created = place.make(call, object).await?;
+    let creation = new_topic(call, TYPE_NAME, request, NewParts::of::<Topic>(new), template)?;
+    let created = call.create(creation).await?;
     changed_topic(call, created.reply.loid, created.left.as_ref(), &display).await
 }
 

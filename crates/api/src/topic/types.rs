@@ -7,10 +7,10 @@ use stet_domain::id::Loid;
 use stet_domain::lineup::ContainerRevision;
 use stet_domain::object::SharedText;
 use stet_domain::topic;
+use stet_newsroom::attribute_input::AttributeInput;
 use stet_newsroom::records::ObjectRecord;
 use stet_web::body::JsonObject;
 
-use crate::attributes::AttributeInput;
 use crate::object::{CorrelateView, RemovedObject};
 use crate::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 

@@ -6,14 +6,15 @@ use stet_domain::command::Command;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::family::State;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
-use stet_domain::lifecycle::NewObject;
-use stet_domain::object::{Attributes, FamilyKind, SharedText};
+use stet_domain::lifecycle::NewParts;
+use stet_domain::object::SharedText;
 use stet_domain::topic_plan::{
     AddPlanDivider, AddPlanTopic, MovePlanTopics, NewPlan, NewPlanLine, PlanDividerResult, PlannedTopicResult,
     RemovePlanDivider, RemovePlanTopic, TopicPlan, UpdatePlanDivider,
 };
+use stet_newsroom::caller::NamedContainer;
+use stet_newsroom::creation::Template;
 use stet_web::call::Call;
-use stet_web::change::NamedContainer;
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{Json, Reply};
@@ -22,18 +23,14 @@ use self::reply::{
     changed_divider, hash_facts, plan_reply, render_changed_plan, structure as structure_of, tag_of, topics,
     visible_lines,
 };
-use super::object::ProductInfo;
 use super::records::{info_of, path_if_shown};
-use super::requests::{BulkSources, database_named, folder_source};
+use super::requests::BulkSources;
 use super::settled::UnsettledReply;
 use super::topic::export::{ExportFormat, TopicExport, answer, extent};
 use super::topic::reply::{TopicExtent, removed_part_reply};
 use super::topic::{
-    ChangedDivider, CreateTopic, MoveResponse, MoveRevision, MovedLine, MovedReply, describe_topic, divider_of,
-    divider_said, template_of,
+    ChangedDivider, CreateTopic, MoveResponse, MoveRevision, MovedLine, MovedReply, divider_of, divider_said, new_topic,
 };
-use crate::destination::database_of_folder;
-use crate::destination::find_object_destination;
 use crate::title::choose_title;
 
 mod reply;
@@ -190,34 +187,22 @@ async fn from_template(
     template: ObjectSource,
     database: DatabaseId,
 ) -> Result<PreferredReply<ChangedPlan>> {
-    let found = template_of(&call, &template, database, FamilyKind::TopicPlan)?;
-    let view = call.view_of::<TopicPlan>(found).await?;
+    let (template, view) = Template::find_container::<TopicPlan>(&call, &template, database).await?;
     let head = view.state.head();
     let dividers = view.state.lineup().visible().filter_map(|line| line.divider());
     let lines = dividers.map(|divider| NewPlanLine::Divider(divider.title.clone())).collect();
     let begins_with = (head.title.clone(), head.description.clone());
     let new = NewPlan { begins_with, lines, ..NewPlan::default() };
-    Box::pin(make(call, new, Some(&view.state.object().attributes))).await
+    make(call, new, Some(template)).await
 }
 
-async fn make(call: Call, new: NewPlan, template: Option<&Attributes>) -> Result<PreferredReply<ChangedPlan>> {
-    let mut request: CreateTopic = call.json().await?;
+async fn make(call: Call, new: NewPlan, template: Option<Template>) -> Result<PreferredReply<ChangedPlan>> {
+    let request: CreateTopic = call.json().await?;
     let display = call.display_of_body().await?;
-    let database = database_named(&call, request.database_id.as_ref())?;
     let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
     let new = NewPlan { title: text(&request.title), description: text(&request.description), ..new };
-    let mut object = NewObject::of::<TopicPlan>(request.name.as_deref().unwrap_or(TYPE_NAME), TYPE_NAME, new);
-    let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
-    describe_topic(
-        &call,
-        database_of_folder(&call.app, folder.as_ref(), database)?,
-        &mut request,
-        &mut object,
-        template,
-    )
-    .await?;
-    let place = find_object_destination(&call, folder, database, &object, &ProductInfo::default())?;
-    let created = place.make(&call, object).await?;
+    let creation = new_topic(&call, TYPE_NAME, request, NewParts::of::<TopicPlan>(new), template)?;
+    let created = call.create(creation).await?;
     let loid = created.reply.loid;
     match call.view_after::<TopicPlan>(loid, created.left.as_ref()).await? {
         Some(view) => Box::pin(render_changed_plan(call, &view, None, display)).await,

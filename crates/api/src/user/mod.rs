@@ -33,7 +33,7 @@ pub struct PasswordRequest {
 
 /// Returns the administration of users, groups and keys on behalf of the caller.
 pub(super) fn admin(call: &Call) -> Result<Admin> {
-    Ok(Admin::of(&call.app, call.who()?))
+    Ok(Admin::of(&call.app, call.identity()?))
 }
 
 /// `GET /v3/user`
@@ -66,7 +66,7 @@ pub async fn change(call: Call) -> Result<Json<UserView>> {
 /// stolen session may be the reason for the change.
 pub async fn set_own_password(call: Call) -> Result<Json<LogoutReply>> {
     let request: PasswordRequest = call.json().await?;
-    let caller = call.caller()?;
+    let caller = call.required_session()?;
     if caller.grants().is_some() {
         let message = "A key can't change its user's password.";
         return Err(Error::new(Code::PermissionDenied, message));
@@ -78,6 +78,6 @@ pub async fn set_own_password(call: Call) -> Result<Json<LogoutReply>> {
         Code::InvalidLogin => Error::new(Code::PermissionDenied, "`old` is not the password of the user."),
         _ => error,
     })?;
-    directory.by(call.who()?).change_password(&known, request.new.text()).await?;
+    directory.by(call.identity()?).change_password(&known, request.new.text()).await?;
     with_cookie(&call, Json::of(&LogoutReply { result: "ok".to_owned() })?, "", 0)
 }

@@ -21,6 +21,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -54,8 +55,8 @@ pub struct CallTask {
 struct CallTaskState {
     /// The holder that the task works for; `None` until the caller is known.
     behalf: Option<Holder>,
-    /// True while the call has changed something and not reported it to the caller.
-    has_changed: bool,
+    /// Whether the call has changed something and not reported it to the caller.
+    changed: ChangeMark,
     /// True once the reply is on its way to the client.
     is_replying: bool,
     /// Time on its thread that the holder has not been charged for.
@@ -222,16 +223,33 @@ pub fn behalf() -> Option<Holder> {
     TASK.try_with(|task| task.state.borrow().behalf.clone()).ok().flatten()
 }
 
-/// Notes whether this task has changed something without reporting it yet: see [`has_changed`].
-/// Does nothing outside of a call's task.
-pub fn set_changed(changed: bool) {
-    let _ = TASK.try_with(|task| task.state.borrow_mut().has_changed = changed);
+/// Whether a call has changed something and not reported it. A clone is the same mark.
+///
+/// A call with the mark may not be refused: the caller would assume that nothing was changed, and
+/// make the change again.
+#[derive(Debug, Clone, Default)]
+pub struct ChangeMark(Arc<AtomicBool>);
+
+impl ChangeMark {
+    /// Sets or clears the mark.
+    pub fn set(&self, has_changed: bool) {
+        self.0.store(has_changed, Ordering::Relaxed);
+    }
+
+    /// Reports whether the mark is set.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
-/// Returns whether this task has changed something and not reported it. Then it may not be refused:
-/// the caller would assume that nothing was changed, and make the change again.
+/// Returns the mark of this task; outside of a call's task, a mark of its own.
+pub fn change_mark() -> ChangeMark {
+    TASK.try_with(|task| task.state.borrow().changed.clone()).unwrap_or_default()
+}
+
+/// Returns whether this task has a [`ChangeMark`] that is set.
 pub(super) fn has_changed() -> bool {
-    TASK.try_with(|task| task.state.borrow().has_changed).unwrap_or(false)
+    TASK.try_with(|task| task.state.borrow().changed.is_set()).unwrap_or(false)
 }
 
 /// Returns whether this task sends a reply, which a refusal would abort.

@@ -218,7 +218,7 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
-    use crate::limits::{on_behalf_of, set_changed, with_behalf};
+    use crate::limits::{change_mark, on_behalf_of, with_behalf};
 
     fn user(name: &str) -> Holder {
         Holder::User(name.into())
@@ -309,7 +309,7 @@ mod tests {
         let refused = of("a", turns.turn()).now_or_never().expect("it does not wait");
         assert_eq!(refused.err().map(|error| error.code), Some(Code::Overloaded));
         let mut tells = Box::pin(of("a", async {
-            set_changed(true);
+            change_mark().set(true);
             turns.turn().await
         }));
         let mut of_another = Box::pin(of("b", turns.turn()));
@@ -331,7 +331,7 @@ mod tests {
         let mut reads = Box::pin(of("a", turns.turn()));
         assert!(reads.as_mut().now_or_never().is_none());
         let mut tells = Box::pin(of("a", async {
-            set_changed(true);
+            change_mark().set(true);
             turns.turn().await
         }));
         assert!(tells.as_mut().now_or_never().is_none());

@@ -29,7 +29,8 @@ use std::net::{IpAddr, Ipv6Addr};
 #[cfg(any(test, feature = "testing"))]
 pub use self::call_task::with_behalf;
 pub use self::call_task::{
-    CallTask, SLICE, TimeSlices, as_server, begin_call, behalf, give_way, may_be_refused, on_behalf_of, set_changed,
+    CallTask, ChangeMark, SLICE, TimeSlices, as_server, begin_call, behalf, change_mark, give_way, may_be_refused,
+    on_behalf_of,
 };
 pub use self::fair_queue::{FairQueue, WorkPermit};
 pub use self::growing_buffer::GrowingBuffer;

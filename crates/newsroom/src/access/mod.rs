@@ -27,6 +27,7 @@
 //! A caller without a session sees only the configuration below [`CONFIGURATION`]
 //! (docs/api/README.md, "Tokens").
 
+mod principal;
 mod rows;
 mod statuses;
 #[cfg(test)]
@@ -44,6 +45,7 @@ use stet_domain::liveblog::PostSight;
 use stet_domain::object::{FamilyKind, PathLimits, Reach, Record, SharedText};
 use stet_domain::readable::ObjectRights;
 
+pub use self::principal::Principal;
 use self::rows::{AccessDecision, AccessRows};
 pub use self::statuses::CallerStatuses;
 use crate::Newsroom;
@@ -55,13 +57,13 @@ pub const CONFIGURATION: &str = "/SysConfig";
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     rows: AccessRows<'a>,
-    caller: Option<Caller<'a>>,
+    caller: Option<RightsHolder<'a>>,
     /// The caller's home, if it was looked up already: see [`Access::knowing_home`].
     home: Option<Option<Loid>>,
 }
 
 #[derive(Clone, Copy)]
-struct Caller<'a> {
+struct RightsHolder<'a> {
     user: &'a SharedText,
     rights: &'a Rights,
     /// Whether the caller is a person, and not a key for a machine.
@@ -83,7 +85,12 @@ pub enum ObjectVisibility {
 impl<'a> Access<'a> {
     /// Returns the rights of the caller behind a session.
     pub fn of(newsroom: &'a Newsroom, session: &'a LiveSession, rights: &'a Rights) -> Access<'a> {
-        let caller = Caller { user: session.user(), rights, person: session.grants().is_none() };
+        Access::of_user(newsroom, session.user(), rights, session.grants().is_none())
+    }
+
+    /// Returns the access of a user with these rights. `person` is false for a key for a machine.
+    pub fn of_user(newsroom: &'a Newsroom, user: &'a SharedText, rights: &'a Rights, person: bool) -> Access<'a> {
+        let caller = RightsHolder { user, rights, person };
         Access { rows: AccessRows::Committed(newsroom), caller: Some(caller), home: None }
     }
 
@@ -270,7 +277,7 @@ impl<'a> Access<'a> {
             return Ok(PostSight::All);
         }
         Ok(match self.caller {
-            Some(Caller { user, person: true, .. }) => PostSight::Own(user.clone()),
+            Some(RightsHolder { user, person: true, .. }) => PostSight::Own(user.clone()),
             _ => PostSight::Approved,
         })
     }
@@ -363,7 +370,7 @@ impl<'a> Access<'a> {
     }
 
     /// Returns the caller, if they have a home and may create there.
-    fn creator(&self) -> Option<Caller<'a>> {
+    fn creator(&self) -> Option<RightsHolder<'a>> {
         let needed = [Privilege::Create, Privilege::Read];
         self.caller
             .filter(|caller| caller.person && needed.iter().all(|needed| caller.rights.anywhere().contains(*needed)))
@@ -377,17 +384,17 @@ impl<'a> Access<'a> {
     fn denied(&self, needed: Privilege, about: &str) -> Error {
         let name = needed.name();
         let message = match self.caller {
-            Some(Caller { user, person: false, .. }) => {
+            Some(RightsHolder { user, person: false, .. }) => {
                 format!("This key of `{user}` lacks the privilege `{name}` for {about}.")
             }
-            Some(Caller { user, .. }) => format!("`{user}` lacks the privilege `{name}` for {about}."),
+            Some(RightsHolder { user, .. }) => format!("`{user}` lacks the privilege `{name}` for {about}."),
             None => format!("A caller without a token lacks the privilege `{name}` for {about}."),
         };
         Error::new(Code::PermissionDenied, message).with_detail("privilege", name)
     }
 
     /// Reports whether a grant below one of these folders gives the privilege, or the home does.
-    fn holds(&self, caller: Caller<'_>, privilege: Privilege, around: &[Loid]) -> Result<bool> {
+    fn holds(&self, caller: RightsHolder<'_>, privilege: Privilege, around: &[Loid]) -> Result<bool> {
         if !caller.rights.anywhere().contains(privilege) {
             return Ok(false);
         }
@@ -398,7 +405,7 @@ impl<'a> Access<'a> {
     }
 
     /// Returns the caller's home, if they have one and it exists.
-    fn home(&self, caller: Caller<'_>) -> Result<Option<Loid>> {
+    fn home(&self, caller: RightsHolder<'_>) -> Result<Option<Loid>> {
         match self.home {
             Some(home) => Ok(home),
             None if caller.person => self.rows.home(caller.user),

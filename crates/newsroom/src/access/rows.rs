@@ -13,7 +13,7 @@ use stet_domain::object::{PathLimits, Record, SharedText, check_path};
 use stet_domain::readable::{ObjectRights, ReadDecision};
 use stet_domain::store::{ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
-use super::{Access, Caller};
+use super::{Access, RightsHolder};
 use crate::Newsroom;
 
 /// The rows for a decision.
@@ -180,7 +180,7 @@ impl AccessDecision {
     /// # Errors
     /// Errors of the store.
     pub fn of(access: Access<'_>, privilege: Privilege) -> Result<AccessDecision> {
-        let known = |caller: Caller<'_>| {
+        let known = |caller: RightsHolder<'_>| {
             let home = if caller.person { access.rows.home_path(caller.user)? } else { None };
             Ok(OwnedCaller { user: caller.user.clone(), rights: caller.rights.clone(), home })
         };
@@ -192,7 +192,8 @@ impl ObjectRights for AccessDecision {
     fn over<'a>(&'a self, look: &'a dyn RowReader) -> Result<ReadDecision<'a>> {
         let known = self.caller.as_ref();
         let latest = LatestRows::new(look, known.and_then(|known| known.home.as_deref()));
-        let caller = known.map(|OwnedCaller { user, rights, home }| Caller { user, rights, person: home.is_some() });
+        let caller =
+            known.map(|OwnedCaller { user, rights, home }| RightsHolder { user, rights, person: home.is_some() });
         Ok(Box::new(move |object| {
             let rows = AccessRows::Latest(&latest);
             let Some(record) = rows.record(object)? else { return Ok(false) };

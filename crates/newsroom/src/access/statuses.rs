@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use stet_auth::{LiveSession, Privilege, Rights};
+use stet_auth::{Privilege, Rights};
 use stet_domain::error::{Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::Record;
 use stet_domain::store::RowReader;
 use stet_domain::workflow::{StatusRights, WorkflowStatusChange};
 
-use super::Access;
+use super::{Access, Principal};
 use crate::Newsroom;
 
 /// The rights of one caller to set statuses, for commands. The grants are those at the beginning of
@@ -19,15 +19,15 @@ use crate::Newsroom;
 pub struct CallerStatuses {
     /// The newsroom, for client commands and objects.
     pub newsroom: Arc<Newsroom>,
-    /// The caller's session.
-    pub session: Arc<LiveSession>,
+    /// The caller.
+    pub principal: Principal,
     /// The caller's grants.
     pub rights: Arc<Rights>,
 }
 
 impl fmt::Debug for CallerStatuses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallerStatuses").field("user", self.session.user()).finish_non_exhaustive()
+        f.debug_struct("CallerStatuses").field("user", &self.principal.user()).finish_non_exhaustive()
     }
 }
 
@@ -55,7 +55,7 @@ impl StatusRights for CallerStatuses {
 
 impl CallerStatuses {
     fn access(&self) -> Access<'_> {
-        Access::of(&self.newsroom, &self.session, &self.rights)
+        self.principal.access(&self.newsroom, &self.rights)
     }
 
     /// Reports whether one of these privileges holds for an object, as the command finds it.

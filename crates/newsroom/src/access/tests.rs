@@ -55,7 +55,8 @@ async fn commands_are_told_what_readers_are() {
         let rights = Rights::sum(&grants, folder).expect("grants add up");
         for person in [true, false] {
             let rows = AccessRows::Committed(&fixture.newsroom);
-            let access = Access { rows, caller: Some(Caller { user: &user, rights: &rights, person }), home: None };
+            let access =
+                Access { rows, caller: Some(RightsHolder { user: &user, rights: &rights, person }), home: None };
             let readable = access.readable().expect("the store reads").expect("it is not everything");
             let mut decide = readable.over(fixture.repository.look()).expect("the store reads");
             let knowing = access.knowing_home().expect("the store reads");
@@ -82,7 +83,7 @@ async fn commands_are_told_what_readers_are() {
     // Below `desk`, four; below `inner`, two; each with the home and what is in it for a person.
     assert_eq!(seen, 2 * (4 + 2) + 2 * 2);
     let everything = Rights::sum(&[grant(Privilege::Read, None)], |_| Ok::<_, Error>(None)).expect("grants add up");
-    let caller = Some(Caller { user: &user, rights: &everything, person: true });
+    let caller = Some(RightsHolder { user: &user, rights: &everything, person: true });
     let access = Access { rows: AccessRows::Committed(&fixture.newsroom), caller, home: None };
     assert!(access.readable().expect("the store reads").is_none(), "it costs nothing");
 }
@@ -95,7 +96,7 @@ async fn discarded_objects_are_not_readable_by_a_command() {
     let grants = [Grant { privilege: Privilege::Read, folder: Some(desk.to_string()) }];
     let rights = Rights::sum(&grants, |source: &str| Ok::<_, Error>(source.parse().ok())).expect("grants add up");
     let user: SharedText = "ada".into();
-    let caller = Some(Caller { user: &user, rights: &rights, person: false });
+    let caller = Some(RightsHolder { user: &user, rights: &rights, person: false });
     let readable = Access { rows: AccessRows::Committed(&fixture.newsroom), caller, home: None }
         .readable()
         .expect("the store reads");
@@ -146,7 +147,7 @@ async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
         fixture.repository.views_agree().await;
         for rights in &callers {
             kept += usize::from(fixture.newsroom.records.ways.kept(rights.identity()).is_ok());
-            let caller = Some(Caller { user: &user, rights, person: false });
+            let caller = Some(RightsHolder { user: &user, rights, person: false });
             let access = Access { rows: AccessRows::Committed(&fixture.newsroom), caller, home: None };
             for folder in &folders {
                 let found = access.is_on_way_to_grant(rights, *folder).expect("the store reads");

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use stet_auth::Privilege;
+use stet_newsroom::caller::WarningList;
 
 use super::super::error::{FailureBody, FailureEnvelope, Problem};
 use super::super::minimal::{self, MinimalReply};
 use super::super::route::{QueryParam, ReplyFormat, Route, TokenRule, type_of};
-use super::super::warnings::WarningList;
 use super::schemas::Schemas;
 use super::{ReplyShape, bodies, is_enveloped};
 

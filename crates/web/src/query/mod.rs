@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 use stet_base::nearest::nearest_name;
 use stet_domain::error::{Code, Error, Result};
+use stet_newsroom::caller::{MOST_WARNINGS, shown_name};
 use stet_newsroom::records::display::{self, BOOLEAN_WANTED, Display, FLAGS, parse_boolean};
 use stet_newsroom::records::{FilterValues, ListingPage};
 
 use super::route::{ParameterKind, QueryParam, Route};
-use super::warnings::{MOST, shown_name};
 
 /// A parameter of an endpoint. Display options are one parameter each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +220,7 @@ impl Query {
         if name.is_empty() || name == CACHE_BUSTER || name.eq_ignore_ascii_case(TOKEN) || is_key {
             return;
         }
-        if self.unknown.len() < MOST {
+        if self.unknown.len() < MOST_WARNINGS {
             let filters = FILTERS.into_iter().filter(|_| self.route.filters);
             let known = parameters(self.route).chain(filters).chain(EVERYWHERE);
             let known = known.map(|parameter| parameter.name).chain([TOKEN]);
@@ -232,7 +232,7 @@ impl Query {
     }
 
     /// Returns the parameters that the endpoint does not know, in their order: each once, at most
-    /// the first [`MOST`].
+    /// the first [`MOST_WARNINGS`].
     pub fn unknown(&self) -> &[UnknownParameter] {
         &self.unknown
     }

@@ -11,10 +11,13 @@ use actix_web::http::Method;
 use stet_auth::Privilege;
 use stet_config::LimitsConfig;
 use stet_domain::error::Error;
+use stet_newsroom::caller::{AdmissionRule, NeededPrivilege};
 
 use super::call::Call;
 use super::reply::{HandlerAnswer, Reply};
+use super::router::PathParams;
 pub use stet_base::json::{TypeOf, type_of};
+pub use stet_newsroom::caller::{NamedObjectKind, PrivilegeScope};
 
 /// The future of a call's reply.
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Result<Reply, Error>>>>;
@@ -125,13 +128,8 @@ pub struct Route {
     pub about_people: bool,
     /// The privilege that the caller needs.
     pub privilege: Option<Privilege>,
-    /// Whether the privilege is the one that the configuration requires for the requested status.
-    /// The handler checks that. Beforehand, the caller must hold one of those privileges for some
-    /// object, and read the objects in the path.
-    pub privilege_of_status: bool,
-    /// Another privilege that admits a caller without the first. The handler checks the one that
-    /// the call needs.
-    pub or_privilege: Option<Privilege>,
+    /// The privilege that admits a caller instead of that one.
+    pub alternative: AlternativePrivilege,
     /// Path parameters, in path order.
     pub path_params: &'static [PathParam],
     /// Query parameters, in the interface's order.
@@ -140,10 +138,8 @@ pub struct Route {
     pub headers: &'static [&'static str],
     /// Request body.
     pub body: BodyRule,
-    /// Whether the call may name an object in the recycle bin.
-    pub takes_recycled: bool,
-    /// Whether the call may name an item of a topic. Then the privilege is needed on the topic.
-    pub takes_items: bool,
+    /// The objects that the call may name besides live ones.
+    pub takes: NamedObjectKind,
     /// Whether the request or reply contains a password or a token. Then nothing of the call is
     /// stored, here or on the way.
     pub secret: bool,
@@ -153,21 +149,14 @@ pub struct Route {
     /// Whether the call ends its own session. Then the token of a session that has ended is
     /// accepted too, until its end has been committed.
     pub ends_session: bool,
-    /// Whether the call changes something, or may, although it is a GET or needs only the read
-    /// privilege. A page of another site must not cause that with the cookie, and the rules for
-    /// changes apply.
-    pub acts: bool,
-    /// Whether the call may change an existing object or create a new one. `If-None-Match: *`
-    /// allows only the creation.
-    pub meets_object: bool,
+    /// Whether the call changes something.
+    pub effect: CallEffect,
     /// Whether `sortBy` orders the listing, although the interface does not list it.
     pub sorts: bool,
     /// Whether the listing accepts the common filters of object listings.
     pub filters: bool,
-    /// Whether a read of objects has no ETag nevertheless.
-    pub untagged: bool,
-    /// Whether a read has an ETag although it is about no object: that of the bytes.
-    pub tagged: bool,
+    /// Whether a read has an ETag.
+    pub tag: TagRule,
     /// The content type of a 200.
     pub produces: ReplyFormat,
     /// The documented status codes besides 400, 413, 500 and 503, which every endpoint may return.
@@ -177,6 +166,44 @@ pub struct Route {
     /// The code that answers, and the type of its answers. `None` only in the bases from which rows
     /// are derived: see [`all_answer`].
     pub handler: Option<Handler>,
+}
+
+/// The privilege that admits a caller instead of the usual one of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlternativePrivilege {
+    /// None.
+    None,
+    /// The privilege that the configuration requires for the requested status. The handler checks
+    /// that. Beforehand, the caller must hold one of those privileges for some object, and read the
+    /// objects in the path.
+    OfStatus,
+    /// Another privilege. The handler checks the one that the call needs.
+    Or(Privilege),
+}
+
+/// Whether a call changes something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEffect {
+    /// The effect that method and privilege say: a GET and a call with the read privilege only
+    /// read.
+    Usual,
+    /// The call changes something, or may, although it is a GET or needs only the read privilege. A
+    /// page of another site must not cause that with the cookie, and the rules for changes apply.
+    Acts,
+    /// The call may change an existing object or create a new one. `If-None-Match: *` allows only
+    /// the creation.
+    MeetsObject,
+}
+
+/// Whether a read has an ETag and evaluates `If-None-Match`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TagRule {
+    /// Reads of objects, contents and containers have one.
+    Usual,
+    /// A read of objects has none nevertheless.
+    Never,
+    /// A read that is about no object has the one of its bytes.
+    OfBytes,
 }
 
 /// The methods of the interface, for use in constants.
@@ -231,22 +258,6 @@ pub enum TokenRule {
     Login,
 }
 
-/// The scope in which the privilege of an endpoint is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PrivilegeScope {
-    /// The server as a whole: a grant below a folder is not enough.
-    Server,
-    /// The objects in the path. The endpoint's privilege is for the first; each other parameter
-    /// states its own.
-    Path,
-    /// Names, addresses and messages of people: a key needs the privilege everywhere.
-    People,
-    /// Objects that the body names, or the caller's own. A grant below any folder admits the call,
-    /// and the handler checks each object.
-    Named,
-}
-
 /// Asserts that each endpoint has a handler. A table with a row without one does not compile.
 pub const fn all_answer(groups: &[EndpointGroup]) {
     let mut group = 0;
@@ -282,6 +293,28 @@ impl Route {
         }
     }
 
+    /// Returns the privilege that a call needs.
+    pub fn needed_privilege(&self) -> NeededPrivilege {
+        match (self.privilege, self.alternative) {
+            (None, _) => NeededPrivilege::Nothing,
+            (_, AlternativePrivilege::OfStatus) => NeededPrivilege::OfStatus,
+            (Some(privilege), AlternativePrivilege::None) => NeededPrivilege::One(privilege),
+            (Some(privilege), AlternativePrivilege::Or(other)) => NeededPrivilege::Either(privilege, other),
+        }
+    }
+
+    /// Returns the rule by which callers are admitted.
+    pub fn admission(&self) -> AdmissionRule {
+        AdmissionRule { needed: self.needed_privilege(), scope: self.scope(), takes: self.takes }
+    }
+
+    /// Returns the object that a refusal of the privilege names, as the caller named it.
+    pub fn subject(&self, params: &PathParams<'_>) -> Option<String> {
+        let needed = self.needed_privilege().of_object();
+        let about = self.needs().find(|(_, of_object)| Some(*of_object) == needed);
+        about.and_then(|(name, _)| params.get(name)).map(str::to_owned)
+    }
+
     /// Reports whether the call is about objects in a database.
     pub fn is_about_a_database(&self) -> bool {
         self.privilege.is_some() && self.scope() != PrivilegeScope::Server
@@ -298,8 +331,13 @@ impl Route {
     pub fn takes_key(&self) -> bool {
         self.method == Verb::Post
             && !self.secret
-            && (self.acts || self.privilege != Some(Privilege::Read))
+            && (self.acts() || self.privilege != Some(Privilege::Read))
             && !matches!(self.token, TokenRule::Login | TokenRule::InBody)
+    }
+
+    /// Reports whether the call changes something although its method and privilege do not say so.
+    pub fn acts(&self) -> bool {
+        self.effect == CallEffect::Acts
     }
 
     /// Reports whether the method is GET.
@@ -311,7 +349,7 @@ impl Route {
     /// is refused.
     pub fn only_reads(&self) -> bool {
         let asks = self.method == Verb::Post && self.privilege == Some(Privilege::Read);
-        !self.acts && (self.is_read() || asks)
+        !self.acts() && (self.is_read() || asks)
     }
 
     /// Reports whether the call is about an object that it names, in the path or in the query
@@ -324,14 +362,14 @@ impl Route {
     /// Reports whether a read has an ETag and evaluates `If-None-Match`: reads of objects, contents
     /// and containers. `container` states whether the reply is a container.
     pub fn is_conditional(&self, container: bool) -> bool {
-        if self.tagged {
+        if self.tag == TagRule::OfBytes {
             return true;
         }
         self.is_read()
             && self.privilege == Some(Privilege::Read)
             && matches!(self.produces, ReplyFormat::Json | ReplyFormat::Stream | ReplyFormat::Export)
             && (self.names_object() || container)
-            && !self.untagged
+            && self.tag != TagRule::Never
     }
 
     /// Reports whether `If-Match` is evaluated, as for all changes of objects. Users, groups, keys
@@ -339,8 +377,8 @@ impl Route {
     pub fn takes_if_match(&self) -> bool {
         let of_objects = match self.privilege {
             None | Some(Privilege::ManageGroups) => false,
-            Some(Privilege::Configure) => self.meets_object,
-            Some(Privilege::Read) => self.acts,
+            Some(Privilege::Configure) => self.effect == CallEffect::MeetsObject,
+            Some(Privilege::Read) => self.acts(),
             Some(_) => true,
         };
         !self.is_read() && of_objects
@@ -348,8 +386,7 @@ impl Route {
 
     /// Returns the objects in the path, and the privilege that each needs.
     pub fn needs(&self) -> impl Iterator<Item = (&'static str, Privilege)> {
-        let privilege = if self.privilege_of_status { Some(Privilege::Read) } else { self.privilege };
-        let mut own = privilege.filter(|_| self.scope() == PrivilegeScope::Path);
+        let mut own = self.needed_privilege().of_object().filter(|_| self.scope() == PrivilegeScope::Path);
         let objects = self.path_params.iter().filter(|param| param.kind == ParameterKind::Source);
         objects.filter_map(move |param| Some((param.name, param.needs.or_else(|| own.take())?)))
     }

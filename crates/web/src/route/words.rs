@@ -6,7 +6,8 @@ pub use serde_json::Value;
 pub use stet_auth::Privilege;
 
 pub use super::{
-    BodyRule, BodySizeRule, ParameterKind, PathParam, QueryParam, ReplyFormat, Route, TokenRule, Verb, handler, type_of,
+    AlternativePrivilege, BodyRule, BodySizeRule, CallEffect, NamedObjectKind, ParameterKind, PathParam, QueryParam,
+    ReplyFormat, Route, TagRule, TokenRule, Verb, handler, type_of,
 };
 
 /// The statuses of most endpoints.
@@ -27,23 +28,19 @@ pub const fn base(method: Verb, privilege: Privilege, source: &'static str) -> R
         key_in_address: false,
         about_people: false,
         privilege: Some(privilege),
-        privilege_of_status: false,
-        or_privilege: None,
+        alternative: AlternativePrivilege::None,
         path_params: &[],
         query: &[],
         headers: &[],
         body: BodyRule::None,
-        takes_recycled: false,
-        takes_items: false,
+        takes: NamedObjectKind::Live,
         secret: false,
         cookie: false,
         ends_session: false,
-        acts: false,
-        meets_object: false,
+        effect: CallEffect::Usual,
         sorts: false,
         filters: false,
-        untagged: false,
-        tagged: false,
+        tag: TagRule::Usual,
         produces: ReplyFormat::Json,
         codes: USUAL_CODES,
         further: &[],

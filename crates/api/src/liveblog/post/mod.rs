@@ -14,9 +14,11 @@ use stet_domain::liveblog::{
 };
 use stet_domain::object::SharedText;
 use stet_domain::part::NewAttachment;
+use stet_newsroom::attribute_input::{attribute_text, rooted_text};
+use stet_newsroom::caller::check_whole;
 use stet_web::app::App;
 use stet_web::arriving::IncomingCall;
-use stet_web::call::{Call, check_whole};
+use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
@@ -24,8 +26,6 @@ use stet_web::reply::Json;
 use super::reply::{PostDetails, post_as_left, post_reply};
 use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
 use super::{OpenLiveblog, address, open};
-use crate::attributes::attribute_text;
-use crate::attributes::rooted_text;
 use crate::form::{self, FilePart, FileRule, FormSubmission, MultipartForm};
 use crate::requests::CreateOptions;
 use crate::settled::{UnsettledReply, build_settled};
@@ -162,7 +162,7 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostResult>>(
     let (post, revision) = (PostAddress::Loid(done.reply.post), open.view.revision());
     // Authors are shown the post that they added even if they do not see it. On a retry it is not
     // shown once others have changed it.
-    let user = call.caller()?.user();
+    let user = call.user()?;
     let is_shown = |open: &OpenLiveblog, post: &Post| {
         open.view.state.sees(&open.sight, post) || (post.author() == user && post.record.last_modifier == *user)
     };

@@ -3,33 +3,22 @@
 
 use std::sync::LazyLock;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
 use stet_base::limits::offload;
 use stet_domain::error::Result;
 use stet_domain::id::DatabaseId;
 use stet_domain::lifecycle::NewObject;
 use stet_domain::object::{IssueDate, SharedText};
 use stet_sysconfig::Site;
-use stet_web::call::Call;
 use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 
-use super::amending::edit_refusal;
+use super::edits::edit_refusal;
 use super::system::ProductInfo;
-
-/// The source of the issue date of a new object if the call names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum IssueDateStrategy {
-    /// No issue date.
-    None,
-    /// The next day on which the product of the object appears.
-    Calendar,
-}
+use crate::Newsroom;
+use crate::caller::Caller;
 
 /// The values for a creation to fill in.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RequestedDefaults {
+pub struct RequestedDefaults {
     /// The default product, where the call names none.
     pub product: bool,
     /// The next day on which the product appears, where the call names none.
@@ -56,7 +45,7 @@ impl CreationDefaults {
     /// # Errors
     /// `InvalidAttributes`, `Overloaded`; errors of the store.
     pub async fn find(
-        call: &Call,
+        caller: &Caller,
         database: DatabaseId,
         wanted: RequestedDefaults,
         said: &ProductInfo<'_>,
@@ -65,19 +54,20 @@ impl CreationDefaults {
         if !wanted.product && !wanted.issue_date {
             return Ok(CreationDefaults::default());
         }
-        let [in_system, date_in_system] = texts_at(call, system).await?;
+        let newsroom = &**caller.newsroom();
+        let [in_system, date_in_system] = texts_at(newsroom, system).await?;
         // A call that names any of product, edition, date and team takes none from the template.
         let template = if system.is_none() && said.is_empty() { template } else { None };
-        let [in_template, _] = texts_at(call, template).await?;
+        let [in_template, _] = texts_at(newsroom, template).await?;
         let named = given(said.product).or(in_system.as_deref()).or(in_template.as_deref());
-        let site = call.app.sysconfig.site(database);
+        let site = newsroom.sysconfig.site(database);
         let default = match named {
-            None => default_product(call, &site, given(said.team))?,
+            None => default_product(caller, &site, given(said.team))?,
             Some(_) => None,
         };
         let issue_date = if wanted.issue_date && said.issue_date.is_none() && date_in_system.is_none() {
             let product = named.or(default.as_deref()).and_then(|name| site.product(name));
-            let issue = product.and_then(|product| product.current_issue(call.app.repository.clock().now_ms()));
+            let issue = product.and_then(|product| product.current_issue(newsroom.repository.clock().now_ms()));
             IssueDate::given(issue.as_deref())?
         } else {
             None
@@ -98,11 +88,16 @@ impl CreationDefaults {
     ///
     /// # Errors
     /// `InvalidAttributes`, `Overloaded`.
-    pub async fn put_into(&self, call: &Call, object: &mut NewObject, system: SharedText) -> Result<SharedText> {
+    pub async fn put_into(
+        &self,
+        newsroom: &Newsroom,
+        object: &mut NewObject,
+        system: SharedText,
+    ) -> Result<SharedText> {
         if object.issue_date.is_none() {
             object.issue_date.clone_from(&self.issue_date);
         }
-        Ok(self.put(call, Some(system.clone())).await?.unwrap_or(system))
+        Ok(self.put(newsroom, Some(system.clone())).await?.unwrap_or(system))
     }
 
     /// Puts the defaults into the initial values of a new object. An object that exists already
@@ -110,19 +105,19 @@ impl CreationDefaults {
     ///
     /// # Errors
     /// Those of [`CreationDefaults::put_into`].
-    pub async fn begin(&self, call: &Call, object: &mut NewObject) -> Result<()> {
+    pub async fn begin(&self, newsroom: &Newsroom, object: &mut NewObject) -> Result<()> {
         if self.issue_date.is_some() {
             object.begins_with.issue_date.clone_from(&self.issue_date);
         }
         let system = object.begins_with.system_attributes.take();
-        object.begins_with.system_attributes = self.put(call, system).await?;
+        object.begins_with.system_attributes = self.put(newsroom, system).await?;
         Ok(())
     }
 
-    async fn put(&self, call: &Call, system: Option<SharedText>) -> Result<Option<SharedText>> {
+    async fn put(&self, newsroom: &Newsroom, system: Option<SharedText>) -> Result<Option<SharedText>> {
         let issue_date = self.issue_date.as_ref().map(|date| &**date.text());
         let values = [self.product.as_deref(), issue_date];
-        let limits = call.app.attribute_limits();
+        let limits = newsroom.attribute_limits();
         let edits = PLACES.iter().zip(values).filter_map(|(path, value)| Some((path, value?)));
         let edits: Vec<Edit> = edits
             .map(|(path, value)| Edit::set(path.clone(), &value.into(), &limits))
@@ -144,9 +139,9 @@ fn given(text: Option<&str>) -> Option<&str> {
 }
 
 /// Returns the texts of system attributes at [`PLACES`].
-async fn texts_at(call: &Call, system: Option<&SharedText>) -> Result<[Option<String>; 2]> {
+async fn texts_at(newsroom: &Newsroom, system: Option<&SharedText>) -> Result<[Option<String>; 2]> {
     let Some(text) = system.cloned() else { return Ok([const { None }; 2]) };
-    let limits = call.app.attribute_limits();
+    let limits = newsroom.attribute_limits();
     let read = move || first_texts(&text, PLACES.each_ref(), &limits);
     let bytes = system.map_or(0, |text| text.len());
     let found =
@@ -156,8 +151,8 @@ async fn texts_at(call: &Call, system: Option<&SharedText>) -> Result<[Option<St
 
 /// Returns the product of the team's default channel, else the site's default product. The caller's
 /// team is used unless the call names a team that the site knows.
-fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Option<SharedText>> {
-    let own = call.app.directory.user(call.caller()?.user())?.and_then(|user| user.team.clone());
+fn default_product(caller: &Caller, site: &Site, team: Option<&str>) -> Result<Option<SharedText>> {
+    let own = caller.newsroom().directory.user(caller.user()?)?.and_then(|user| user.team.clone());
     let team = team.and_then(|name| site.team(name)).or_else(|| site.team(own.as_deref()?));
     let channels = team.map(|team| team.channels.as_slice()).unwrap_or_default();
     let channel = channels.iter().find(|channel| channel.is_default).or(channels.first());
@@ -167,7 +162,7 @@ fn default_product(call: &Call, site: &Site, team: Option<&str>) -> Result<Optio
 
 /// Inserts the time of the call, in UTC, before the extension of a name: `brief.xml` becomes
 /// `brief_20261124-170509.xml`.
-pub(super) fn with_time(name: &str, now_ms: u64) -> String {
+pub fn with_time(name: &str, now_ms: u64) -> String {
     let now = jiff::Timestamp::from_millisecond(i64::try_from(now_ms).unwrap_or(i64::MAX)).unwrap_or_default();
     let time = now.strftime("%Y%m%d-%H%M%S");
     let is_extension = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());

@@ -1,9 +1,9 @@
 //! The errors of parsers in words for people. The parsers' own messages mention Rust types and
 //! quote any input.
 
-use actix_web::error::PayloadError;
-use stet_base::nearest::{nearest_name, quoted};
 use stet_domain::error::escape_control_characters;
+
+use crate::nearest::{nearest_name, quoted};
 
 /// The number of characters of a value that a message quotes.
 const SHOWN: usize = 60;
@@ -17,17 +17,6 @@ pub fn describe_json_error(error: &serde_json::Error) -> String {
     let place = format!(" at line {} column {}", error.line(), error.column());
     let (text, place) = text.strip_suffix(&place).map_or((&*text, ""), |text| (text, &*place));
     escape_control_characters(&format!("{}{place}", describe_data_error(text)))
-}
-
-/// Describes why a body could not be read, as the end of a sentence.
-pub fn describe_payload_error(error: &PayloadError) -> String {
-    match error {
-        PayloadError::Incomplete(_) => "it ended too early".to_owned(),
-        PayloadError::EncodingCorrupted => "its transfer coding is broken".to_owned(),
-        PayloadError::Overflow => "it is too large".to_owned(),
-        PayloadError::Io(error) => escape_control_characters(&error.to_string()),
-        _ => "the connection broke".to_owned(),
-    }
 }
 
 fn describe_data_error(text: &str) -> String {

@@ -7,11 +7,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use stet_base::limits::offload;
+use stet_base::wording;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::SharedText;
-use stet_web::app::App;
-use stet_web::wording;
 use stet_xml::Limits;
+
+use crate::Newsroom;
 
 /// An attribute text in a request, as unparsed XML or JSON. Its parsed form may be many times as
 /// large. So it is parsed under a work permit, and only the text to be stored is kept.
@@ -20,6 +21,12 @@ use stet_xml::Limits;
 pub struct AttributeInput(Box<RawValue>);
 
 impl AttributeInput {
+    /// Returns an XML text as a request would give it.
+    pub fn of_text(xml: &str) -> AttributeInput {
+        // A text can always be serialised.
+        AttributeInput(serde_json::value::to_raw_value(xml).expect("a text is JSON"))
+    }
+
     /// Bytes of the text.
     pub fn bytes(&self) -> usize {
         self.0.get().len()
@@ -62,22 +69,22 @@ impl JsonSchema for AttributeInput {
 /// # Errors
 /// `InvalidAttributes` naming the field.
 pub async fn attribute_text(
-    app: &App,
+    newsroom: &Newsroom,
     field: &'static str,
     given: Option<AttributeInput>,
 ) -> Result<Option<SharedText>> {
-    text_with_root(app, field, given).await.map(|found| found.map(|(text, _)| text))
+    text_with_root(newsroom, field, given).await.map(|found| found.map(|(text, _)| text))
 }
 
 /// Returns the text and its root element. Megabytes of text take long, and the work can't be
 /// interrupted.
 async fn text_with_root(
-    app: &App,
+    newsroom: &Newsroom,
     field: &'static str,
     given: Option<AttributeInput>,
 ) -> Result<Option<(SharedText, String)>> {
     let Some(given) = given else { return Ok(None) };
-    let limits = app.attribute_limits();
+    let limits = newsroom.attribute_limits();
     offload::offload_if_large(given.bytes(), move || text_of(field, &given, &limits)).await?
 }
 
@@ -87,12 +94,12 @@ async fn text_with_root(
 /// # Errors
 /// `InvalidAttributes` naming the field.
 pub async fn rooted_text(
-    app: &App,
+    newsroom: &Newsroom,
     field: &'static str,
     given: Option<AttributeInput>,
     root: &str,
 ) -> Result<Option<SharedText>> {
-    let Some((text, found)) = text_with_root(app, field, given).await? else { return Ok(None) };
+    let Some((text, found)) = text_with_root(newsroom, field, given).await? else { return Ok(None) };
     if found == root {
         return Ok(Some(text));
     }
@@ -164,7 +171,7 @@ fn with_numbers_as_texts(json: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 /// `InvalidAttributes` naming the field.
-pub(super) fn written(field: &str, json: &Value, limits: &Limits) -> Result<(SharedText, String)> {
+pub(crate) fn written(field: &str, json: &Value, limits: &Limits) -> Result<(SharedText, String)> {
     let text = stet_xml::from_json(json, limits).map_err(|error| untakable(field, error))?;
     // A stored text must be readable within the same limits.
     let root = stet_xml::check(&text, limits).map_err(|error| untakable(field, error))?;

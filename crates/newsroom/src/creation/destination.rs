@@ -6,21 +6,20 @@ use futures_util::future::LocalBoxFuture;
 use stet_actors::runtime::{JointResult, store_failure};
 use stet_auth::Privilege;
 use stet_domain::amend::AmendmentAttempt;
-use stet_domain::error::{Error, Result};
+use stet_domain::error::{Code, Error, Result};
 use stet_domain::folder::{child, root};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::lifecycle::{
     CreateInFolder, CreateObjectPair, CreateOutcome, CreateResult, NewObject, ObjectPairResult,
 };
-use stet_domain::object::{CreateMode, FamilyKind, Reach, SharedText, check_path};
+use stet_domain::object::{CreateMode, FamilyKind, Reach, Record, SharedText, check_path};
 use stet_domain::store::ReadLevel;
 use stet_sysconfig::DestinationQuery;
-use stet_web::app::App;
-use stet_web::call::Call;
-use stet_web::warnings::Warning;
 
-use super::folder::check_place;
-use super::object::{AmendAttempts, ProductInfo};
+use super::edits::AmendAttempts;
+use super::system::ProductInfo;
+use crate::Newsroom;
+use crate::caller::{Caller, Warning};
 
 /// The place for a new object.
 pub struct Destination {
@@ -35,21 +34,21 @@ pub struct Destination {
 
 impl Destination {
     /// Checks the place; `source` is the caller's name for it.
-    fn at(call: &Call, folder: Loid, below: Vec<String>, source: &impl Display) -> Result<Destination> {
-        let reach = call.access().check_place(folder, source)?;
+    fn at(caller: &Caller, folder: Loid, below: Vec<String>, source: &impl Display) -> Result<Destination> {
+        let reach = caller.access().check_place(folder, source)?;
         Ok(Destination { folder, below, reach, is_home: false })
     }
 
     /// Creates an object at the place.
     ///
     /// # Errors
-    /// Those of [`Call::change_jointly`].
-    pub fn make(self, call: &Call, object: NewObject) -> LocalBoxFuture<'_, Result<JointResult<CreateResult>>> {
+    /// Those of [`Caller::change_jointly`].
+    pub fn make(self, caller: &Caller, object: NewObject) -> LocalBoxFuture<'_, Result<JointResult<CreateResult>>> {
         // Boxed, so that no handler contains this large future.
         Box::pin(async move {
             let wanted = object.status.clone();
-            let made = self.made(call, object).await?;
-            warn_of_status(call, wanted.as_ref(), &made);
+            let made = self.made(caller, object).await?;
+            warn_of_status(caller, wanted.as_ref(), &made);
             Ok(made)
         })
     }
@@ -57,46 +56,46 @@ impl Destination {
     /// Creates an object at the place, and another one beside it, in one change.
     ///
     /// # Errors
-    /// Those of [`Call::change_jointly`].
+    /// Those of [`Caller::change_jointly`].
     pub fn make_both(
         self,
-        call: &Call,
+        caller: &Caller,
         mut object: NewObject,
         mut beside: NewObject,
     ) -> LocalBoxFuture<'_, Result<JointResult<ObjectPairResult>>> {
         (object.reach, beside.reach) = (self.reach, self.reach);
         let main = CreateInFolder { folder: self.folder, below: self.below, object };
-        Box::pin(call.change_jointly(CreateObjectPair { main, beside }))
+        Box::pin(caller.change_jointly(CreateObjectPair { main, beside }))
     }
 
-    async fn made(self, call: &Call, mut object: NewObject) -> Result<JointResult<CreateResult>> {
+    async fn made(self, caller: &Caller, mut object: NewObject) -> Result<JointResult<CreateResult>> {
         object.reach = self.reach;
         if self.is_home && object.mode == CreateMode::AutoRename {
             object.mode = CreateMode::Exception;
         }
         let amending = object.amending.take();
         let create = CreateInFolder { folder: self.folder, below: self.below, object };
-        let Some(AmendmentAttempt { amend, .. }) = amending else { return call.change_jointly(create).await };
+        let Some(AmendmentAttempt { amend, .. }) = amending else { return caller.change_jointly(create).await };
         let mut attempts = AmendAttempts::to(amend);
         loop {
-            let object = NewObject { amending: Some(attempts.next()), ..create.object.clone() };
-            let made = call.change_jointly(CreateInFolder { object, ..create.clone() }).await?;
+            let object = NewObject { amending: Some(attempts.next_attempt()), ..create.object.clone() };
+            let made = caller.change_jointly(CreateInFolder { object, ..create.clone() }).await?;
             if made.reply.outcome != CreateOutcome::Postponed {
                 return Ok(made);
             }
-            attempts.go_ahead(&call.app, made.reply.loid).await?;
+            attempts.go_ahead(caller.newsroom(), made.reply.loid).await?;
         }
     }
 }
 
 /// Warns that the named status was not applied, because the object existed already and stays
 /// unchanged: a folder, or a user's own drawer.
-fn warn_of_status(call: &Call, wanted: Option<&SharedText>, made: &JointResult<CreateResult>) {
+fn warn_of_status(caller: &Caller, wanted: Option<&SharedText>, made: &JointResult<CreateResult>) {
     let Some((wanted, left)) = wanted.zip(made.left.as_ref()) else { return };
     let record = &left.object().record;
     if record.status.as_ref() != Some(wanted) {
         let message = format!("`{}` existed already, and its status was not changed to `{wanted}`.", record.name);
-        call.warn(Warning::new("$.status", message));
+        caller.warn(Warning::new("$.status", message));
     }
 }
 
@@ -106,17 +105,21 @@ fn warn_of_status(call: &Call, wanted: Option<&SharedText>, made: &JointResult<C
 ///
 /// # Errors
 /// `ObjectNotFound`, `PermissionDenied`, `InvalidType`, `InvalidPath`.
-pub fn find_destination(call: &Call, folder: Option<ObjectSource>, database: DatabaseId) -> Result<Destination> {
+pub(super) fn find_destination(
+    caller: &Caller,
+    folder: Option<ObjectSource>,
+    database: DatabaseId,
+) -> Result<Destination> {
     let source = match folder {
         Some(source) => source,
-        None => ObjectSource::Path(call.app.home_of(call.caller()?.user())?),
+        None => ObjectSource::Path(caller.newsroom().home_of(caller.user()?)?),
     };
     let ObjectSource::Path(path) = &source else {
-        let record = call.find_for(Privilege::Create, &source, database)?;
+        let record = caller.find_for(Privilege::Create, &source, database)?;
         check_place(&record, &source.to_string())?;
-        return Destination::at(call, record.loid, Vec::new(), &source);
+        return Destination::at(caller, record.loid, Vec::new(), &source);
     };
-    find_path_destination(call, path, database)
+    find_path_destination(caller, path, database)
 }
 
 /// Returns the place for a new folder of that name, with its missing parents. Like
@@ -124,23 +127,26 @@ pub fn find_destination(call: &Call, folder: Option<ObjectSource>, database: Dat
 ///
 /// # Errors
 /// Those of [`find_destination`].
-pub(crate) fn find_folder_destination(
-    call: &Call,
+pub(super) fn find_folder_destination(
+    caller: &Caller,
     above: Option<ObjectSource>,
     name: &str,
     database: DatabaseId,
 ) -> Result<Destination> {
-    let Some(ObjectSource::Path(path)) = &above else { return find_destination(call, above, database) };
-    let place = find_path_destination(call, path, database);
+    let Some(ObjectSource::Path(path)) = &above else { return find_destination(caller, above, database) };
+    let place = find_path_destination(caller, path, database);
     if place.is_ok() {
         return place;
     }
-    let (at, below) = follow_path(call, path, database)?;
-    let there =
-        if below.is_empty() { child(call.app.repository.look(), ReadLevel::Committed, at, name) } else { Ok(None) };
+    let (at, below) = follow_path(caller, path, database)?;
+    let there = if below.is_empty() {
+        child(caller.newsroom().repository.look(), ReadLevel::Committed, at, name)
+    } else {
+        Ok(None)
+    };
     let is_home = match there.map_err(|error| store_failure(&error))? {
-        Some(there) => call.access().is_home(there)?,
-        None => call.access().may_make_home(at, &[&below[..], &[name.to_owned()]].concat())?,
+        Some(there) => caller.access().is_home(there)?,
+        None => caller.access().may_make_home(at, &[&below[..], &[name.to_owned()]].concat())?,
     };
     if is_home { Ok(Destination { folder: at, below, reach: Reach::Own, is_home }) } else { place }
 }
@@ -149,10 +155,14 @@ pub(crate) fn find_folder_destination(
 ///
 /// # Errors
 /// Errors of the store.
-pub(crate) fn database_of_folder(app: &App, folder: Option<&ObjectSource>, database: DatabaseId) -> Result<DatabaseId> {
+pub(super) fn database_of_folder(
+    newsroom: &Newsroom,
+    folder: Option<&ObjectSource>,
+    database: DatabaseId,
+) -> Result<DatabaseId> {
     let Some(named @ (ObjectSource::Loid(_) | ObjectSource::Uuid(_))) = folder else { return Ok(database) };
     // A missing folder is refused when it is resolved.
-    Ok(app.repository.loid_of(named, database)?.map_or(database, |folder| folder.database))
+    Ok(newsroom.repository.loid_of(named, database)?.map_or(database, |folder| folder.database))
 }
 
 /// Returns the place for a new object. Like [`find_destination`], but without a source the site
@@ -160,8 +170,8 @@ pub(crate) fn database_of_folder(app: &App, folder: Option<&ObjectSource>, datab
 ///
 /// # Errors
 /// Those of [`find_destination`].
-pub(crate) fn find_object_destination(
-    call: &Call,
+pub(super) fn find_object_destination(
+    caller: &Caller,
     folder: Option<ObjectSource>,
     database: DatabaseId,
     object: &NewObject,
@@ -177,35 +187,55 @@ pub(crate) fn find_object_destination(
             team: said.team,
             ..DestinationQuery::default()
         };
-        call.app.sysconfig.site(database).base_folder(&wanted).map(ObjectSource::Path)
+        caller.newsroom().sysconfig.site(database).base_folder(&wanted).map(ObjectSource::Path)
     };
-    find_destination(call, folder.or_else(of_site), database)
+    find_destination(caller, folder.or_else(of_site), database)
 }
 
-fn find_path_destination(call: &Call, path: &str, database: DatabaseId) -> Result<Destination> {
-    let (at, below) = follow_path(call, path, database)?;
-    if call.access().may_make_home(at, &below)? {
+fn find_path_destination(caller: &Caller, path: &str, database: DatabaseId) -> Result<Destination> {
+    let (at, below) = follow_path(caller, path, database)?;
+    if caller.access().may_make_home(at, &below)? {
         return Ok(Destination { folder: at, below, reach: Reach::Own, is_home: false });
     }
-    Destination::at(call, at, below, &path)
+    Destination::at(caller, at, below, &path)
 }
 
 /// Follows a path; returns the last existing folder on it, and the missing names below it.
-fn follow_path(call: &Call, path: &str, database: DatabaseId) -> Result<(Loid, Vec<String>)> {
-    let mut names = check_path(path, call.app.repository.path_limits())?;
+fn follow_path(caller: &Caller, path: &str, database: DatabaseId) -> Result<(Loid, Vec<String>)> {
+    let mut names = check_path(path, caller.newsroom().repository.path_limits())?;
     let mut at = root(database);
     while let Some(name) = names.next() {
-        let found = child(call.app.repository.look(), ReadLevel::Committed, at, name);
+        let found = child(caller.newsroom().repository.look(), ReadLevel::Committed, at, name);
         let Some(next) = found.map_err(|error| store_failure(&error))? else {
             return Ok((at, std::iter::once(name).chain(names).map(str::to_owned).collect()));
         };
-        let record = call.app.repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
+        let record = caller.newsroom().repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
         if !matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle) {
             // Callers who may not know of the object get the same error as if it did not exist.
-            call.access().check_place(at, &path)?;
+            caller.access().check_place(at, &path)?;
             check_place(&record, path)?;
         }
         at = next;
     }
     Ok((at, Vec::new()))
+}
+
+/// Refuses an object that is not a folder.
+///
+/// # Errors
+/// `InvalidType`.
+pub fn check_folder(record: &Record, source: &str) -> Result<()> {
+    if record.family == FamilyKind::Folder {
+        return Ok(());
+    }
+    let message = format!("`{source}` is of type {}, not a folder.", record.type_name);
+    Err(Error::new(Code::InvalidType, message).with_source(source))
+}
+
+/// Refuses an object that is neither a folder nor a bundle, and so contains no others.
+///
+/// # Errors
+/// `InvalidType`.
+pub fn check_place(record: &Record, source: &str) -> Result<()> {
+    if record.family == FamilyKind::Bundle { Ok(()) } else { check_folder(record, source) }
 }

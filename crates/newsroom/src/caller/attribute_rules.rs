@@ -7,13 +7,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use crate::Newsroom;
 use parking_lot::Mutex;
 use serde_json::json;
 use stet_base::limits::offload::{LARGE_TEXT, offload};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::{Record, SharedText};
 use stet_domain::rules::{AttributeRules, RuleCheck};
-use stet_newsroom::Newsroom;
 use stet_sysconfig::{AttributeFinding, MetadataDefinition, SiteContent};
 use stet_xml::Limits;
 

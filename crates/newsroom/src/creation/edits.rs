@@ -7,11 +7,11 @@ use stet_domain::amend::{AmendedTexts, AmendmentAttempt, EarlyAmendment, TextAme
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::{Attributes, FamilyKind, Record, SharedText};
-use stet_web::app::App;
 use stet_xml::edit::{Edit, EditError, apply_edits};
 use stet_xml::{Limits, XmlErrorKind};
 
 use super::system::{SystemValues, status_path};
+use crate::Newsroom;
 
 /// The largest size of texts and their results that are amended in the command, in bytes. That
 /// takes one or two milliseconds.
@@ -23,20 +23,21 @@ const ATTEMPTS: usize = 8;
 
 /// The attempts of a call to amend an object's texts. They are amended in the command if that is
 /// quick, else before it, and again if they have changed since.
-pub(crate) struct AmendAttempts {
+pub struct AmendAttempts {
     amend: Arc<dyn TextAmendment>,
     begun: usize,
     ahead: Option<EarlyAmendment>,
 }
 
 impl AmendAttempts {
+    /// Creates the attempts of an amendment.
     pub fn to(amend: Arc<dyn TextAmendment>) -> AmendAttempts {
         AmendAttempts { amend, begun: 0, ahead: None }
     }
 
     /// Returns the instructions for the next command. The last attempt amends the texts in the
     /// command, whatever it costs.
-    pub fn next(&mut self) -> AmendmentAttempt {
+    pub fn next_attempt(&mut self) -> AmendmentAttempt {
         self.begun += 1;
         AmendmentAttempt { amend: self.amend.clone(), here: self.begun >= ATTEMPTS, ahead: self.ahead.take() }
     }
@@ -45,8 +46,8 @@ impl AmendAttempts {
     ///
     /// # Errors
     /// Edits that do not fit the texts; `Overloaded`; errors of the store.
-    pub async fn go_ahead(&mut self, app: &App, object: Loid) -> Result<()> {
-        let Some(known) = app.records.get(&app.repository, object)? else { return Ok(()) };
+    pub async fn go_ahead(&mut self, newsroom: &Newsroom, object: Loid) -> Result<()> {
+        let Some(known) = newsroom.records.get(&newsroom.repository, object)? else { return Ok(()) };
         let amend = self.amend.clone();
         let ahead = move || {
             // No time limit applies here.
@@ -60,9 +61,12 @@ impl AmendAttempts {
 
 /// The edits of an object's attribute texts.
 #[derive(Debug)]
-pub(super) struct AttributeEdits {
+pub struct AttributeEdits {
+    /// The edits of the attributes.
     pub attributes: Vec<Edit>,
+    /// The edits of the system attributes.
     pub system: Vec<Edit>,
+    /// The limits of the texts.
     pub limits: Limits,
 }
 
@@ -109,7 +113,7 @@ impl AttributeEdits {
     ///
     /// # Errors
     /// `InvalidAttributes`.
-    pub fn new_system(&self) -> Result<Option<SharedText>> {
+    pub(super) fn new_system(&self) -> Result<Option<SharedText>> {
         self.edited("systemAttributes", None, &self.system, false).map(Option::flatten)
     }
 }
@@ -156,7 +160,7 @@ impl TextAmendment for AttributeEdits {
 }
 
 /// Returns the error for an edit that does not fit the object's texts.
-pub(super) fn edit_refusal(field: &str, error: &EditError) -> Error {
+pub fn edit_refusal(field: &str, error: &EditError) -> Error {
     let code = match error {
         EditError::Path(_) => Code::InvalidXPath,
         EditError::Content(_) | EditError::Value(_) | EditError::Document(_) => Code::InvalidAttributes,

@@ -7,20 +7,21 @@ use stet_domain::id::DatabaseId;
 use stet_domain::lifecycle::{NewObject, TypeStatuses};
 use stet_domain::object::SharedText;
 use stet_sysconfig::{ObjectTypes, Workflows};
-use stet_web::app::App;
+
+use crate::Newsroom;
 
 /// Returns the requested status, and the status that a new object in the database gets without one:
 /// the workflow's first.
 ///
 /// # Errors
 /// `StatusNotFound`; `InvalidStatus` for one of another workflow.
-pub(crate) fn status_of(
-    app: &App,
+pub fn status_of(
+    newsroom: &Newsroom,
     database: DatabaseId,
     wanted: Option<&str>,
     workflow: Option<&str>,
 ) -> Result<(Option<SharedText>, Option<SharedText>)> {
-    let workflows = app.sysconfig.workflows(database);
+    let workflows = newsroom.sysconfig.workflows(database);
     let wanted = given(wanted);
     if let Some(status) = &wanted {
         workflows.check_status(workflow, status)?;
@@ -30,14 +31,14 @@ pub(crate) fn status_of(
 
 /// Sets the status of an object whose type the caller did not name. The command checks it, because
 /// an existing object may have a status of its own type, whatever workflow the inferred type has.
-pub(crate) fn give_inferred(
-    app: &App,
+pub(super) fn give_inferred(
+    newsroom: &Newsroom,
     database: DatabaseId,
     object: &mut NewObject,
     wanted: Option<&str>,
     workflow: Option<&str>,
 ) {
-    let (types, workflows) = (app.sysconfig.object_types(database), app.sysconfig.workflows(database));
+    let (types, workflows) = (newsroom.sysconfig.object_types(database), newsroom.sysconfig.workflows(database));
     object.status = given(wanted);
     object.initial_status = first(&workflows, workflow);
     object.inferred = Some(Arc::new(ByType { types, workflows }));

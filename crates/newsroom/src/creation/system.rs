@@ -8,20 +8,18 @@ use stet_base::limits::offload;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::DatabaseId;
 use stet_domain::lifecycle::NewObject;
-use stet_domain::object::{Attributes, IssueDate, MAX_TITLE_BYTES, SharedText, check_texts};
-use stet_web::app::App;
+use stet_domain::object::{IssueDate, MAX_TITLE_BYTES, SharedText, check_texts};
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, Path, apply_edits, first_texts};
 
-use super::amending::{AmendAttempts, AttributeEdits, edit_refusal};
-use crate::attributes::rooted_text;
-use crate::attributes::{AttributeInput, written};
-use crate::template::Template;
-use crate::title::TITLE;
+use super::Template;
+use super::edits::{AmendAttempts, AttributeEdits, edit_refusal};
+use crate::Newsroom;
+use crate::attribute_input::written;
 
 /// The values that creations take in fields of their own, and store in the system attributes.
 #[derive(Default)]
-pub(crate) struct ProductInfo<'a> {
+pub(super) struct ProductInfo<'a> {
     pub product: Option<&'a str>,
     pub edition: Option<&'a str>,
     pub issue_date: Option<&'a IssueDate>,
@@ -85,29 +83,14 @@ impl ProductInfo<'_> {
 /// # Errors
 /// `InvalidAttributes`; `InvalidParameter` for an invalid issue date; `StatusNotFound` and
 /// `InvalidStatus` for a status that the object can't have.
-pub(crate) async fn describe(
-    app: &App,
-    of: DatabaseId,
-    object: &mut NewObject,
-    given: Option<AttributeInput>,
-    said: &ProductInfo<'_>,
-) -> Result<SystemValues> {
-    let text = rooted_text(app, "systemAttributes", given, "props").await?;
-    describe_by(app, of, object, text, said).await
-}
-
-/// Sets the system attributes of a new object, like [`describe`], from a text that has been read.
-///
-/// # Errors
-/// Those of [`describe`].
-pub(super) async fn describe_by(
-    app: &App,
+pub(super) async fn describe(
+    newsroom: &Newsroom,
     of: DatabaseId,
     object: &mut NewObject,
     given: Option<SharedText>,
     said: &ProductInfo<'_>,
 ) -> Result<SystemValues> {
-    let limits = app.attribute_limits();
+    let limits = newsroom.attribute_limits();
     if let Some(text) = given {
         let (said, bytes) = (said.json(), text.len());
         let read = move || {
@@ -125,7 +108,7 @@ pub(super) async fn describe_by(
         let (text, shown): (Option<SharedText>, SystemValues) = offload::offload_if_large(bytes, read).await??;
         object.system_attributes = text;
         if let (Ok(status), None) = (shown.status(), &object.status) {
-            give_status(app, of, object, &status)?;
+            give_status(newsroom, of, object, &status)?;
         }
         object.work_folder = object.work_folder.take().or_else(|| shown.work_folder());
         if object.issue_date.is_none() {
@@ -136,44 +119,36 @@ pub(super) async fn describe_by(
     let edits = AttributeEdits { attributes: Vec::new(), system: said.edits(&limits)?, limits };
     if !edits.system.is_empty() {
         object.begins_with.system_attributes = edits.new_system()?;
-        object.amending = Some(AmendAttempts::to(Arc::new(edits)).next());
+        object.amending = Some(AmendAttempts::to(Arc::new(edits)).next_attempt());
     }
     Ok(SystemValues::default())
 }
 
 /// Gives a new object the status that its system attributes name. If the caller did not name the
 /// type, the command checks the status.
-fn give_status(app: &App, of: DatabaseId, object: &mut NewObject, status: &str) -> Result<()> {
+fn give_status(newsroom: &Newsroom, of: DatabaseId, object: &mut NewObject, status: &str) -> Result<()> {
     if object.inferred.is_none() {
-        let types = app.sysconfig.object_types(of);
+        let types = newsroom.sysconfig.object_types(of);
         let workflow = types.get(&object.type_name).and_then(|known| known.workflow.as_deref());
-        app.sysconfig.workflows(of).check_status(workflow, status)?;
+        newsroom.sysconfig.workflows(of).check_status(workflow, status)?;
     }
     object.status = Some(status.into());
     Ok(())
 }
 
 /// Gives a new object the content and attributes of its template. They apply only if the object is
-/// new, and where the call has set nothing else so far.
-///
-/// # Errors
-/// Those of [`begin_with`].
-pub(crate) async fn begin(app: &App, object: &mut NewObject, template: Template) -> Result<SystemValues> {
-    object.begins_with.content = Some(template.content);
-    begin_with(app, object, &template.record.attributes).await
-}
-
-/// Gives a new object the attributes and system attributes of its template, like [`begin`]. Returns
-/// the values of the template's system attributes, used or not. Values that can't be read are left
-/// out, because the template is not the caller's responsibility.
+/// new, and where the call has set nothing else so far. Returns the values of the template's system
+/// attributes, used or not. Values that can't be read are left out, because the template is not the
+/// caller's responsibility.
 ///
 /// # Errors
 /// `Overloaded`.
-pub(crate) async fn begin_with(app: &App, object: &mut NewObject, template: &Attributes) -> Result<SystemValues> {
+pub(super) async fn begin(newsroom: &Newsroom, object: &mut NewObject, template: Template) -> Result<SystemValues> {
     let begins = &mut object.begins_with;
-    begins.attributes.clone_from(&template.attributes);
-    let Some(text) = template.system_attributes.clone() else { return Ok(SystemValues::default()) };
-    let (limits, read) = (app.attribute_limits(), text.clone());
+    begins.content = template.content;
+    begins.attributes.clone_from(&template.attributes.attributes);
+    let Some(text) = template.attributes.system_attributes.clone() else { return Ok(SystemValues::default()) };
+    let (limits, read) = (newsroom.attribute_limits(), text.clone());
     let read = move || SystemValues::of(Some(&read), &limits).unwrap_or_default();
     let shown = offload::offload_if_large(text.len(), read).await?;
     // Product and team are taken from the caller or from the template, but never mixed: the
@@ -193,9 +168,14 @@ pub(crate) async fn begin_with(app: &App, object: &mut NewObject, template: &Att
 /// # Errors
 /// `InvalidParameter` for a title that is too long; `InvalidAttributes` if the attributes have no
 /// place for it.
-pub(crate) fn give_title(app: &App, object: &mut NewObject, title: &str, said: &ProductInfo<'_>) -> Result<()> {
+pub(super) fn give_title(
+    newsroom: &Newsroom,
+    object: &mut NewObject,
+    title: &str,
+    said: &ProductInfo<'_>,
+) -> Result<()> {
     check_texts([("title", Some(title), MAX_TITLE_BYTES)])?;
-    let limits = app.attribute_limits();
+    let limits = newsroom.attribute_limits();
     let set = |path: &Path| {
         let edit = Edit::set(path.clone(), &title.into(), &limits);
         edit.map_err(|error| edit_refusal("title", &error))
@@ -212,7 +192,7 @@ pub(crate) fn give_title(app: &App, object: &mut NewObject, title: &str, said: &
     let mut system = said.edits(&limits)?;
     system.push(set(&TITLE)?);
     object.amending =
-        Some(AmendAttempts::to(Arc::new(AttributeEdits { attributes: Vec::new(), system, limits })).next());
+        Some(AmendAttempts::to(Arc::new(AttributeEdits { attributes: Vec::new(), system, limits })).next_attempt());
     Ok(())
 }
 
@@ -238,6 +218,10 @@ fn with_said(text: SharedText, mut said: Map<String, Value>, limits: &Limits) ->
     written("systemAttributes", &json!({ "props": props }), limits).map(|(text, _)| text)
 }
 
+/// The path of a liveblog's title in its system attributes.
+pub static TITLE: LazyLock<Path> =
+    LazyLock::new(|| Path::parse("/props/title").expect("a constant path, which a test parses"));
+
 /// The paths in system attributes of values that records and liveblogs show: whether new posts wait
 /// for approval, the issue date, the work folder, and the workflow status.
 static SHOWN: LazyLock<[Path; 4]> = LazyLock::new(|| {
@@ -253,15 +237,15 @@ pub(super) fn status_path() -> &'static Path {
 
 /// The values of system attributes at [`SHOWN`].
 #[derive(Debug, Default)]
-pub(crate) struct SystemValues([Option<String>; 4]);
+pub struct SystemValues([Option<String>; 4]);
 
 impl SystemValues {
     /// Reads the values of a text, on another thread if it is long.
     ///
     /// # Errors
     /// `InvalidAttributes`; `Overloaded`.
-    pub async fn read(app: &App, text: Option<&SharedText>) -> Result<SystemValues> {
-        let (limits, text) = (app.attribute_limits(), text.cloned());
+    pub async fn read(newsroom: &Newsroom, text: Option<&SharedText>) -> Result<SystemValues> {
+        let (limits, text) = (newsroom.attribute_limits(), text.cloned());
         offload::offload_if_large(text.as_ref().map_or(0, |text| text.len()), move || {
             SystemValues::of(text.as_ref(), &limits)
         })
@@ -338,6 +322,6 @@ mod tests {
 
     #[test]
     fn shown_system_attribute_paths_are_valid() {
-        assert_eq!(SHOWN.len(), 4);
+        assert_eq!((SHOWN.len(), TITLE.to_string()), (4, "/props/title".to_owned()));
     }
 }
