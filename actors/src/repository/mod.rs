@@ -6,6 +6,7 @@ mod reader;
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use actix::Arbiter;
 use parking_lot::RwLock;
@@ -417,15 +418,19 @@ impl Repository {
     }
 }
 
-/// The number of threads of each arbiter that read containers. Each keeps some MB of memory for the
-/// next one.
-const READING_THREADS: usize = 8;
+/// The number of threads of each arbiter that read containers. Each keeps freed memory until it
+/// allocates again or ends.
+const READING_THREADS: usize = 3;
+
+/// The time after which such a thread ends if it has nothing to read.
+const READING_THREAD_IDLE: Duration = Duration::from_secs(1);
 
 /// Creates the runtime of an arbiter.
 fn runtime_of_arbiter() -> tokio::runtime::Runtime {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().max_blocking_threads(READING_THREADS).thread_keep_alive(READING_THREAD_IDLE);
     // Fails only if the process may open no more files or threads: no arbiter could work then.
-    runtime.enable_all().max_blocking_threads(READING_THREADS).build().expect("an arbiter gets its runtime")
+    runtime.build().expect("an arbiter gets its runtime")
 }
 
 /// Returns the outcome that an earlier try of the call has left for this step.
