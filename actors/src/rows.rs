@@ -1,7 +1,5 @@
 //! The kinds of rows by table, for a check of the whole store.
 
-use std::ops::Range;
-
 use bytes::Bytes;
 
 use crate::families::Families;
@@ -58,25 +56,6 @@ pub fn index_of(
         return Err(DecodeError(format!("a row of {:?} stands in {table:?} under another key", place.table)));
     }
     Ok(entries)
-}
-
-/// Returns the attribute texts of at least `least` bytes in a stored row, as ranges of its bytes.
-/// Rows of several objects may share them. The list is empty for a row of another table, or one
-/// that can't be decoded.
-pub fn texts_of_row(table: Table, value: &[u8], least: usize) -> Vec<Range<usize>> {
-    if table != Table::Attributes || value.len() < least {
-        return Vec::new();
-    }
-    Attributes::texts_in(value)
-        .into_iter()
-        .flatten()
-        .filter(|text| text.len() >= least)
-        .map(|text| {
-            // The text is part of the value.
-            let begin = text.as_ptr().addr() - value.as_ptr().addr();
-            begin..begin + text.len()
-        })
-        .collect()
 }
 
 /// Returns the object that a row belongs to, which must have a record; `None` if it belongs to

@@ -129,7 +129,7 @@ impl StateFile {
                 let before = match (versions.newest(), &mut texts) {
                     // The texts of the new row are counted before those of the former row are
                     // released, as they may be the same.
-                    (Some(value), Some(texts)) => stored.insert(&key.key[..], &texts.cut(*table, value)?[..]),
+                    (Some(value), Some(texts)) => stored.insert(&key.key[..], &texts.cut(value)?[..]),
                     (Some(value), None) => stored.insert(&key.key[..], &value[..]),
                     (None, _) => stored.remove(&key.key[..]),
                 };

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use bytes::{Bytes, BytesMut};
 use redb::{ReadableTable, StorageError, TableDefinition, WriteTransaction};
 use sha2::{Digest, Sha256};
-use stet_actors::rows::texts_of_row;
+use stet_domain::object::Attributes;
 use stet_domain::store::Table;
 
 use super::tables::{RedbError, failure};
@@ -57,8 +57,8 @@ impl<'txn> Texts<'txn> {
     }
 
     /// Keeps the large texts of a row that is about to be written. Returns what to write.
-    pub fn cut<'v>(&mut self, table: Table, value: &'v [u8]) -> Result<Cow<'v, [u8]>, RedbError> {
-        let places = texts_of_row(table, value, LARGE_TEXT);
+    pub fn cut<'v>(&mut self, value: &'v [u8]) -> Result<Cow<'v, [u8]>, RedbError> {
+        let places = Attributes::large_texts(value, LARGE_TEXT);
         // Decided before any text is counted: a row is cut as a whole, or not at all.
         let fits = u32::try_from(value.len()).is_ok();
         let count = u8::try_from(places.len()).ok().filter(|count| fits && *count > 0);

@@ -1,5 +1,6 @@
 //! The object record (docs/api/objects.md, "The object record") as it is stored.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -310,9 +311,9 @@ impl Attributes {
         Attributes { loid, attributes: None, system_attributes: None, usage_tickets: None }
     }
 
-    /// Returns the texts in a stored row, in the order of the fields; all `None` if it can't be
-    /// decoded.
-    pub fn texts_in(row: &[u8]) -> [Option<&str>; 3] {
+    /// Returns the texts of at least `least` bytes in a stored row, as ranges of its bytes. A row
+    /// that can't be decoded has none.
+    pub fn large_texts(row: &[u8], least: usize) -> Vec<Range<usize>> {
         /// The fields of [`Attributes`], with borrowed texts.
         #[derive(Deserialize)]
         struct BorrowedAttributes<'a>(
@@ -321,12 +322,21 @@ impl Attributes {
             #[serde(borrow)] Option<&'a str>,
             #[serde(borrow)] Option<&'a str>,
         );
-        match decode_value(Attributes::FORMAT, row) {
-            Ok(BorrowedAttributes(_, attributes, system_attributes, usage_tickets)) => {
-                [attributes, system_attributes, usage_tickets]
-            }
-            Err(_) => [None; 3],
+        if row.len() < least {
+            return Vec::new();
         }
+        let Ok(BorrowedAttributes(_, attributes, system_attributes, usage_tickets)) =
+            decode_value(Attributes::FORMAT, row)
+        else {
+            return Vec::new();
+        };
+        let texts = [attributes, system_attributes, usage_tickets].into_iter().flatten();
+        let place = |text: &str| {
+            // The text is part of the row.
+            let begin = text.as_ptr().addr() - row.as_ptr().addr();
+            begin..begin + text.len()
+        };
+        texts.filter(|text| text.len() >= least).map(place).collect()
     }
 
     /// Returns the number of bytes of all texts.
