@@ -153,7 +153,7 @@ mod tests {
         Sha256::digest(bytes).into()
     }
 
-    #[actix_web::test]
+    #[actix::test]
     async fn contents_replaced_during_a_download_are_served_with_their_own_bytes() {
         let ground = Ground::new().await;
         let (small, large) = (ground.replace(b"small").await, ground.replace(b"rather large").await);
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    #[actix_web::test]
+    #[actix::test]
     async fn a_content_that_never_stands_still_is_given_up() {
         let ground = Ground::new().await;
         let small = ground.replace(b"0").await;
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!((outcome.expect_err("it never stands still").code, looks), (Code::Overloaded, 2 * TRIES));
     }
 
-    #[actix_web::test]
+    #[actix::test]
     async fn a_file_that_is_gone_because_the_content_was_replaced_is_no_failure() {
         let ground = Ground::new().await;
         let small = ground.replace(b"small").await;

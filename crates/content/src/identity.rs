@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    #[actix_web::test]
+    #[actix::test]
     async fn contents_get_an_identity_once_and_without_it_or_with_anothers_are_none() {
         let ground = Ground::new().await;
         assert!(matches!(ground.look(), Ok(IdentityMark::Unknown)));
@@ -264,7 +264,7 @@ mod tests {
         assert!(matches!(ground.look(), Ok(IdentityMark::Known)));
     }
 
-    #[actix_web::test]
+    #[actix::test]
     async fn a_crash_before_the_mark_leaves_what_the_next_start_takes() {
         let ground = Ground::new().await;
         let made = ensure_identity(&ground.contents.places.root, &ground.contents.places.unfinished).unwrap();
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(ContentIdentity::in_folder(ground.data.path()).unwrap(), Some(made));
     }
 
-    #[actix_web::test]
+    #[actix::test]
     async fn a_directory_of_before_gets_an_identity_if_any_of_its_contents_is_there() {
         let ground = Ground::new().await;
         for hash in [[1; 32], [2; 32], [0xff; 32]] {

@@ -48,8 +48,8 @@ use stet_domain::expect::Precondition;
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::trace::{RequestId, RequestOrigin, Trace};
 use stet_newsroom::caller::{BeginSpan, CallContext, Caller, NamedObject, NamedObjects, Warnings};
-use stet_newsroom::receipts::{Claim, replay};
-use stet_observe::traces::{self, TracedResponse};
+use stet_newsroom::receipts::Claim;
+use stet_observe::traces::{self, ClientTrace, TracedResponse};
 
 use super::app::{App, ServerStage, as_header};
 use super::boundary::check_form_type;
@@ -66,7 +66,7 @@ use super::query::{Query, QueryPairs};
 use super::reply::{BodyStream, Reply, ReplyBody};
 use super::route::{BodyRule, CallEffect, ParameterKind, ReplyFormat, Route, Verb};
 use super::router::{PathParams, RouteHint, RouteMatch};
-use super::{body, body_headers, calls, client, cors, etag, minimal, pace, prefer, query, warnings};
+use super::{body, body_headers, calls, client, cors, etag, idempotency, minimal, pace, prefer, query, warnings};
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -122,7 +122,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let span = tracing::debug_span!("request", id = %request_id, method = %http.method(), path);
     let client = client::client_address(&http, &app.proxies);
     let trace = Trace::of(RequestOrigin { request: request_id, client }, span);
-    let otel = app.traces.as_ref().map(|traces| traces.begin(http.headers(), SystemTime::now()));
+    let otel = app.traces.as_ref().map(|traces| traces.begin(&client_trace(&http), SystemTime::now()));
     let mut facts = CallFacts { otel: otel.clone(), ..CallFacts::default() };
     let route = facts.route.clone();
     let endpoint = || route.get().map_or(NO_ENDPOINT, |route| route.id);
@@ -178,6 +178,12 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     response
 }
 
+/// Returns the client's trace that a request is part of.
+fn client_trace(http: &HttpRequest) -> ClientTrace<'_> {
+    let text = |name: &'static str| http.headers().get(name)?.to_str().ok();
+    ClientTrace { parent: text("traceparent"), state: text("tracestate") }
+}
+
 /// The path of the endpoint that also answers at `compat.login_path`.
 const OLDER_LOGIN: &str = "/login";
 
@@ -224,7 +230,7 @@ fn deliver(
         prefer::note_strict(response.headers_mut());
     }
     let response = match claim {
-        Some(claim) => app.receipts.keep(claim, response),
+        Some(claim) => idempotency::keep(&app.receipts, claim, response),
         None => response,
     };
     // A reply to a key in the address may contain links with the key.
@@ -302,7 +308,7 @@ async fn answer(
     if !matches!(route.body, BodyRule::None) {
         body_headers::check(http.headers())?;
     }
-    facts.claim = claim(&caller, route, path, &pairs, http.headers())?;
+    facts.claim = idempotency::claim(&caller, route, path, &pairs, http.headers())?;
     caller.set_claim(facts.claim.clone());
     let query = Query::parse(route, pairs)?;
     // The database is checked even if no handler needs it: a loid's own database takes precedence,
@@ -459,24 +465,6 @@ fn expectation_of(route: &Route, headers: &HeaderMap) -> Result<Option<Precondit
     Ok(etag::expectation(headers))
 }
 
-/// Claims the call's `Idempotency-Key`, if it has one.
-///
-/// # Errors
-/// Errors of [`Receipts::claim`](stet_newsroom::receipts::Receipts::claim).
-fn claim(
-    caller: &Caller,
-    route: &Route,
-    path: &str,
-    pairs: &QueryPairs<'_>,
-    headers: &HeaderMap,
-) -> Result<Option<Arc<Claim>>> {
-    let Some(session) = caller.session().filter(|_| route.takes_key()) else { return Ok(None) };
-    // The token is no part of the call's identity: a retry may have the token of a new login.
-    let query = pairs.iter().filter(|(name, _)| !name.eq_ignore_ascii_case(query::TOKEN));
-    let target = [route.method.name(), path].into_iter().chain(query.flat_map(|(name, value)| [name, value]));
-    caller.newsroom().receipts.claim(headers, &session.acts_as(), caller.rights(), target)
-}
-
 /// Counts a call against the limit on calls, if there is one, and stores the state of the quota.
 fn count(
     app: &App,
@@ -583,7 +571,7 @@ fn render(
     ) || json.starts_with("application/xml");
     let mut response = match content {
         ReplyBody::NotModified(media_type) => HttpResponse::NotModified().content_type(media_type).finish(),
-        ReplyBody::Kept(kept) => replay(&kept),
+        ReplyBody::Kept(kept) => idempotency::replay(&kept),
         ReplyBody::Json(body) => {
             let bytes = if surface == ApiSurface::V3 { warnings::beside(warnings, body.whole()) } else { body.bare() };
             HttpResponse::Ok().content_type(json).body(bytes)

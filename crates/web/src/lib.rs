@@ -21,6 +21,7 @@ pub mod error;
 pub mod etag;
 mod headers;
 pub mod held;
+mod idempotency;
 pub mod identify;
 pub mod intake;
 mod kept_text;

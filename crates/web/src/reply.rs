@@ -19,6 +19,7 @@ use stet_base::limits::offload;
 use stet_domain::error::Error;
 use stet_domain::expect::RevisionTag;
 use stet_domain::receipt::KeptReply;
+use stet_newsroom::events::stream::EventStream;
 
 use super::etag::ETag;
 use super::minimal::MinimalReply;
@@ -73,7 +74,7 @@ pub(super) enum ReplyBody {
     /// A file of the given media type that is rendered while it is sent.
     StreamedFile(&'static str, BodyStream),
     /// Server-sent events, until the client disconnects.
-    Events(BodyStream),
+    Events(EventStream),
     /// No body: the client has the representation already. The media type is that of the
     /// representation.
     NotModified(&'static str),
@@ -117,7 +118,7 @@ impl Reply {
     }
 
     /// Creates a stream of server-sent events that lasts until the client disconnects.
-    pub fn events(events: BodyStream) -> Reply {
+    pub fn events(events: EventStream) -> Reply {
         Reply::new(ReplyBody::Events(events))
     }
 

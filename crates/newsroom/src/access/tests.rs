@@ -24,7 +24,7 @@ impl NewsroomFixture {
     }
 }
 
-#[actix_web::test]
+#[actix::test]
 async fn commands_are_told_what_readers_are() {
     let fixture = NewsroomFixture::new().await;
     let top = root(DatabaseId::FIRST);
@@ -88,7 +88,7 @@ async fn commands_are_told_what_readers_are() {
     assert!(access.readable().expect("the store reads").is_none(), "it costs nothing");
 }
 
-#[actix_web::test]
+#[actix::test]
 async fn discarded_objects_are_not_readable_by_a_command() {
     let fixture = NewsroomFixture::new().await;
     let desk = fixture.folder(root(DatabaseId::FIRST), "desk").await;
@@ -116,7 +116,7 @@ async fn discarded_objects_are_not_readable_by_a_command() {
 /// Random trees of folders that are moved, discarded and restored, and random grants on some of
 /// them: what is kept of the folders on the way agrees with a walk up from each grant after each
 /// change.
-#[actix_web::test]
+#[actix::test]
 async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
     let fixture = NewsroomFixture::new().await;
     let top = root(DatabaseId::FIRST);

@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(alone.0.lock().0.len(), 1);
     }
 
-    #[actix_web::test]
+    #[actix::test]
     async fn the_ring_of_a_followed_container_has_a_fixed_number_of_events() {
         let fixture = NewsroomFixture::new().await;
         let object = fixture.create(NewObject::document("story.xml", "Story")).await;

@@ -16,14 +16,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::error::ErrorInternalServerError;
 use bytes::{Bytes, BytesMut};
-use futures_util::stream::unfold;
+use futures_util::stream::{Stream, unfold};
 use stet_auth::LiveSession;
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
-use stet_domain::error::{Error, Result};
+use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::Record;
 use tokio::sync::broadcast::error::RecvError;
@@ -35,8 +34,9 @@ use super::{Follower, FollowerSlot, Followers};
 use crate::Newsroom;
 use crate::access::Access;
 
-/// The bytes of a stream, as the web layer sends them.
-pub type EventStreamBody = Pin<Box<dyn futures_util::Stream<Item = Result<Bytes, actix_web::Error>>>>;
+/// The text of a follower's events, in pieces. An error is the last item, and means that events are
+/// missing.
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<Bytes>>>>;
 
 /// Interval at which an idle stream checks whether it should go on.
 const LOOK: Duration = Duration::from_secs(1);
@@ -142,12 +142,12 @@ enum StreamEnd {
 }
 
 impl FollowRequest {
-    /// Adds the follower to the list, and returns the body.
+    /// Adds the follower to the list, and returns its events.
     ///
     /// # Errors
     /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a
     /// container that was just destroyed; errors of the store.
-    pub async fn begin(self, followers: &Arc<Followers>) -> Result<EventStreamBody> {
+    pub async fn begin(self, followers: &Arc<Followers>) -> Result<EventStream> {
         let FollowRequest { newsroom, container, .. } = &self;
         let place = followers.place(self.session.user(), self.wait)?;
         let follower = match self.wait {
@@ -250,7 +250,7 @@ fn unreadable(error: stet_domain::store::StoreError) -> Error {
 }
 
 impl FollowerStream {
-    async fn piece(mut self) -> Option<(Result<Bytes, actix_web::Error>, FollowerStream)> {
+    async fn piece(mut self) -> Option<(Result<Bytes>, FollowerStream)> {
         loop {
             if !self.rest.bytes.is_empty() {
                 let size = self.rest.bytes.len().min(PIECE);
@@ -283,7 +283,7 @@ impl FollowerStream {
                 Err(StreamEnd::NoRoom) => {
                     metrics::counter!("stet_overloaded_total", "what" => "replies").increment(1);
                     self.next = StreamAction::End;
-                    return Some((Err(ErrorInternalServerError("there is no room for a large event")), self));
+                    return Some((Err(Error::new(Code::Overloaded, "There is no room for a large event.")), self));
                 }
             }
         }

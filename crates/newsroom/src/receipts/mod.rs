@@ -14,11 +14,11 @@
 //!
 //! # What is kept
 //!
-//! Only successful replies are kept: a failed call has changed nothing and may be tried again. The
-//! reply to a bulk call is not kept either if a source failed for lack of room or time; the
-//! repeated call does the rest. Replies with `Cache-Control: no-store` or `Set-Cookie`, and those
-//! above 256 KiB, are not kept; they are rendered again from the outcome. [`ReceiptBounds`] limits
-//! what is kept per user, outcomes included; beyond them, the oldest keys are removed.
+//! The web layer passes on only successful replies without secrets: a failed call has changed
+//! nothing and may be tried again. The reply to a bulk call is not kept either if a source failed
+//! for lack of room or time; the repeated call does the rest. Replies above 256 KiB are not kept;
+//! they are rendered again from the outcome. [`ReceiptBounds`] limits what is kept per user,
+//! outcomes included; beyond them, the oldest keys are removed.
 //!
 //! # How they are removed
 //!
@@ -31,8 +31,6 @@ use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use actix_web::HttpResponse;
-use actix_web::http::header::{HeaderMap, HeaderName};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -46,19 +44,16 @@ use stet_domain::receipt::{
 };
 use stet_domain::store::{KeyRange, ReadLevel, Row, RowChange, StoreError, Table, decode_value};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
+use tokio::task::spawn_local;
 
-mod reply;
 mod tally;
 
-pub use self::reply::replay;
 pub use self::tally::ReceiptBounds;
 use self::tally::Tally;
 
-/// The request header with the key.
-pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-
-/// The largest number of characters of a key.
-const MAX_KEY: usize = 255;
+/// The largest body that is kept, in bytes. Replies to changes have a few KB, and lists that a POST
+/// reads can be rendered again.
+const MAX_BODY: usize = 256 << 10;
 
 /// The number of receipts that one read returns and one commit removes. Larger batches would delay
 /// other changes.
@@ -186,6 +181,11 @@ impl Claim {
         hasher.finalize().into()
     }
 
+    /// Returns the fingerprint of the caller's rights at the claim.
+    pub fn rights(&self) -> u64 {
+        self.rights
+    }
+
     /// Reports whether the caller's rights are unchanged since the claim.
     pub fn is_with(&self, rights: &Rights) -> bool {
         self.rights == rights.digest()
@@ -213,20 +213,6 @@ fn still_running(key: &str) -> Error {
     Error::new(Code::IdempotencyRunning, format!("The call with the `Idempotency-Key` `{key}` is still running."))
 }
 
-/// Returns the key of a request.
-fn key_of(headers: &HeaderMap) -> Result<Option<SharedText>> {
-    let mut values = headers.get_all(&KEY);
-    let Some(value) = values.next() else { return Ok(None) };
-    let text = String::from_utf8_lossy(value.as_bytes());
-    let wanted = format!("1 to {MAX_KEY} visible ASCII characters, given once");
-    let well = (1..=MAX_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !well || values.next().is_some() {
-        let shown: String = text.chars().take(MAX_KEY).collect();
-        return Err(Error::parameter("Idempotency-Key", shown, &wanted));
-    }
-    Ok(Some((&*text).into()))
-}
-
 impl Receipts {
     /// Creates receipts that are valid for `keep_seconds`, within bounds per user.
     pub fn new(repository: Repository, keep_seconds: u64, bounds: ReceiptBounds) -> Receipts {
@@ -238,19 +224,18 @@ impl Receipts {
         }
     }
 
-    /// Takes the key in the headers for a call of `user`. Returns `None` if they contain none.
-    /// `target` is the call without its body: method, path, and query without the token.
+    /// Takes a key for a call of `user`. `target` is the call without its body: method, path, and
+    /// query without the token.
     ///
     /// # Errors
-    /// `InvalidParameter` for a malformed key; `IdempotencyRunning`.
+    /// `IdempotencyRunning`.
     pub fn claim<'t>(
         &self,
-        headers: &HeaderMap,
+        key: SharedText,
         user: &SharedText,
         rights: &Rights,
         target: impl IntoIterator<Item = &'t str>,
-    ) -> Result<Option<Arc<Claim>>> {
-        let Some(key) = key_of(headers)? else { return Ok(None) };
+    ) -> Result<Arc<Claim>> {
         let mut head = Sha256::new();
         target.into_iter().for_each(|part| feed(&mut head, part.as_bytes()));
         let name = (user.clone(), key);
@@ -259,7 +244,7 @@ impl Receipts {
             Some(KeySlot::Running(_)) => return Err(still_running(&name.1)),
             Some(KeySlot::Answered(fingerprint, reply)) => {
                 let found = ClaimState::Answered(*fingerprint, reply.clone());
-                return Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })));
+                return Ok(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() }));
             }
             Some(KeySlot::Going(going)) => Some(going.clone()),
             None => None,
@@ -269,7 +254,7 @@ impl Receipts {
         let (books, kept_bytes) = (self.books.clone(), OnceLock::new());
         let found =
             ClaimState::Free(Arc::new(ClaimGuard { books, name: name.clone(), number, at_ms, going, kept_bytes }));
-        Ok(Some(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() })))
+        Ok(Arc::new(Claim { name, rights: rights.digest(), head, found, once: OnceLock::new() }))
     }
 
     /// Returns the reply that the call has already had. If there is none, [`Claim::once`] returns
@@ -339,14 +324,13 @@ impl Receipts {
         Ok(None)
     }
 
-    /// Keeps the reply to an identified call, if it may be kept. Returns the response.
-    pub fn keep(self: &Arc<Receipts>, claim: &Claim, response: HttpResponse) -> HttpResponse {
-        let Some(once) = claim.once.get().filter(|once| !once.is_unfinished()) else { return response };
-        let (response, reply) = reply::copy_reply(response, claim.rights);
-        if let Some(reply) = reply {
+    /// Keeps the reply to an identified call, unless it is too large or a step of the call has
+    /// failed temporarily.
+    pub fn keep(self: &Arc<Receipts>, claim: &Claim, reply: KeptReply) {
+        let Some(once) = claim.once.get().filter(|once| !once.is_unfinished()) else { return };
+        if reply.body.len() <= MAX_BODY {
             self.write(claim.name.clone(), once, reply);
         }
-        response
     }
 
     /// Stores a reply without waiting for the commit. After a crash, the outcomes are enough.
@@ -356,7 +340,7 @@ impl Receipts {
         let slot = KeySlot::Answered(once.fingerprint(), Arc::new(reply));
         self.books.slots.lock().insert(name.clone(), slot);
         let receipts = self.clone();
-        actix_web::rt::spawn(async move {
+        spawn_local(async move {
             if let Err(error) = receipts.repository.commit(|set| set.changes = changes).await {
                 tracing::warn!(%error, "cannot store a reply; a retry of its call gets a new one");
             }
@@ -377,7 +361,7 @@ impl Receipts {
             return;
         }
         let (receipts, user) = (self.clone(), user.clone());
-        actix_web::rt::spawn(async move {
+        spawn_local(async move {
             if let Err(error) = receipts.forget(gone.into_iter().map(|key| (user.clone(), key))).await {
                 tracing::warn!(%error, "cannot remove receipts beyond their user's limit");
             }

@@ -2,7 +2,6 @@ use std::future::Future;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use actix_web::http::header::HeaderValue;
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_domain::clock::ManualClock;
 use stet_domain::command::CallerIdentity;
@@ -44,22 +43,14 @@ fn run_within<F: Future<Output = ()>>(bounds: ReceiptBounds, test: impl FnOnce(W
     });
 }
 
-fn with_key(key: &str) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    headers.insert(KEY, key.parse().unwrap());
-    headers
-}
-
-fn response(body: &str) -> HttpResponse {
-    HttpResponse::Ok().insert_header(("etag", "\"1-a\"")).content_type("application/json").body(body.to_owned())
+fn reply(claim: &Claim, body: &str) -> KeptReply {
+    let headers = vec![("etag".to_owned(), Bytes::from_static(b"\"1-a\""))];
+    KeptReply { status: 200, headers, body: Bytes::copy_from_slice(body.as_bytes()), rights: claim.rights() }
 }
 
 impl World {
     fn try_claim(&self, user: &str, key: &str) -> Result<Arc<Claim>> {
-        Ok(self
-            .receipts
-            .claim(&with_key(key), &user.into(), &Rights::default(), ["POST", "/x"])?
-            .expect("there is a key"))
+        self.receipts.claim(key.into(), &user.into(), &Rights::default(), ["POST", "/x"])
     }
 
     fn claim(&self, key: &str) -> Arc<Claim> {
@@ -118,35 +109,13 @@ impl World {
 }
 
 #[test]
-fn a_key_is_visible_ascii_of_a_bounded_length_given_once() {
-    let long = "k".repeat(MAX_KEY);
-    for good in ["k", "\"k\"", long.as_str()] {
-        assert_eq!(key_of(&with_key(good)).unwrap().as_deref(), Some(good));
-    }
-    assert_eq!(key_of(&HeaderMap::new()), Ok(None));
-    let mut bad: Vec<HeaderMap> = ["", "a b", "\t"].into_iter().map(with_key).collect();
-    bad.push(with_key(&format!("{long}k")));
-    let mut umlaut = HeaderMap::new();
-    umlaut.insert(KEY, HeaderValue::from_bytes("ü".as_bytes()).unwrap());
-    bad.push(umlaut);
-    let mut twice = with_key("k");
-    twice.append(KEY, HeaderValue::from_static("k"));
-    bad.push(twice);
-    for headers in bad {
-        let error = key_of(&headers).unwrap_err();
-        assert_eq!(error.code, Code::InvalidParameter, "{headers:?}");
-        assert!(error.message.contains("Idempotency-Key"), "{}", error.message);
-    }
-}
-
-#[test]
 fn a_user_keeps_so_many_keys_and_the_oldest_go() {
     run(|world| async move {
         let answer = async |user: &str, key: &str| {
             let claim = world.try_claim(user, key).unwrap();
             let before = world.identify(&claim, "body").await.unwrap();
             if before.is_none() {
-                world.receipts.keep(&claim, response("reply"));
+                world.receipts.keep(&claim, reply(&claim, "reply"));
             }
             drop(claim);
             world.until_kept().await;
@@ -172,8 +141,7 @@ fn a_reply_is_repeated_word_for_word_at_once_and_from_disk() {
     run(|world| async move {
         let claim = world.claim("k");
         assert_eq!(world.identify(&claim, "body").await, Ok(None));
-        let sent = world.receipts.keep(&claim, response("reply"));
-        assert_eq!(sent.headers().get("etag").unwrap(), "\"1-a\"");
+        world.receipts.keep(&claim, reply(&claim, "reply"));
         drop(claim);
         // Not on disk yet.
         assert_eq!(world.count(Table::Receipts), 0);
@@ -185,16 +153,8 @@ fn a_reply_is_repeated_word_for_word_at_once_and_from_disk() {
         let again = world.claim("k");
         let from_disk = world.identify(&again, "body").await.unwrap().expect("it is repeated");
         assert_eq!(at_once, from_disk);
-        let replayed = replay(&from_disk);
-        assert_eq!(replayed.headers().get("etag").unwrap(), "\"1-a\"");
-        assert_eq!(replayed.headers().get("content-type").unwrap(), "application/json");
-        assert_eq!(replayed.headers().get("idempotency-replayed").unwrap(), "true");
-        assert_eq!(taken_body(replayed), "reply");
+        assert_eq!(*from_disk, reply(&again, "reply"));
     });
-}
-
-fn taken_body(response: HttpResponse) -> Bytes {
-    actix_web::body::MessageBody::try_into_bytes(response.into_body()).expect("it is whole")
 }
 
 #[test]
@@ -202,17 +162,13 @@ fn a_reused_key_refuses_other_content_and_is_separate_for_each_user() {
     run(|world| async move {
         let claim = world.claim("k");
         world.identify(&claim, "body").await.unwrap();
-        world.receipts.keep(&claim, response("reply"));
+        world.receipts.keep(&claim, reply(&claim, "reply"));
         drop(claim);
         world.until_kept().await;
         let other = world.claim("k");
         assert_eq!(world.identify(&other, "other").await.unwrap_err().code, Code::IdempotencyMismatch);
         drop(other);
-        let path = world
-            .receipts
-            .claim(&with_key("k"), &"editor".into(), &Rights::default(), ["POST", "/y"])
-            .unwrap()
-            .unwrap();
+        let path = world.receipts.claim("k".into(), &"editor".into(), &Rights::default(), ["POST", "/y"]).unwrap();
         assert_eq!(world.identify(&path, "body").await.unwrap_err().code, Code::IdempotencyMismatch);
         let others = world.try_claim("reporter", "k").unwrap();
         assert_eq!(world.identify(&others, "other").await, Ok(None));
@@ -275,7 +231,7 @@ fn an_old_receipt_counts_for_nothing_before_it_is_swept() {
         let claim = world.claim("k");
         world.identify(&claim, "body").await.unwrap();
         let made = world.create(&claim).await.unwrap();
-        world.receipts.keep(&claim, response("reply"));
+        world.receipts.keep(&claim, reply(&claim, "reply"));
         drop(claim);
         world.until_kept().await;
         world.clock.advance(Duration::from_secs(DAY) - Duration::from_millis(1));
@@ -294,7 +250,7 @@ fn a_clock_that_leaps_ends_no_receipt_before_it_is_believed() {
     run(|world| async move {
         let claim = world.claim("key");
         world.identify(&claim, "body").await.unwrap();
-        world.receipts.keep(&claim, response("reply"));
+        world.receipts.keep(&claim, reply(&claim, "reply"));
         drop(claim);
         world.until_kept().await;
         assert_eq!(world.receipts.sweep().await, Ok(0));
@@ -312,7 +268,7 @@ fn receipt_sweeps_remove_all_expired_receipts_and_no_others() {
         for number in 0..PAGE + 20 {
             let claim = world.claim(&format!("old-{number}"));
             world.identify(&claim, "body").await.unwrap();
-            world.receipts.keep(&claim, response("reply"));
+            world.receipts.keep(&claim, reply(&claim, "reply"));
         }
         world.until_kept().await;
         assert_eq!(world.receipts.sweep().await, Ok(0));
@@ -341,7 +297,7 @@ fn keys_with_many_receipts_are_removed_in_pages_and_claims_wait() {
         world.clock.advance(Duration::from_secs(DAY));
         world.store.hold();
         let receipts = world.receipts.clone();
-        let sweep = actix_web::rt::spawn(async move { receipts.sweep().await });
+        let sweep = spawn_local(async move { receipts.sweep().await });
         let mut commits = Vec::new();
         let mut taken = None;
         while !sweep.is_finished() {
@@ -375,7 +331,7 @@ fn one_that_gives_up_a_key_while_its_receipts_go_leaves_it_to_them() {
         world.put_outcomes("old", fingerprint, 1).await;
         world.store.hold();
         let receipts = world.receipts.clone();
-        let forget = actix_web::rt::spawn(async move { receipts.forget([("editor".into(), "old".into())]).await });
+        let forget = spawn_local(async move { receipts.forget([("editor".into(), "old".into())]).await });
         while world.store.pending() == 0 {
             tokio::task::yield_now().await;
         }
@@ -438,26 +394,17 @@ fn outcomes_count_against_the_bound_of_their_user() {
 }
 
 #[test]
-fn failures_secrets_and_large_replies_are_not_kept() {
+fn large_replies_are_not_kept() {
     run(|world| async move {
-        let large = "x".repeat((256 << 10) + 1);
-        let replies = [
-            HttpResponse::BadRequest().body("no"),
-            HttpResponse::Ok().insert_header(("cache-control", "private, No-Store")).body("secret"),
-            HttpResponse::Ok().insert_header(("set-cookie", "a=b")).body("secret"),
-            HttpResponse::Ok().body(large.clone()),
-        ];
-        for (number, reply) in replies.into_iter().enumerate() {
-            let claim = world.claim(&number.to_string());
-            world.identify(&claim, "body").await.unwrap();
-            let sent = world.receipts.keep(&claim, reply);
-            drop(claim);
-            assert!(!taken_body(sent).is_empty(), "it goes out all the same");
-            assert!(world.receipts.books.slots.lock().is_empty(), "reply {number}");
-        }
+        let large = "x".repeat(MAX_BODY + 1);
+        let claim = world.claim("large");
+        world.identify(&claim, "body").await.unwrap();
+        world.receipts.keep(&claim, reply(&claim, &large));
+        drop(claim);
+        assert!(world.receipts.books.slots.lock().is_empty());
         let claim = world.claim("k");
         world.identify(&claim, "body").await.unwrap();
-        world.receipts.keep(&claim, HttpResponse::Ok().body(large[1..].to_owned()));
+        world.receipts.keep(&claim, reply(&claim, &large[1..]));
         world.until_kept().await;
         assert_eq!(world.count(Table::Receipts), 1);
     });

@@ -14,7 +14,6 @@ mod sender;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use actix_web::http::header::HeaderMap;
 use opentelemetry::propagation::{Extractor, TextMapPropagator};
 use opentelemetry::trace::{SpanKind, Status, TraceContextExt, Tracer, TracerProvider};
 use opentelemetry::{Context, KeyValue};
@@ -72,8 +71,8 @@ impl Traces {
     }
 
     /// Begins the span of a request that arrived at `started`.
-    pub fn begin(&self, headers: &HeaderMap, started: SystemTime) -> Trace {
-        let parent = self.0.propagator.extract_with_context(&Context::new(), &Headers(headers));
+    pub fn begin(&self, client: &ClientTrace<'_>, started: SystemTime) -> Trace {
+        let parent = self.0.propagator.extract_with_context(&Context::new(), client);
         // The final name is set when the endpoint is known.
         let builder = self.0.tracer.span_builder("request").with_kind(SpanKind::Server).with_start_time(started);
         let span = builder.start_with_context(&self.0.tracer, &parent);
@@ -89,16 +88,25 @@ impl Traces {
     }
 }
 
-/// The headers of a request, for the propagator.
-struct Headers<'a>(&'a HeaderMap);
+/// The trace of a client that a request is part of, as its headers state it (W3C Trace Context).
+pub struct ClientTrace<'r> {
+    /// The value of `traceparent`.
+    pub parent: Option<&'r str>,
+    /// The value of `tracestate`.
+    pub state: Option<&'r str>,
+}
 
-impl Extractor for Headers<'_> {
+impl Extractor for ClientTrace<'_> {
     fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key)?.to_str().ok()
+        match key {
+            "traceparent" => self.parent,
+            "tracestate" => self.state,
+            _ => None,
+        }
     }
 
     fn keys(&self) -> Vec<&str> {
-        self.0.keys().map(|name| name.as_str()).collect()
+        vec!["traceparent", "tracestate"]
     }
 }
 
