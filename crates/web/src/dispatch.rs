@@ -66,7 +66,7 @@ use super::query::{Query, QueryPairs};
 use super::reply::{BodyStream, Reply, ReplyBody};
 use super::route::{BodyRule, CallEffect, ParameterKind, ReplyFormat, Route, Verb};
 use super::router::{PathParams, RouteHint, RouteMatch};
-use super::{body, body_headers, calls, client, cors, etag, idempotency, minimal, pace, prefer, query, warnings};
+use super::{body, body_headers, calls, client, cors, etag, idempotency, minimal, pace, prefer, warnings};
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
