@@ -36,6 +36,25 @@ pub trait ObjectRights: Debug + Send + Sync {
 /// A function that decides whether an object exists and may be read.
 pub type ReadDecision<'a> = Box<dyn FnMut(Loid) -> Result<bool> + 'a>;
 
+/// The position among all entries that belongs to one among those that the caller may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryPosition {
+    /// The position of a readable entry among all entries.
+    At(usize),
+    /// A position after the last readable entry, with the number of readable entries.
+    AfterLast(usize),
+}
+
+impl EntryPosition {
+    /// Returns the position among all entries; one after the last readable entry means the end.
+    pub fn or_end(self) -> usize {
+        match self {
+            EntryPosition::At(position) => position,
+            EntryPosition::AfterLast(_) => usize::MAX,
+        }
+    }
+}
+
 /// The check of what the caller may read, during one application of a command.
 pub struct ReadCheck<'a>(Option<ReadDecision<'a>>);
 
@@ -55,8 +74,7 @@ impl<'a> ReadCheck<'a> {
     }
 
     /// Converts a position among the entries that the caller may read to one among all `count`
-    /// entries. Entries without an object may be read by everybody. For a position after the last
-    /// readable entry it is an `Err` with the number of those.
+    /// entries. Entries without an object may be read by everybody.
     ///
     /// # Errors
     /// Errors of the store.
@@ -65,19 +83,19 @@ impl<'a> ReadCheck<'a> {
         position: usize,
         count: usize,
         objects: impl IntoIterator<Item = Option<Loid>>,
-    ) -> Result<Result<usize, usize>> {
+    ) -> Result<EntryPosition> {
         if self.0.is_none() {
-            return Ok(if position < count { Ok(position) } else { Err(count) });
+            return Ok(if position < count { EntryPosition::At(position) } else { EntryPosition::AfterLast(count) });
         }
         let mut seen = 0;
         for (place, object) in objects.into_iter().enumerate() {
             if object.map_or(Ok(true), |object| self.may_read(object))? {
                 if seen == position {
-                    return Ok(Ok(place));
+                    return Ok(EntryPosition::At(place));
                 }
                 seen += 1;
             }
         }
-        Ok(Err(seen))
+        Ok(EntryPosition::AfterLast(seen))
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::joint::{ContainerTurns, JointCommand};
-use crate::readable::ReadCheck;
+use crate::readable::{EntryPosition, ReadCheck};
 
 /// Items with their positions.
 pub type ItemPositions = Vec<(usize, Item)>;
@@ -147,7 +147,7 @@ impl Command for PlaceDrawerItem {
         let mut reads = context.reads()?;
         // After the last item that the caller sees is after all items, and so is -1.
         let wanted = match usize::try_from(self.position) {
-            Ok(position) => drawer.place(position, &mut reads)?.unwrap_or(usize::MAX),
+            Ok(position) => drawer.place(position, &mut reads)?.or_end(),
             Err(_) => usize::MAX,
         };
         let Some(object) = find_object_to_add(drawer, self.item, &mut reads)? else {
@@ -197,14 +197,14 @@ impl Command for ShiftDrawerItem {
         get_readable_item(drawer, self.item, &mut reads)?;
         let wanted = match self.position {
             -1 => usize::MAX,
-            position => {
-                let place = drawer.place(usize::try_from(position).unwrap_or(usize::MAX), &mut reads)?;
-                place.map_err(|seen| {
+            position => match drawer.place(usize::try_from(position).unwrap_or(usize::MAX), &mut reads)? {
+                EntryPosition::At(position) => position,
+                EntryPosition::AfterLast(readable) => {
                     // The item itself is among those that the caller sees.
-                    let last = seen.saturating_sub(1);
-                    Error::parameter("position", position, &format!("between 0 and {last}, or -1 for the tail"))
-                })?
-            }
+                    let wanted = format!("between 0 and {}, or -1 for the tail", readable.saturating_sub(1));
+                    return Err(Error::parameter("position", position, &wanted).into());
+                }
+            },
         };
         shift(drawer, self.item, wanted, context)
     }

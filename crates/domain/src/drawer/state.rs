@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::{Loid, ShortcutId};
 use crate::object::Object;
-use crate::readable::ReadCheck;
+use crate::readable::{EntryPosition, ReadCheck};
 use crate::sequence::{MovableItem, NumberMap, Sequence, SequenceItem};
 use crate::store::Row;
 
@@ -122,7 +122,7 @@ impl DrawerState {
     }
 
     /// Converts a position among the items that the caller sees; see [`ReadCheck::place`].
-    pub(super) fn place(&self, position: usize, reads: &mut ReadCheck<'_>) -> Result<Result<usize, usize>> {
+    pub(super) fn place(&self, position: usize, reads: &mut ReadCheck<'_>) -> Result<EntryPosition> {
         reads.place(position, self.count(), self.visible().map(|item| Some(item.object)))
     }
 

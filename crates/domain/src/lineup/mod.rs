@@ -87,14 +87,13 @@ impl<M: LineupEntry, const KIND: u8> Lineup<M, KIND> {
     /// # Errors
     /// `InvalidParameter` for less than −1; errors of the store.
     pub fn place(&self, position: Option<i64>, reads: &mut ReadCheck<'_>) -> Result<usize> {
-        const END: usize = usize::MAX;
         let position = match position {
-            None | Some(-1) => return Ok(END),
+            None | Some(-1) => return Ok(usize::MAX),
             Some(position) => usize::try_from(position)
                 .map_err(|_| Error::parameter("position", position, "0 or more, or -1 for the end"))?,
         };
         let objects = self.visible().map(|line| line.member().and_then(LineupEntry::object));
-        Ok(reads.place(position, self.count(), objects)?.unwrap_or(END))
+        Ok(reads.place(position, self.count(), objects)?.or_end())
     }
 
     /// Inserts a new line before the visible position `position`, or at the end if that is beyond
