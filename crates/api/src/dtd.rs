@@ -5,16 +5,14 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
-use stet_base::limits::offload::Offload;
 use stet_content::ContentReader;
 use stet_domain::error::{Code, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
-use stet_domain::object::Record;
-use stet_web::app::App;
 use stet_web::call::Call;
 
-use super::object::latest_of;
+use super::object::ObjectContent;
 
 /// The number of first bytes of a document that are searched for its DOCTYPE.
 const LOOKED_AT: u64 = 64 << 10;
@@ -27,17 +25,6 @@ pub(super) struct DoctypeReplacement {
     pub doctype: String,
     /// The hash of the DTD.
     pub sha256: [u8; 32],
-}
-
-/// Opens the current content of a DTD; `None` if it has none, or more than `most` bytes.
-async fn within(app: &App, record: &Record, most: u64) -> Result<Option<ContentReader>> {
-    match latest_of(app, record).await {
-        Ok(reader) if reader.remaining() > most => Ok(None),
-        Ok(reader) => Ok(Some(reader)),
-        // The object has no content, or was deleted since it was found.
-        Err(error) if error.code == Code::ObjectNotFound => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 /// Returns the text at the beginning of `head`. A character may be cut in two at its end.
@@ -70,16 +57,13 @@ pub(super) async fn inserted_doctype(
         Err(_) => return Ok(None),
     };
     let most = call.app.config.limits.xml_bytes as u64;
-    let Some(dtd) = within(&call.app, &record, most).await? else { return Ok(None) };
-    // Read only with a work permit, which bounds the number of DTDs in memory.
-    let place = Offload::for_bytes(dtd.remaining()).await?;
-    let dtd = dtd.read_all().await?;
-    let shown = move || {
+    let Some(dtd) = ObjectContent::latest_within(&call.app, &record, most).await? else { return Ok(None) };
+    let replacement = move |dtd: Bytes| {
         let (found, dtd_text) = (stet_xml::doctype_of(text_of(&head))?, std::str::from_utf8(&dtd).ok()?);
         let place = found.place.start as u64..found.place.end as u64;
         found.with(dtd_text).map(|doctype| DoctypeReplacement { place, doctype, sha256: Sha256::digest(&dtd).into() })
     };
-    place.work(shown).await
+    dtd.reader.process(replacement).await
 }
 
 #[cfg(test)]
@@ -102,9 +86,10 @@ mod tests {
         };
         let loid = put(&[b'x'; MOST]).await;
         let record = fixture.app.repository.resolve(&ObjectSource::Loid(loid), DatabaseId::FIRST).expect("it is there");
-        let bytes = within(&fixture.app, &record, MOST as u64).await.expect("the disk is well");
-        assert_eq!(bytes.map(|reader| reader.remaining()), Some(MOST as u64));
+        let opened = async || ObjectContent::latest_within(&fixture.app, &record, MOST as u64).await;
+        let remaining = async || opened().await.expect("the disk is well").map(|dtd| dtd.reader.remaining());
+        assert_eq!(remaining().await, Some(MOST as u64));
         assert_eq!(put(&[b'x'; MOST + 1]).await, loid);
-        assert!(within(&fixture.app, &record, MOST as u64).await.expect("the disk is well").is_none());
+        assert_eq!(remaining().await, None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use stet_base::limits::offload::Offload;
+use bytes::Bytes;
 use stet_base::limits::yielding::YieldTimer;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{Loid, ObjectSource};
@@ -10,7 +10,7 @@ use stet_domain::object::Correlate;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
 
-use super::object::latest_of;
+use super::object::ObjectContent;
 
 /// Attributes by which contents refer to objects.
 const NAMES: [&str; 5] = ["href", "fileref", "source", "uuid", "loid"];
@@ -78,21 +78,11 @@ fn add(
 /// Returns the texts by which an object's content may refer to other objects.
 async fn named(call: &Call, object: &CachedRecord) -> Result<Vec<String>> {
     let limits = call.app.xml_limits();
-    let size = object.content.as_ref().map_or(0, |content| content.size);
-    if size == 0 || size > limits.max_bytes as u64 {
-        return Ok(Vec::new());
-    }
-    let reader = match latest_of(&call.app, object).await {
-        Ok(reader) => reader,
-        Err(error) if error.code == Code::ObjectNotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
+    let latest = ObjectContent::latest_within(&call.app, object, limits.max_bytes as u64).await?;
+    let Some(latest) = latest else { return Ok(Vec::new()) };
+    let references = move |bytes: Bytes| {
+        let text = std::str::from_utf8(&bytes).ok();
+        text.and_then(|text| stet_xml::references(text, &NAMES, &limits).ok()).unwrap_or_default()
     };
-    let place = Offload::for_bytes(size).await?;
-    let bytes = reader.read_all().await?;
-    place
-        .work(move || {
-            let text = std::str::from_utf8(&bytes).ok();
-            text.and_then(|text| stet_xml::references(text, &NAMES, &limits).ok()).unwrap_or_default()
-        })
-        .await
+    latest.reader.process(references).await
 }

@@ -105,16 +105,15 @@ impl ByteReply {
             Method::GET if !unchanged => range::requested_range(call.headers(), size, &tag, modified),
             _ => RequestedRange::Whole,
         };
+        let stream = |first, len| while_readable(call, of, stream_of(parts, first, len), len);
         let reply = match wanted {
-            RequestedRange::Whole => {
-                Reply::stream(media_type, size, while_readable(call, of, stream_of(parts, 0, size), size))
-            }
+            RequestedRange::Whole => Reply::stream(media_type, size, stream(0, size)),
             RequestedRange::Part { first, last } => {
                 let len = last - first + 1;
                 // Digits and punctuation, which any header value may contain.
                 let range =
                     HeaderValue::try_from(format!("bytes {first}-{last}/{size}")).map_err(|_| Error::internal())?;
-                Reply::part(media_type, len, while_readable(call, of, stream_of(parts, first, len), len), range)
+                Reply::part(media_type, len, stream(first, len), range)
             }
             RequestedRange::Nothing => {
                 let message = format!("The range contains no byte of the content, which has {size} bytes.");

@@ -1,7 +1,8 @@
-//! A stored content, opened together with its bytes.
+//! Stored contents, opened together with their bytes.
 
 use std::fmt::Display;
 
+use bytes::Bytes;
 use stet_actors::repository::Reader;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::{Content as StoredContent, ContentLocation, SmallBody, Version};
@@ -29,47 +30,69 @@ impl From<Version> for LocatedContent {
     }
 }
 
-/// Opens the content that `found` returns. Small bytes may be replaced in place between reading the
-/// record and reading the bytes. Then both are read again, so that they always belong together.
-/// `named` is the caller's name of the object.
-///
-/// # Errors
-/// Errors of `found`; `Overloaded` when the content is replaced again and again; `ObjectNotFound`;
-/// errors of disk and store.
-pub async fn open_consistently<E: From<Error>>(
-    repository: &Reader,
-    files: &ContentStore,
-    named: impl Display,
-    found: impl Fn() -> Result<LocatedContent, E>,
-) -> Result<(LocatedContent, ContentReader), E> {
-    for _ in 0..TRIES {
-        let first = found()?;
-        let reader = match first.content.stored {
-            // A file is named by its hash: if it exists it is the right one.
-            ContentLocation::File => match files.open_if_there(&first.content).await {
-                Ok(Some(reader)) => return Ok((first, reader)),
-                _ if found()? != first => continue,
-                // The row still refers to the file, so a missing one is an error.
-                Ok(None) => files.open_content(&first.content).await,
-                Err(error) => Err(error),
-            },
-            ContentLocation::Row => open_small(repository, &first.small, &named),
-        };
-        if first.content.stored == ContentLocation::File || found()? == first {
-            return Ok((first, reader?));
-        }
-    }
-    let message = format!("The content of `{named}` keeps changing; try again.");
-    Err(Error::new(Code::Overloaded, message).with_source(named).into())
+/// A content with its own bytes, whatever has replaced it since.
+#[derive(Debug)]
+pub struct OpenedContent {
+    /// The content's record.
+    pub content: StoredContent,
+    /// Time at which the bytes were written, epoch seconds.
+    pub at: u64,
+    /// The reader of the bytes.
+    pub reader: ContentReader,
 }
 
-fn open_small(repository: &Reader, place: &RowPlace, named: &impl Display) -> Result<ContentReader> {
-    let bytes = repository.look().get(ReadLevel::Committed, place.table, &place.key).map_err(|error| {
+impl OpenedContent {
+    /// Opens the content that `locate` returns. Small bytes may be replaced in place between
+    /// reading the record and reading the bytes. Then both are read again, so that they always
+    /// belong together. `named` is the caller's name of the object.
+    ///
+    /// # Errors
+    /// Errors of `locate`; `Overloaded` when the content is replaced again and again;
+    /// `ObjectNotFound`; errors of disk and store.
+    pub async fn open<E: From<Error>>(
+        repository: &Reader,
+        files: &ContentStore,
+        named: impl Display,
+        locate: impl Fn() -> Result<LocatedContent, E>,
+    ) -> Result<OpenedContent, E> {
+        for _ in 0..TRIES {
+            let located = locate()?;
+            let reader = match located.content.stored {
+                // A file is named by its hash: if it exists it is the right one.
+                ContentLocation::File => match files.open_if_there(&located.content).await {
+                    Ok(Some(reader)) => Ok(reader),
+                    _ if locate()? != located => continue,
+                    // The row still refers to the file, so a missing one is an error.
+                    Ok(None) => files.open_content(&located.content).await,
+                    Err(error) => Err(error),
+                },
+                ContentLocation::Row => {
+                    let bytes = read_small(repository, &located.small, &named);
+                    if locate()? != located {
+                        continue;
+                    }
+                    // The row is missing if the content was removed after it was located.
+                    bytes.and_then(|bytes| bytes.map(ContentReader::of).ok_or_else(|| Error::not_found(&named)))
+                }
+            };
+            let LocatedContent { content, at, .. } = located;
+            return Ok(OpenedContent { content, at, reader: reader? });
+        }
+        let message = format!("The content of `{named}` keeps changing; try again.");
+        Err(Error::new(Code::Overloaded, message).with_source(named).into())
+    }
+}
+
+/// Reads the bytes of a small content; `None` if they no longer exist. They may be replaced in
+/// place, so the caller must check that they are the right ones.
+///
+/// # Errors
+/// Errors of the store.
+pub fn read_small(repository: &Reader, place: &RowPlace, named: impl Display) -> Result<Option<Bytes>> {
+    repository.look().get(ReadLevel::Committed, place.table, &place.key).map_err(|error| {
         tracing::error!(%named, %error, "the bytes of a content can't be read");
         Error::internal()
-    })?;
-    // The row is missing if the content was removed after it was found.
-    bytes.map(ContentReader::of).ok_or_else(|| Error::not_found(named))
+    })
 }
 
 #[cfg(test)]
@@ -77,7 +100,6 @@ mod tests {
     use std::cell::Cell;
     use std::sync::Arc;
 
-    use bytes::Bytes;
     use sha2::{Digest, Sha256};
     use stet_actors::repository::Repository;
     use stet_actors::runtime::RuntimeOptions;
@@ -125,7 +147,7 @@ mod tests {
             self.store.submit(set).expect("it is taken");
         }
 
-        fn found(&self) -> Result<LocatedContent> {
+        fn locate(&self) -> Result<LocatedContent> {
             let key = Version::key(VERSION);
             let version: Option<Version> = self.repository.row(key.table, &key.key)?;
             Ok(version.ok_or_else(|| Error::not_found(VERSION))?.into())
@@ -133,17 +155,17 @@ mod tests {
 
         /// Returns the result of a reader if `meanwhile` happens between its reads, and the number
         /// of reads.
-        async fn opened(&self, meanwhile: impl Fn(usize)) -> (Result<(LocatedContent, Bytes)>, usize) {
+        async fn opened(&self, meanwhile: impl Fn(usize)) -> (Result<(StoredContent, Bytes)>, usize) {
             let looks = Cell::new(0);
-            let found = || {
-                let found = self.found();
+            let locate = || {
+                let located = self.locate();
                 looks.set(looks.get() + 1);
                 meanwhile(looks.get());
-                found
+                located
             };
             let outcome = async {
-                let (found, reader) = open_consistently(&self.repository, &self.files, VERSION, found).await?;
-                Ok((found, reader.read_all().await?))
+                let opened = OpenedContent::open(&self.repository, &self.files, VERSION, locate).await?;
+                Ok((opened.content, opened.reader.read_all().await?))
             };
             (outcome.await, looks.get())
         }
@@ -174,8 +196,8 @@ mod tests {
                     }
                 })
                 .await;
-            let (found, read) = outcome.expect("there is one");
-            assert_eq!((found.content.sha256, &*read), (sha256(bytes.as_bytes()), bytes.as_bytes()));
+            let (content, read) = outcome.expect("there is one");
+            assert_eq!((content.sha256, &*read), (sha256(bytes.as_bytes()), bytes.as_bytes()));
         }
     }
 

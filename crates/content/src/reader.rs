@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use stet_base::limits::offload::Offload;
 use stet_domain::error::{Error, Result};
 
 use super::{blocking, failure};
@@ -81,6 +82,18 @@ impl ContentReader {
     /// Those of [`ContentReader::next_chunk`].
     pub async fn read_all(self) -> Result<Bytes> {
         self.read(self.remaining()).await
+    }
+
+    /// Does `work` on all remaining bytes under a work permit. They are read once the permit is
+    /// there, which bounds the number of contents in memory. For contents whose size the caller has
+    /// limited.
+    ///
+    /// # Errors
+    /// Those of [`ContentReader::next_chunk`], [`Offload::turn`] and [`Offload::work`].
+    pub async fn process<T: Send + 'static>(self, work: impl FnOnce(Bytes) -> T + Send + 'static) -> Result<T> {
+        let permit = Offload::for_bytes(self.remaining()).await?;
+        let bytes = self.read_all().await?;
+        permit.work(move || work(bytes)).await
     }
 
     /// Reads `len` bytes from the present offset on; they must not go beyond the end.

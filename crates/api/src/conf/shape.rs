@@ -1,10 +1,10 @@
 //! The shape of a story as a document, from one of a channel's shape templates
 //! (docs/api/configuration.md, "The site configuration").
 
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use stet_base::limits::offload::Offload;
 use stet_content::words::{is_text, read_of};
 use stet_domain::error::{Code, Error, Result};
 use stet_newsroom::records::CachedRecord;
@@ -15,7 +15,7 @@ use stet_xml::{Limits, from_json, without_illegal_chars};
 
 use super::pages::check_work_folder;
 use super::site::channel_id;
-use crate::object::latest_of;
+use crate::object::ObjectContent;
 
 /// The shape of a story.
 #[derive(Serialize, JsonSchema)]
@@ -93,17 +93,16 @@ fn fitting<'t>(
 async fn words_of(call: &Call, story: &CachedRecord) -> Result<Option<usize>> {
     let Some(content) = &story.content else { return Ok(None) };
     let kind = content.content_type.clone();
-    if !is_text(&kind) || content.size > call.app.xml_limits().max_bytes as u64 {
+    if !is_text(&kind) {
         return Ok(None);
     }
-    let reader = match latest_of(&call.app, story).await {
-        Ok(reader) => reader,
-        Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
-        Err(error) => return Err(error),
+    let most = call.app.xml_limits().max_bytes as u64;
+    let Some(latest) = ObjectContent::latest_within(&call.app, story, most).await? else { return Ok(None) };
+    let count = move |bytes: Bytes| {
+        let text = std::str::from_utf8(&bytes).ok()?;
+        Some(read_of(&kind, text).split_whitespace().count())
     };
-    let place = Offload::for_bytes(reader.remaining()).await?;
-    let bytes = reader.read_all().await?;
-    place.work(move || Some(read_of(&kind, std::str::from_utf8(&bytes).ok()?).split_whitespace().count())).await
+    latest.reader.process(count).await
 }
 
 fn shape(template: &ShapeTemplate) -> Value {

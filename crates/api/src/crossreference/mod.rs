@@ -22,7 +22,7 @@ use stet_web::reply::Json;
 use stet_xml::Limits;
 use stet_xml::xpath::{EvaluationLimit, FoundNode, XPath, XPathError, XPathNodeKind};
 
-use super::object::{ChangedRecord, open_content_of, reply_after};
+use super::object::{ChangedRecord, ObjectContent, reply_after};
 use super::records::{BulkError, BulkFailures, BulkReply};
 use super::requests::{DatabaseRef, SourceList, database_named};
 
@@ -163,18 +163,17 @@ fn check_charset(media_type: &str, text: &str) -> Result<()> {
 
 /// Returns the content for an expression: its text and hash.
 async fn text_of(call: &Call, source: &ObjectSource, record: &CachedRecord) -> Result<(String, [u8; 32])> {
-    let (found, reader) = open_content_of(call, source, record).await?;
-    let (content, most) = (&found.content, call.app.xml_limits().max_bytes);
+    let ObjectContent { content, reader, .. } = ObjectContent::of_record(call, source, record).await?;
+    let most = call.app.xml_limits().max_bytes;
     if content.size > most as u64 {
         let message = format!("`{source}` has a content of {} bytes; at most {most} can be searched.", content.size);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
     }
-    let hash = content.sha256;
     let text = String::from_utf8(reader.read_all().await?.to_vec()).map_err(|_| {
         let message = format!("The content of `{source}` is not a UTF-8 text.");
         Error::new(Code::InvalidType, message).with_source(source)
     })?;
-    Ok((text, hash))
+    Ok((text, content.sha256))
 }
 
 /// Runs `work` on the content of an object under a work permit. The content is read once the permit

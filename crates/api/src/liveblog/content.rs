@@ -8,7 +8,7 @@
 
 use actix_web::http::header::CONTENT_LENGTH;
 use bytes::Bytes;
-use stet_base::limits::offload::{self, Offload};
+use stet_base::limits::offload;
 use stet_content::ContentReader;
 use stet_content::words::{essence, is_markup};
 use stet_domain::checkout::WriteContent;
@@ -33,7 +33,7 @@ use super::resolved::ResolvedPosts;
 use super::types::ChangedLiveblog;
 use super::{OpenLiveblog, open};
 use crate::dtd;
-use crate::object::{open_content_of, stored_reply, switches};
+use crate::object::{ObjectContent, switches};
 use crate::settled::{UnsettledReply, build_settled};
 use crate::whole::{BodyPiece, ByteReply, with_replaced};
 
@@ -46,21 +46,28 @@ const XML_TYPE: &str = "application/xml";
 /// `GET /v3/container/liveblog/{source}/content`: the content with the approved posts, for every
 /// caller; with `raw`, as stored.
 pub async fn content(call: Call) -> Result<Reply> {
-    build_settled(&call, open(&call).await?, async |open| content_of(&call, open).await?.ok_or(UnsettledReply::Changed))
-        .await
+    build_settled(&call, open(&call).await?, async |open| {
+        let record = &open.view.state.object().record;
+        let stored = ObjectContent::of_record(&call, &call.source("source")?, record).await?;
+        let frame = if call.query.boolean("raw") { None } else { frame_of(&call.app, &stored.reader).await? };
+        match frame {
+            None => Ok(stored.reply(&call).await?),
+            Some(frame) => resolved_reply(&call, open, &stored, frame).await?.ok_or(UnsettledReply::Changed),
+        }
+    })
+    .await
 }
 
-/// Builds the reply; `None` if a post was changed since the view.
-async fn content_of(call: &Call, open: &OpenLiveblog) -> Result<Option<Reply>> {
-    let (app, source) = (&call.app, call.source("source")?);
-    let record = &open.view.state.object().record;
-    let (found, reader) = open_content_of(call, &source, record).await?;
-    let frame = if call.query.boolean("raw") { None } else { frame_of(app, &reader).await? };
-    let Some(frame) = frame else {
-        return stored_reply(call, &source, record, &found, reader).await.map(Some);
-    };
-    let dtd = dtd::inserted_doctype(call, record.loid.database, &reader).await?;
-    let identity = (found.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
+/// Builds the reply with the approved posts; `None` if a post was changed since the view.
+async fn resolved_reply(
+    call: &Call,
+    open: &OpenLiveblog,
+    stored: &ObjectContent,
+    frame: InsertionFrame,
+) -> Result<Option<Reply>> {
+    let app = &call.app;
+    let dtd = dtd::inserted_doctype(call, stored.object.database, &stored.reader).await?;
+    let identity = (stored.content.sha256, call.query.integer("maxSize"), dtd.as_ref().map(|dtd| dtd.sha256));
     // The revision determines the posts. The configuration also affects how each is written, and
     // tags outlive a restart.
     let limits = (app.config.limits.xml_bytes, app.config.limits.xml_depth);
@@ -75,10 +82,11 @@ async fn content_of(call: &Call, open: &OpenLiveblog) -> Result<Option<Reply>> {
     replaced.extend(dtd.map(|dtd| (dtd.place, vec![BodyPiece::text(dtd.doctype)])));
     replaced
         .push((bytes(frame.place), vec![BodyPiece::text(frame.before), posts.part(), BodyPiece::text(frame.after)]));
-    let kind = essence(&found.content.content_type);
+    let kind = essence(&stored.content.content_type);
     let media_type = if is_markup(&kind) { kind } else { XML_TYPE.to_owned() };
-    let whole = ByteReply { of: record.loid, media_type, parts: with_replaced(&reader, replaced), tag, modified: None };
-    whole.reply(call, &source.to_string(), &record.name).map(Some)
+    let parts = with_replaced(&stored.reader, replaced);
+    let whole = ByteReply { of: stored.object, media_type, parts, tag, modified: None };
+    whole.reply(call, &stored.source, &stored.name).map(Some)
 }
 
 /// Returns the place of the posts in a content; `None` if it is not XML.
@@ -86,12 +94,9 @@ async fn frame_of(app: &App, reader: &ContentReader) -> Result<Option<InsertionF
     if reader.remaining() > app.config.limits.xml_bytes as u64 {
         return Ok(None);
     }
-    // Read only with a work permit, which bounds the number of contents in memory.
-    let place = Offload::for_bytes(reader.remaining()).await?;
-    let bytes = reader.clone().read_all().await?;
     let limits = app.xml_limits();
-    let frame = move || std::str::from_utf8(&bytes).ok().and_then(|text| stet_xml::frame(text, MARK, &limits).ok());
-    place.work(frame).await
+    let frame = move |bytes: Bytes| stet_xml::frame(std::str::from_utf8(&bytes).ok()?, MARK, &limits).ok();
+    reader.clone().process(frame).await
 }
 
 /// `PUT /v3/container/liveblog/{source}`: check-out, write and check-in as one step. The content

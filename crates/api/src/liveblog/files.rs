@@ -1,8 +1,7 @@
 //! The files of a post: its content and its attachments. Their ETags depend on the bytes alone, so
 //! they stay valid while the liveblog changes.
 
-use stet_content::ContentReader;
-use stet_content::download::{LocatedContent, open_consistently};
+use stet_content::download::{LocatedContent, OpenedContent};
 use stet_domain::error::{Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::liveblog::Post;
@@ -26,8 +25,8 @@ pub async fn attachment(call: Call) -> Result<Reply> {
     let id: u64 = text.parse().map_err(|_| Error::parameter("id", text, "the id of an attachment, a number"))?;
     let found = post.attachments.iter().find(|attachment| attachment.id == id);
     let attachment = found.ok_or_else(|| Error::not_found(text))?;
-    let (found, reader) = open_attachment(&call.app, post, attachment, text).await?;
-    send(&call, post.liveblog, found, reader, (id, &attachment.name), text)
+    let opened = open_attachment(&call.app, post, attachment, text).await?;
+    send(&call, post.liveblog, opened, (id, &attachment.name), text)
 }
 
 /// Opens an attachment of a post. `named` is the caller's name of it, for errors.
@@ -39,19 +38,19 @@ pub(super) async fn open_attachment(
     post: &Post,
     attachment: &PartAttachment,
     named: &str,
-) -> Result<(LocatedContent, ContentReader)> {
+) -> Result<OpenedContent> {
     // An id is never reused for other bytes. They arrived with a change of the post, at the latest
     // with its last one.
     let (content, small) = (attachment.content.clone(), attachment_body(post.liveblog, attachment.id));
-    let found = LocatedContent { content, small, at: post.record.modified };
-    let found = || {
+    let located = LocatedContent { content, small, at: post.record.modified };
+    let locate = || {
         // The file may have been collected if the content no longer belongs to the post.
         let place = post.place();
         let there: Option<Post> = app.repository.row(place.table, &place.key)?;
         let is_there = there.is_some_and(|there| there.attachments.iter().any(|there| there.id == attachment.id));
-        if is_there { Ok(found.clone()) } else { Err(Error::not_found(named)) }
+        if is_there { Ok(located.clone()) } else { Err(Error::not_found(named)) }
     };
-    open_consistently(&app.repository, &app.content, named, found).await
+    OpenedContent::open(&app.repository, &app.content, named, locate).await
 }
 
 /// `GET /v3/container/liveblog/{source}/post/{post}/content`
@@ -59,51 +58,35 @@ pub async fn post_content(call: Call) -> Result<Reply> {
     let open = open(&call).await?;
     let named = call.param("post");
     let address = address(&call, open.loid(), named)?;
-    let wanted = version_asked(&call)?;
+    let wanted = match call.query.integer("version").unwrap_or(-1) {
+        -1 | 0 => None,
+        number => {
+            let refused = |_| Error::parameter("version", number, "a version's number, or -1");
+            Some(u32::try_from(number).map_err(refused)?)
+        }
+    };
     let (app, repository) = (&call.app, &call.app.repository);
-    let (found, reader, post) = build_settled(&call, open, async |open| {
+    let (opened, post) = build_settled(&call, open, async |open| {
         let post = open.seen(&address)?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != post.record.version) {
             return Err(Error::not_found(post.loid().at_version(wanted)).into());
         }
         let key = Version::key(post.loid().at_version(post.record.version));
-        let found = || {
+        let locate = || {
             let version: Option<Version> = of_post(repository, post, || repository.row(key.table, &key.key))?;
             // Every post is created with a content.
             Ok::<LocatedContent, UnsettledReply>(version.ok_or_else(|| Error::not_found(named))?.into())
         };
-        let (found, reader) = open_consistently(repository, &app.content, named, found).await?;
-        Ok((found, reader, post.clone()))
+        Ok((OpenedContent::open(repository, &app.content, named, locate).await?, post.clone()))
     })
     .await?;
-    send(&call, post.liveblog, found, reader, (post.loid().number, &post.record.name), named)
+    send(&call, post.liveblog, opened, (post.loid().number, &post.record.name), named)
 }
 
-/// Returns the version in the parameter `version`; `None` for the present one.
-///
-/// # Errors
-/// `InvalidParameter` for a number that no version can have.
-fn version_asked(call: &Call) -> Result<Option<u32>> {
-    match call.query.integer("version").unwrap_or(-1) {
-        -1 | 0 => Ok(None),
-        number => {
-            let refused = |_| Error::parameter("version", number, "a version's number, or -1");
-            u32::try_from(number).map(Some).map_err(refused)
-        }
-    }
-}
-
-fn send(
-    call: &Call,
-    of: Loid,
-    found: LocatedContent,
-    reader: ContentReader,
-    (id, name): (u64, &str),
-    source: &str,
-) -> Result<Reply> {
-    let tag = ETag::of_bytes((id, found.content.sha256, &*found.content.content_type, name));
-    let modified = known_time(call, found.at);
-    let media_type = found.content.content_type.to_string();
+fn send(call: &Call, of: Loid, opened: OpenedContent, (id, name): (u64, &str), source: &str) -> Result<Reply> {
+    let OpenedContent { content, at, reader } = opened;
+    let tag = ETag::of_bytes((id, content.sha256, &*content.content_type, name));
+    let (media_type, modified) = (content.content_type.to_string(), known_time(call, at));
     let whole = ByteReply { of, media_type, parts: vec![BodyPiece::read(reader)], tag, modified };
     whole.reply(call, source, name)
 }

@@ -26,12 +26,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use stet_base::limits::offload;
+use stet_content::download::read_small;
 use stet_content::text::decode_text;
 use stet_content::words::{essence, is_markup, is_text};
-use stet_domain::error::{Error, Result};
+use stet_domain::error::Result;
 use stet_domain::liveblog::Post;
 use stet_domain::object::{Content, ContentLocation, SmallBody};
-use stet_domain::store::ReadLevel;
 use stet_web::app::App;
 use stet_xml::{Limits, Output};
 
@@ -75,12 +75,17 @@ pub(super) async fn bytes_of(app: &App, post: &Post, content: &Content) -> Resul
         };
         return reader.read_all().await.map(Some);
     }
-    let key = SmallBody::key(post.loid().at_version(post.record.version));
-    let found = app.repository.look().get(ReadLevel::Committed, key.table, &key.key).map_err(|error| {
-        tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
-        Error::internal()
-    })?;
-    Ok(found.filter(|bytes| are_of(content, bytes)))
+    Ok(small_bytes_of(app, post)?.filter(|bytes| are_of(content, bytes)))
+}
+
+/// Returns the bytes of a post's content that are stored in the tables. They may be those of
+/// another state of the post.
+///
+/// # Errors
+/// Errors of the store.
+pub(super) fn small_bytes_of(app: &App, post: &Post) -> Result<Option<Bytes>> {
+    let place = SmallBody::key(post.loid().at_version(post.record.version));
+    read_small(&app.repository, &place, post.loid())
 }
 
 /// Reports whether bytes are those of a content. If a post was replaced since it was read, its

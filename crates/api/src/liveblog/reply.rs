@@ -9,12 +9,11 @@ use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson};
 use stet_base::limits::offload::{self, LARGE_TEXT};
 use stet_content::text::decode_text;
 use stet_content::words;
-use stet_domain::error::{Code, Error, Result};
+use stet_domain::error::{Code, Result};
 use stet_domain::family::State;
 use stet_domain::id::Loid;
 use stet_domain::liveblog::{Liveblog, Post, PostAddress, PostBody, PostFields, PostStatus};
-use stet_domain::object::{Attributes, ContentLocation, NewContent, SmallBody};
-use stet_domain::store::ReadLevel;
+use stet_domain::object::{Attributes, Content, ContentLocation, NewContent};
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{Groups, ObjectRecord, is_large, render};
 use stet_web::app::App;
@@ -24,7 +23,7 @@ use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json};
 
-use super::piece::are_of;
+use super::piece::{are_of, small_bytes_of};
 use super::types::{
     ChangedLiveblog, LiveblogInfo, LiveblogReply, LiveblogRevision, Post as WirePost, PostAttachmentView, PostCounts,
     PostReply, RemovedLiveblog, StatusChangeView,
@@ -54,7 +53,12 @@ impl PostDetails {
     /// # Errors
     /// Errors of the store.
     pub fn of(app: &App, post: &Post) -> Result<PostDetails> {
-        Ok(PostDetails { attributes: app.repository.attributes(post.loid())?, bytes: content_of(app, post)? })
+        let attributes = app.repository.attributes(post.loid())?;
+        let bytes = match &post.record.content {
+            Some(content) if is_included(content) => small_bytes_of(app, post)?,
+            _ => None,
+        };
+        Ok(PostDetails { attributes, bytes })
     }
 
     /// Returns the data of a new post from what was sent, provided that nothing has changed the
@@ -151,17 +155,9 @@ fn rendered(
     })
 }
 
-/// Returns the bytes of the content, if it is text and stored in the tables.
-fn content_of(app: &App, post: &Post) -> Result<Option<Bytes>> {
-    let Some(content) = &post.record.content else { return Ok(None) };
-    if content.stored != ContentLocation::Row || !words::is_text(&content.content_type) {
-        return Ok(None);
-    }
-    let key = SmallBody::key(post.loid().at_version(post.record.version));
-    app.repository.look().get(ReadLevel::Committed, key.table, &key.key).map_err(|error| {
-        tracing::error!(post = %post.loid(), %error, "the bytes of a post can't be read");
-        Error::internal()
-    })
+/// Reports whether a post's content is shown with it: it is text and stored in the tables.
+fn is_included(content: &Content) -> bool {
+    content.stored == ContentLocation::Row && words::is_text(&content.content_type)
 }
 
 /// The posts of a reply about a liveblog.
@@ -313,7 +309,7 @@ pub(super) async fn post_as_left(app: &App, open: &OpenLiveblog, post: &Post) ->
     let is_left = match (&bytes, &post.record.content) {
         (Some(bytes), Some(content)) => are_of(content, bytes),
         // The bytes were removed, or are not shown.
-        (None, Some(content)) => content.stored != ContentLocation::Row || !words::is_text(&content.content_type),
+        (None, Some(content)) => !is_included(content),
         (_, None) => true,
     };
     if !is_left {

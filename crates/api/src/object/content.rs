@@ -1,35 +1,33 @@
-//! The bytes of an object (docs/api/content.md, "Reading content").
+//! The content of an object for reading (docs/api/content.md, "Reading content"). Every read goes
+//! through [`ObjectContent`], which finds the version or draft and opens it with its own bytes.
 
 use std::fmt::Display;
 
 use stet_actors::repository::Reader;
 use stet_content::ContentReader;
-use stet_content::download::{self, LocatedContent};
+use stet_content::download::{LocatedContent, OpenedContent};
 use stet_domain::checkout::is_held_by;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
-use stet_domain::id::ObjectSource;
-use stet_domain::object::{Draft, Record, SmallBody};
+use stet_domain::id::{Loid, ObjectSource};
+use stet_domain::object::{Content, Draft, Record, SharedText, SmallBody, Version};
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;
 
-use super::{version, version_named};
 use crate::dtd;
 use crate::whole::{BodyPiece, ByteReply, known_time, with_replaced};
 
-/// `GET /v3/object/{source}/content` and `/content/binary`: streams the bytes. A plain object
-/// resolves to its stored bytes, so `raw` changes nothing here.
+/// `GET /v3/object/{source}/content`: streams the bytes. A plain object resolves to its stored
+/// bytes, so `raw` changes nothing here.
 pub async fn content(call: Call) -> Result<Reply> {
-    let source = call.source("source")?;
-    content_of(&call, &source).await
+    ObjectContent::of(&call, &call.source("source")?).await?.reply(&call).await
 }
 
 /// `GET /v3/object/loid/content?loid=`
 pub async fn content_by_loid(call: Call) -> Result<Reply> {
-    let source = loid_in_query(&call)?;
-    content_of(&call, &source).await
+    ObjectContent::of(&call, &loid_in_query(&call)?).await?.reply(&call).await
 }
 
 /// Returns the source in the parameter `loid`.
@@ -38,84 +36,157 @@ pub(super) fn loid_in_query(call: &Call) -> Result<ObjectSource> {
     ObjectSource::parse("loid", call.query.text("loid").unwrap_or_default())
 }
 
-pub(super) async fn content_of(call: &Call, source: &ObjectSource) -> Result<Reply> {
-    let record = call.find(source, call.database()?)?;
-    let (found, reader) = open_content_of(call, source, &record).await?;
-    stored_reply(call, source, &record, &found, reader).await
+/// The content of an object, opened for reading. It stays as it is, whatever happens to the object.
+pub(crate) struct ObjectContent {
+    /// The object.
+    pub object: Loid,
+    /// The object's name.
+    pub name: SharedText,
+    /// The object as the caller named it.
+    pub source: String,
+    /// The object's state, for ETags.
+    pub revision: RevisionTag,
+    /// The media type, size and hash.
+    pub content: Content,
+    /// The reader of the bytes.
+    pub reader: ContentReader,
+    /// Time at which the bytes were written, epoch seconds.
+    at: u64,
 }
 
-/// Builds the reply with the stored content; with `showDtd`, its DTD is inserted.
-///
-/// # Errors
-/// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; errors of disk and store.
-pub(crate) async fn stored_reply(
-    call: &Call,
-    source: &ObjectSource,
-    record: &Record,
-    found: &LocatedContent,
-    reader: ContentReader,
-) -> Result<Reply> {
-    let LocatedContent { content, at, .. } = found;
-    let dtd = dtd::inserted_doctype(call, record.loid.database, &reader).await?;
-    let identity = (content.sha256, call.query.integer("maxSize"));
-    let tag = match &dtd {
-        None => ETag::new(RevisionTag::of(record), identity),
-        Some(dtd) => ETag::new(RevisionTag::of(record), (identity, dtd.sha256)),
-    };
-    // The time does not cover a DTD that is inserted.
-    let modified = known_time(call, *at).filter(|_| dtd.is_none());
-    let replaced = dtd.map(|dtd| (dtd.place, vec![BodyPiece::text(dtd.doctype)])).into_iter().collect();
-    let parts = with_replaced(&reader, replaced);
-    let whole = ByteReply { of: record.loid, media_type: content.content_type.to_string(), parts, tag, modified };
-    whole.reply(call, &source.to_string(), &record.name)
-}
-
-/// Opens the content of an object that a call asks for.
-///
-/// # Errors
-/// `ObjectNotFound`, `InvalidParameter` for `version`; errors of disk and store.
-pub(crate) async fn open_content_of(
-    call: &Call,
-    source: &ObjectSource,
-    record: &Record,
-) -> Result<(LocatedContent, ContentReader)> {
-    let app = &call.app;
-    download::open_consistently(&app.repository, &app.content, source, || found(call, source, record)).await
-}
-
-/// Finds the version that the source or `version` names; without either, the caller's working copy
-/// or the latest version.
-fn found(call: &Call, source: &ObjectSource, record: &Record) -> Result<LocatedContent> {
-    let app = &call.app;
-    let asked = version_asked(call);
-    let named = match version_named(app, source, record)? {
-        Some(version) => Some(version),
-        None => match asked {
-            None | Some(-1) => None,
-            Some(number) => {
-                let wanted = u32::try_from(number).ok().filter(|number| *number > 0);
-                let wanted = wanted.ok_or_else(|| Error::parameter("version", number, "a version's number, or -1"))?;
-                Some(version(app, record, wanted)?)
-            }
-        },
-    };
-    if named.is_none()
-        && asked.is_none()
-        && let Some(copy) = working_copy(call, record)?
-    {
-        return Ok(copy);
+impl ObjectContent {
+    /// Opens the content that a call asks for, of the object that `source` names.
+    ///
+    /// # Errors
+    /// `ObjectNotFound`, `PermissionDenied`, `InvalidParameter` for `version`; errors of disk and
+    /// store.
+    pub async fn of(call: &Call, source: &ObjectSource) -> Result<ObjectContent> {
+        let record = call.find(source, call.database()?)?;
+        ObjectContent::of_record(call, source, &record).await
     }
-    named.map_or_else(|| latest(app, record, source), |version| Ok(version.into()))
+
+    /// Opens the content that a call asks for, of an object that the caller may read. `source` is
+    /// its name in the call.
+    ///
+    /// # Errors
+    /// Those of [`ObjectContent::of`].
+    pub async fn of_record(call: &Call, source: &ObjectSource, record: &Record) -> Result<ObjectContent> {
+        ObjectContent::open(&call.app, record, source, || locate(call, source, record)).await
+    }
+
+    async fn open(
+        app: &App,
+        record: &Record,
+        named: &impl Display,
+        locate: impl Fn() -> Result<LocatedContent>,
+    ) -> Result<ObjectContent> {
+        let OpenedContent { content, at, reader } =
+            OpenedContent::open(&app.repository, &app.content, named, locate).await?;
+        Ok(ObjectContent {
+            object: record.loid,
+            name: record.name.clone(),
+            source: named.to_string(),
+            revision: RevisionTag::of(record),
+            content,
+            reader,
+            at,
+        })
+    }
+
+    /// Builds the reply with the stored bytes; with `showDtd`, the DTD is inserted.
+    ///
+    /// # Errors
+    /// `RangeNotSatisfiable`; `InvalidParameter` for `maxSize`; errors of disk and store.
+    pub async fn reply(self, call: &Call) -> Result<Reply> {
+        let dtd = dtd::inserted_doctype(call, self.object.database, &self.reader).await?;
+        let identity = (self.content.sha256, call.query.integer("maxSize"));
+        let tag = match &dtd {
+            None => ETag::new(self.revision, identity),
+            Some(dtd) => ETag::new(self.revision, (identity, dtd.sha256)),
+        };
+        // The time does not cover a DTD that is inserted.
+        let modified = self.modified(call).filter(|_| dtd.is_none());
+        let replaced = dtd.map(|dtd| (dtd.place, vec![BodyPiece::text(dtd.doctype)])).into_iter().collect();
+        let parts = with_replaced(&self.reader, replaced);
+        let media_type = self.content.content_type.to_string();
+        let whole = ByteReply { of: self.object, media_type, parts, tag, modified };
+        whole.reply(call, &self.source, &self.name)
+    }
+
+    /// Returns the value of `Last-Modified` for the bytes, if known.
+    pub fn modified(&self, call: &Call) -> Option<u64> {
+        known_time(call, self.at)
+    }
+
+    /// Opens an object's latest version.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` if it has none; errors of disk and store.
+    pub async fn latest(app: &App, record: &Record) -> Result<ObjectContent> {
+        ObjectContent::open(app, record, &record.loid, || locate_latest(app, record, &record.loid)).await
+    }
+
+    /// Opens an object's latest version; `None` if it has none, or more than `most` bytes.
+    ///
+    /// # Errors
+    /// Errors of disk and store.
+    pub async fn latest_within(app: &App, record: &Record, most: u64) -> Result<Option<ObjectContent>> {
+        if record.content.as_ref().is_none_or(|content| content.size > most) {
+            return Ok(None);
+        }
+        match ObjectContent::latest(app, record).await {
+            // A longer content may have replaced that of the record.
+            Ok(latest) => Ok(Some(latest).filter(|latest| latest.reader.remaining() <= most)),
+            // The object was deleted since it was found.
+            Err(error) if error.code == Code::ObjectNotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
-/// Returns the parameter `version`, if the caller gives it. For the owner of the lock, its absence
-/// does not mean the default of -1.
-fn version_asked(call: &Call) -> Option<i64> {
-    if call.query.has("version") { call.query.integer("version") } else { None }
+/// Locates the content that a call asks for: the version that the source or else `version` names.
+/// Without either it is the draft, if the caller's session holds the lock, or else the latest
+/// version.
+fn locate(call: &Call, source: &ObjectSource, record: &Record) -> Result<LocatedContent> {
+    let app = &call.app;
+    if let Some(version) = version_named(app, source, record)? {
+        return Ok(version.into());
+    }
+    // For the owner of the lock, the absence of `version` does not mean the default of -1.
+    let asked = if call.query.has("version") { call.query.integer("version") } else { None };
+    if let Some(number) = asked.filter(|number| *number != -1) {
+        let wanted = u32::try_from(number).ok().filter(|number| *number > 0);
+        let wanted = wanted.ok_or_else(|| Error::parameter("version", number, "a version's number, or -1"))?;
+        return Ok(version(app, record, wanted)?.into());
+    }
+    if asked.is_none()
+        && let Some(session) = call.session()
+        && let Some(draft) = draft_for(&app.repository, record, session.user(), session.id())?
+    {
+        return Ok(draft);
+    }
+    locate_latest(app, record, source)
 }
 
-/// Finds the latest version.
-fn latest(app: &App, record: &Record, source: &impl Display) -> Result<LocatedContent> {
+/// Returns the version that the source names, if it names one.
+pub(crate) fn version_named(app: &App, source: &ObjectSource, record: &Record) -> Result<Option<Version>> {
+    match source {
+        ObjectSource::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
+    let loid = record.loid.at_version(number);
+    // An outline has no versions.
+    if number > record.version {
+        return Err(Error::not_found(loid));
+    }
+    let key = Version::key(loid);
+    app.repository.row(key.table, &key.key)?.ok_or_else(|| Error::not_found(loid))
+}
+
+fn locate_latest(app: &App, record: &Record, source: &impl Display) -> Result<LocatedContent> {
     if record.version == 0 {
         let message = format!("`{source}` has no content.");
         return Err(Error::new(Code::ObjectNotFound, message).with_source(source));
@@ -123,13 +194,7 @@ fn latest(app: &App, record: &Record, source: &impl Display) -> Result<LocatedCo
     Ok(version(app, record, record.version)?.into())
 }
 
-/// Finds the caller's draft of an object that is checked out in this session.
-fn working_copy(call: &Call, record: &Record) -> Result<Option<LocatedContent>> {
-    let Some(session) = call.session() else { return Ok(None) };
-    draft_for(&call.app.repository, record, session.user(), session.id())
-}
-
-/// Finds the draft of an object, if this session of the user holds the lock. The record may be
+/// Locates the draft of an object, if this session of the user holds the lock. The record may be
 /// outdated.
 fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) -> Result<Option<LocatedContent>> {
     let holds = |record: &Record| {
@@ -147,15 +212,6 @@ fn draft_for(repository: &Reader, record: &Record, user: &str, session: &str) ->
     }
     let small = SmallBody::key(Draft::body_loid(record.loid));
     Ok(Some(LocatedContent { small, content: draft.content, at: draft.at }))
-}
-
-/// Opens an object's latest version.
-///
-/// # Errors
-/// `ObjectNotFound` if it has none; errors of disk and store.
-pub(crate) async fn latest_of(app: &App, record: &Record) -> Result<ContentReader> {
-    let found = || latest(app, record, &record.loid);
-    Ok(download::open_consistently(&app.repository, &app.content, record.loid, found).await?.1)
 }
 
 #[cfg(test)]

@@ -11,11 +11,10 @@ use stet_base::limits::offload::Offload;
 use stet_domain::error::{Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
-use stet_domain::object::{Reach, Record, Version};
+use stet_domain::object::Reach;
 use stet_newsroom::caller::{Caller, check_whole};
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
-use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::prefer::PreferredReply;
@@ -40,9 +39,8 @@ mod story;
 mod versions;
 mod writing;
 
-pub(super) use self::content::latest_of;
+pub(super) use self::content::ObjectContent;
 pub use self::content::{content, content_by_loid};
-pub(super) use self::content::{open_content_of, stored_reply};
 pub use self::correlates::{CorrelateRequest, CorrelateView, correlate, list as correlate_list, uncorrelate};
 pub(super) use self::correlates::{correlates, facts as facts_of_links};
 pub use self::creation::{CreateObject, create, create_from_template};
@@ -113,14 +111,6 @@ async fn object_or_version(
     }
 }
 
-/// Returns the version that the source names, if it names one.
-pub(super) fn version_named(app: &App, source: &ObjectSource, record: &Record) -> Result<Option<Version>> {
-    match source {
-        ObjectSource::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
-        _ => Ok(None),
-    }
-}
-
 /// Returns the live object to change, if the caller has the privilege.
 fn target(call: &Call, needed: Privilege, source: &ObjectSource, database: DatabaseId) -> Result<Loid> {
     Ok(call.find_for(needed, source, database)?.loid)
@@ -150,16 +140,6 @@ fn any_target(
     caller.access().check(needed, &record, source)?;
     check_whole(source)?;
     Ok((record.loid, caller.access().reach_in(needed, &record)?))
-}
-
-fn version(app: &App, record: &Record, number: u32) -> Result<Version> {
-    let loid = record.loid.at_version(number);
-    // An outline has no versions.
-    if number > record.version {
-        return Err(Error::not_found(loid));
-    }
-    let key = Version::key(loid);
-    app.repository.row(key.table, &key.key)?.ok_or_else(|| Error::not_found(loid))
 }
 
 /// `POST /v3/object`: the records of all sources, each once, and the sources that were not found.

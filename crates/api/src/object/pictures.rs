@@ -2,26 +2,24 @@
 
 use stet_base::nearest::with_nearest;
 use stet_content::ContentReader;
-use stet_content::download::LocatedContent;
 use stet_content::picture::media_type_of;
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::expect::RevisionTag;
-use stet_domain::id::ObjectSource;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;
 
-use super::content::{content_of, open_content_of};
-use crate::whole::{BodyPiece, ByteReply, known_time};
+use super::content::ObjectContent;
+use crate::whole::{BodyPiece, ByteReply};
 
 /// `GET /v3/object/{source}/content/{format}`: the stored bytes (`binary`), the picture in full
 /// (`highres`), or scaled down (`lowres`).
 pub async fn content_as(call: Call) -> Result<Reply> {
     let source = call.source("source")?;
+    let opened = async || ObjectContent::of(&call, &source).await;
     match call.param("format") {
-        "binary" => content_of(&call, &source).await,
-        "lowres" => lowres_of(&call, &source).await,
-        "highres" => highres_of(&call, &source).await,
+        "binary" => opened().await?.reply(&call).await,
+        "lowres" => lowres_reply(&call, opened().await?).await,
+        "highres" => highres_reply(&call, opened().await?).await,
         other => {
             let error = Error::parameter("format", other, "`binary`, `highres` or `lowres`");
             Err(with_nearest(error, other, ["binary", "highres", "lowres"]))
@@ -30,18 +28,17 @@ pub async fn content_as(call: Call) -> Result<Reply> {
 }
 
 /// Returns the stored bytes with the media type of the picture.
-async fn highres_of(call: &Call, source: &ObjectSource) -> Result<Reply> {
-    let record = call.find(source, call.database()?)?;
-    let (LocatedContent { content, at, .. }, reader) = open_content_of(call, source, &record).await?;
-    let head = reader.clone().range(0, HEAD).read_all().await?;
+async fn highres_reply(call: &Call, picture: ObjectContent) -> Result<Reply> {
+    let head = picture.reader.clone().range(0, HEAD).read_all().await?;
     let Some(media_type) = media_type_of(&head) else {
-        let message = format!("`{source}` is not a picture of a known format.");
-        return Err(Error::new(Code::InvalidType, message).with_source(source));
+        let message = format!("`{}` is not a picture of a known format.", picture.source);
+        return Err(Error::new(Code::InvalidType, message).with_source(picture.source));
     };
-    let tag = ETag::new(RevisionTag::of(&record), (content.sha256, "highres", call.query.integer("maxSize")));
-    let (parts, media_type) = (vec![BodyPiece::read(reader)], media_type.to_owned());
-    let whole = ByteReply { of: record.loid, media_type, parts, tag, modified: known_time(call, at) };
-    whole.reply(call, &source.to_string(), &record.name)
+    let what = (picture.content.sha256, "highres", call.query.integer("maxSize"));
+    let (tag, modified) = (ETag::new(picture.revision, what), picture.modified(call));
+    let (parts, media_type) = (vec![BodyPiece::read(picture.reader)], media_type.to_owned());
+    let whole = ByteReply { of: picture.object, media_type, parts, tag, modified };
+    whole.reply(call, &picture.source, &picture.name)
 }
 
 /// The number of first bytes by which a picture is recognised.
@@ -49,20 +46,19 @@ const HEAD: u64 = 64;
 
 /// Returns the picture scaled down. It is a representation with its own ETag and its own bytes,
 /// which `maxSize` and `Range` refer to.
-async fn lowres_of(call: &Call, source: &ObjectSource) -> Result<Reply> {
-    let record = call.find(source, call.database()?)?;
-    let (LocatedContent { content, at, .. }, reader) = open_content_of(call, source, &record).await?;
+async fn lowres_reply(call: &Call, picture: ObjectContent) -> Result<Reply> {
     let scaler = &call.app.scaler;
-    let what = (content.sha256, "lowres", scaler.longest(), call.query.integer("maxSize"));
-    let tag = ETag::new(RevisionTag::of(&record), what);
+    let what = (picture.content.sha256, "lowres", scaler.longest(), call.query.integer("maxSize"));
+    let tag = ETag::new(picture.revision, what);
     if tag.is_known(call.headers()) {
         return Ok(Reply::picture_not_modified(tag));
     }
-    let scaled = scaler.scaled(&content, reader).await.map_err(|error| error.with_source(source))?;
-    let stem = record.name.rsplit_once('.').map_or(&*record.name, |(stem, _)| stem);
+    let scaled = scaler.scaled(&picture.content, picture.reader.clone()).await;
+    let scaled = scaled.map_err(|error| error.with_source(&picture.source))?;
+    let stem = picture.name.rsplit_once('.').map_or(&*picture.name, |(stem, _)| stem);
     let name = format!("{stem}.lowres.{}", scaled.extension);
     let parts = vec![BodyPiece::read(ContentReader::of(scaled.bytes))];
-    let media_type = scaled.media_type.to_owned();
-    let whole = ByteReply { of: record.loid, media_type, parts, tag, modified: known_time(call, at) };
-    whole.reply(call, &source.to_string(), &name)
+    let (media_type, modified) = (scaled.media_type.to_owned(), picture.modified(call));
+    let whole = ByteReply { of: picture.object, media_type, parts, tag, modified };
+    whole.reply(call, &picture.source, &name)
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_auth::{LiveSession, Privilege};
 use stet_base::json::{ReadyJson, ReplyList};
-use stet_base::limits::offload::Offload;
 use stet_base::limits::yielding::YieldTimer;
 use stet_domain::checkout::{TakeLock, is_held_by};
 use stet_domain::error::{Code, Error, Result};
@@ -23,7 +23,7 @@ use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
 use stet_web::reply::Json;
 
 use super::linked::linked_objects;
-use super::object::latest_of;
+use super::object::ObjectContent;
 use super::records::{BulkError, BulkFailures, BulkReply, record_of};
 use super::requests::{DatabaseRef, SourceList, database_named};
 
@@ -174,13 +174,10 @@ async fn members_of(call: &Call, container: &CachedRecord) -> Result<Vec<Loid>> 
 async fn content_of(call: &Call, record: &CachedRecord) -> Result<Option<OpenContent>> {
     let Some(content) = &record.content else { return Ok(None) };
     let text = if content.size <= call.app.xml_limits().max_bytes as u64 {
-        let reader = latest_of(&call.app, record).await?;
-        // Escaping megabytes takes as long as reading them. They are read with a work permit only.
-        let place = Offload::for_bytes(content.size).await?;
-        let bytes = reader.read_all().await?;
-        place
-            .work(move || std::str::from_utf8(&bytes).ok().map(|text| ReadyJson::of(&text.into())).transpose())
-            .await??
+        // Escaping megabytes takes as long as reading them.
+        let escape =
+            |bytes: Bytes| std::str::from_utf8(&bytes).ok().map(|text| ReadyJson::of(&text.into())).transpose();
+        ObjectContent::latest(&call.app, record).await?.reader.process(escape).await??
     } else {
         None
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stet_content::download::{LocatedContent, open_consistently};
+use stet_content::download::{LocatedContent, OpenedContent};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::family::{Family, State};
 use stet_domain::id::{DatabaseId, ObjectSource};
@@ -94,24 +94,21 @@ fn not_found(template: &ObjectSource, error: Error) -> Error {
 /// belong to a replaced content.
 async fn content_of(newsroom: &Newsroom, version: RowPlace, template: &ObjectSource) -> Result<Option<NewContent>> {
     let repository = &newsroom.repository;
-    let found = || -> Result<LocatedContent> {
+    let locate = || -> Result<LocatedContent> {
         let version: Option<Version> = repository.row(version.table, &version.key)?;
         Ok(version.ok_or_else(|| Error::not_found(template))?.into())
     };
-    let (found, reader) = match open_consistently(repository, &newsroom.content, template, found).await {
+    let opened = match OpenedContent::open(repository, &newsroom.content, template, locate).await {
         Ok(opened) => opened,
         Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    Ok(match found.content.stored {
+    let content = opened.content;
+    Ok(match content.stored {
         // Pinned, because the template may be destroyed before the new object refers to the file.
-        ContentLocation::File => newsroom.content.pin(&found.content).map(|pin| NewContent {
-            content: found.content,
-            small: None,
-            pin: Some(pin),
-        }),
-        ContentLocation::Row => {
-            Some(NewContent { content: found.content, small: Some(reader.read_all().await?), pin: None })
+        ContentLocation::File => {
+            newsroom.content.pin(&content).map(|pin| NewContent { content, small: None, pin: Some(pin) })
         }
+        ContentLocation::Row => Some(NewContent { content, small: Some(opened.reader.read_all().await?), pin: None }),
     })
 }

@@ -8,7 +8,7 @@ use stet_actors::cache::{CacheOrigin, RefreshExtent};
 use stet_actors::repository::Repository;
 use stet_base::json::ReadyJson;
 use stet_content::ContentStore;
-use stet_content::download::{LocatedContent, open_consistently};
+use stet_content::download::{LocatedContent, OpenedContent};
 use stet_domain::command::CallerIdentity;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
@@ -185,10 +185,11 @@ impl RepositoryFiles {
             let found = self.repository.row::<Version>(Table::Versions, &version.to_key())?;
             Ok(found.ok_or_else(|| Error::not_found(version))?.into())
         };
-        let (found, reader) = open_consistently(&self.repository, &self.contents, record.loid, latest).await?;
-        let state = Some(ContentState { object: record.loid, sha256: found.content.sha256 });
-        if found.content.size > FILE_BYTES as u64 {
-            let why = format!("it has {} bytes, more than the {FILE_BYTES} that are read", found.content.size);
+        let OpenedContent { content, reader, .. } =
+            OpenedContent::open(&self.repository, &self.contents, record.loid, latest).await?;
+        let state = Some(ContentState { object: record.loid, sha256: content.sha256 });
+        if content.size > FILE_BYTES as u64 {
+            let why = format!("it has {} bytes, more than the {FILE_BYTES} that are read", content.size);
             return Ok((state, Err(why)));
         }
         let bytes = reader.read_all().await?;
