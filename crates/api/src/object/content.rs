@@ -169,7 +169,7 @@ fn locate(call: &Call, source: &ObjectSource, record: &Record) -> Result<Located
 }
 
 /// Returns the version that the source names, if it names one.
-pub(crate) fn version_named(app: &App, source: &ObjectSource, record: &Record) -> Result<Option<Version>> {
+pub(super) fn version_named(app: &App, source: &ObjectSource, record: &Record) -> Result<Option<Version>> {
     match source {
         ObjectSource::Loid(loid) if loid.version != 0 => version(app, record, loid.version).map(Some),
         _ => Ok(None),

@@ -40,6 +40,7 @@ mod versions;
 mod writing;
 
 pub(super) use self::content::ObjectContent;
+use self::content::version_named;
 pub use self::content::{content, content_by_loid};
 pub use self::correlates::{CorrelateRequest, CorrelateView, correlate, list as correlate_list, uncorrelate};
 pub(super) use self::correlates::{correlates, facts as facts_of_links};
