@@ -15,10 +15,10 @@ use stet_domain::id::Loid;
 use stet_domain::liveblog::Liveblog;
 use stet_domain::object::{FamilyKind, Record};
 use stet_domain::part::PartKind;
+use stet_domain::planning::plan::TopicPlan;
+use stet_domain::planning::topic::Topic;
 use stet_domain::proof::Proof;
 use stet_domain::store::StoreError;
-use stet_domain::topic::Topic;
-use stet_domain::topic_plan::TopicPlan;
 use stet_domain::web_container::WebContainer;
 
 /// A list of families. A repository is started with one, which must stay the same as long as its

@@ -14,12 +14,13 @@ use stet_domain::folder::root;
 use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::lifecycle::{CreateInFolder, DiscardObject, NewObject};
 use stet_domain::object::{Reach, Record, SharedText};
+use stet_domain::planning::topic::{
+    AddTopicItem, ItemAddress, ItemFields, NewTopic, NewTopicItem, NewTopicLine, RemoveTopicItem, Topic, TopicItemPath,
+    UpdateTopicItem,
+};
+use stet_domain::planning::{Line, LineupEntry};
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{ReadLevel, Row, RowChange, RowPlace, Store, encode_value};
-use stet_domain::topic::{
-    AddTopicItem, ItemAddress, ItemFields, NewTopic, NewTopicItem, NewTopicLine, RemoveTopicItem, Topic, TopicItemPath,
-    TopicLineupLine, UpdateTopicItem,
-};
 
 const MAIN: Loid = root(DatabaseId::FIRST);
 
@@ -124,7 +125,7 @@ fn a_container_above_a_limit_that_was_lowered_may_shrink_and_not_grow() {
         let change = RowChange { table, key, value: Some(encode_value(Record::FORMAT, &old)) };
         repository.commit(|set| set.changes = vec![change]).await.unwrap();
         let view = repository.view::<Topic>(topic).await.unwrap();
-        let item = view.state.lineup().visible().next().and_then(TopicLineupLine::member).expect("it has items").loid();
+        let item = view.state.lineup().visible().next().and_then(Line::member).expect("it has items").loid();
         let add = AddTopicItem { under: None, fields: item_of(10), attachment: None, position: None };
         assert_eq!(repository.execute(topic, add, request()).await.unwrap_err().code, Code::TooLarge);
         let remove = RemoveTopicItem { which: TopicItemPath { item: ItemAddress::Loid(item), subitem: None } };

@@ -17,12 +17,12 @@ use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::joint::JointCommand;
 use stet_domain::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
 use stet_domain::object::{CreateMode, Reach, Record, SharedText};
+use stet_domain::planning::topic::{
+    AddTopicItem, AttachToItem, ItemAddress, ItemFields, NewTopic, Topic, TopicItemPath, UpdateTopic, UpdateTopicItem,
+};
 use stet_domain::status::ChangeStatus;
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{BatchRoom, EventLog, ResumeRequest, RowReader};
-use stet_domain::topic::{
-    AddTopicItem, AttachToItem, ItemAddress, ItemFields, NewTopic, Topic, TopicItemPath, UpdateTopic, UpdateTopicItem,
-};
 use stet_domain::workflow::{StatusRights, WorkflowStatusChange, Workflows};
 
 const MAIN: Loid = root(DatabaseId::FIRST);

@@ -21,20 +21,22 @@ use stet_domain::folder::root;
 use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::joint::JointCommand;
 use stet_domain::lifecycle::{CreateInFolder, DestroyObject, DiscardObject, NewObject, RestoreObject};
-use stet_domain::lineup::{self, MAX_DIVIDERS, MAX_LINES, NewDivider};
 use stet_domain::object::{CreateMode, Record, containers_of};
+use stet_domain::planning::plan::{
+    AddPlanTopic, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MovePlanTopics, NewPlan, NewPlanLine, RemovePlanTopic, TopicPlan,
+};
+use stet_domain::planning::topic::{
+    self, AddTopicItem, AttachToItem, ItemAddress, ItemFields, MAX_ASSIGNEES, MoveTopicItems, NewTopic, NewTopicItem,
+    NewTopicLine, RemoveTopicItem, TextOrNumber, Topic, TopicItem, TopicItemPath, UpdateTopic, UpdateTopicItem,
+};
+use stet_domain::planning::{
+    AddDivider, Line, LineupEntry, MAX_DIVIDERS, MAX_LINES, NewDivider, RemoveDivider, UpdateDivider,
+};
 use stet_domain::proof::Proof;
 use stet_domain::readable::{ObjectRights, ReadDecision};
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{
     BatchRoom, EventLog, KeyRange, ReadLevel, ResumeRequest, Row, RowReader, StoreError, Table, decode_value,
-};
-use stet_domain::topic::{
-    self, AddTopicItem, AttachToItem, ItemAddress, ItemFields, MAX_ASSIGNEES, MoveTopicItems, NewTopic, NewTopicItem,
-    RemoveTopicItem, TextOrNumber, Topic, TopicItem, TopicItemPath, UpdateTopic, UpdateTopicItem,
-};
-use stet_domain::topic_plan::{
-    self, AddPlanTopic, MAX_MOVED_PLACES, MAX_MOVED_TOPICS, MovePlanTopics, NewPlan, RemovePlanTopic, TopicPlan,
 };
 
 use crate::common::assert_sound;
@@ -125,7 +127,7 @@ impl World {
 
     async fn divide(&self, topic: Loid, under: Option<Loid>, title: &str, position: Option<i64>) -> u64 {
         let divider = NewDivider { title: Some(title.into()), position };
-        let add = topic::AddTopicDivider { under: under.map(ItemAddress::Loid), divider };
+        let add = AddDivider::<Topic> { under: under.map(ItemAddress::Loid), divider };
         self.execute(topic, add).await.expect("there is room").divider
     }
 
@@ -145,11 +147,11 @@ impl World {
     /// What stands in a plan: topics by name, dividers in brackets.
     async fn planned(&self, plan: Loid) -> Vec<String> {
         let view = self.repository.view::<TopicPlan>(plan).await.expect("the plan is there");
-        let text = |line: &topic_plan::PlanLineupLine| match line {
-            lineup::Line::Member(planned) => {
+        let text = |line: &Line<TopicPlan>| match line {
+            Line::Member(planned) => {
                 self.repository.any_record(planned.topic).expect("readable").expect("it is there").name.to_string()
             }
-            lineup::Line::Divider(divider) => format!("[{}]", divider.title),
+            Line::Divider(divider) => format!("[{}]", divider.title),
         };
         view.state.lineup().visible().map(text).collect()
     }
@@ -177,9 +179,9 @@ impl World {
     }
 }
 
-fn line_text(line: &topic::TopicLineupLine) -> String {
+fn line_text(line: &Line<Topic>) -> String {
     match line {
-        lineup::Line::Member(item) => {
+        Line::Member(item) => {
             let attached = match item.attachment {
                 None => "",
                 Some(attached) if attached.hidden => " -",
@@ -187,7 +189,7 @@ fn line_text(line: &topic::TopicLineupLine) -> String {
             };
             format!("{}{attached}", item.record.name)
         }
-        lineup::Line::Divider(divider) => format!("[{}]", divider.title),
+        Line::Divider(divider) => format!("[{}]", divider.title),
     }
 }
 
@@ -231,21 +233,18 @@ fn items_and_dividers_share_one_order_in_the_topic_and_in_each_item() {
         world.execute(topic, UpdateTopicItem { position: Some(99), ..update(item(a)) }).await.expect("it is there");
         world.execute(topic, UpdateTopicItem { position: Some(0), ..update(item(a)) }).await.expect("it is there");
         let divider = NewDivider { title: Some("f".into()), position: Some(2) };
-        let change = topic::UpdateTopicDivider { under: Some(ItemAddress::Loid(a)), id: e, divider };
+        let change = UpdateDivider::<Topic> { under: Some(ItemAddress::Loid(a)), id: e, divider };
         world.execute(topic, change).await.expect("it is there");
         assert_eq!(world.tree(topic).await, ["a", "  x", "  y", "  [f]", "[d]", "b"]);
         let wrong = world.execute(topic, UpdateTopicItem { position: Some(-2), ..update(item(a)) }).await;
         assert_eq!(wrong.unwrap_err().code, Code::InvalidParameter);
         // The divider of an item is none of the topic, and an item is none of its own subitems.
-        let wrong = world.execute(topic, topic::RemoveTopicDivider { under: None, id: e }).await;
+        let wrong = world.execute(topic, RemoveDivider::<Topic> { under: None, id: e }).await;
         assert_eq!(wrong.unwrap_err().code, Code::ObjectNotFound);
         for which in [subitem(a, a), subitem(a, Loid::new(DatabaseId::FIRST, 1 << 40))] {
             assert_eq!(world.execute(topic, RemoveTopicItem { which }).await.unwrap_err().code, Code::ObjectNotFound);
         }
-        world
-            .execute(topic, topic::RemoveTopicDivider { under: Some(ItemAddress::Loid(a)), id: e })
-            .await
-            .expect("there");
+        world.execute(topic, RemoveDivider::<Topic> { under: Some(ItemAddress::Loid(a)), id: e }).await.expect("there");
         assert_eq!(world.tree(topic).await, ["a", "  x", "  y", "[d]", "b"]);
         assert_proved(&world.store);
     });
@@ -374,7 +373,7 @@ fn rights_found_out_for_one_topic_of_a_move_serve_the_others() {
         let moving = MovePlanTopics { changeable: Some(changes.clone()), ..moved_topics(&topics, plan, None) };
         world.repository.joint(moving, asking).await.expect("they can be moved");
         assert_eq!((reads.0.load(Ordering::Relaxed), changes.0.load(Ordering::Relaxed)), (1, 1));
-        let lines = topics.iter().map(|topic| topic_plan::NewPlanLine::Topic(*topic)).collect();
+        let lines = topics.iter().map(|topic| NewPlanLine::Topic(*topic)).collect();
         let object = NewObject::of::<TopicPlan>("other", "TopicPlan", NewPlan { lines, ..NewPlan::default() });
         let asking = ChangeRequest { readable: Some(reads.clone()), ..request() };
         let create = CreateInFolder { folder: MAIN, below: Vec::new(), object };
@@ -539,9 +538,9 @@ fn the_folder_tells_of_a_new_topic_and_of_all_that_it_begins_with() {
     run(|world| async move {
         let item = |name: &str, lines| {
             let fields = ItemFields { name: Some(name.into()), ..ItemFields::default() };
-            topic::NewTopicLine::Item(Box::new(NewTopicItem { fields, attachment: None, lines }))
+            NewTopicLine::Item(Box::new(NewTopicItem { fields, attachment: None, lines }))
         };
-        let lines = vec![item("a", vec![item("b", Vec::new())]), topic::NewTopicLine::Divider("d".into())];
+        let lines = vec![item("a", vec![item("b", Vec::new())]), NewTopicLine::Divider("d".into())];
         let new = NewTopic { lines, ..NewTopic::default() };
         let object = NewObject::of::<Topic>("topic", "Topic", new);
         // The folder in between is new, too, and has no event of its own.
@@ -677,7 +676,8 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
         }
         let [a, b, c] = topics[..] else { unreachable!() };
         let divider = NewDivider { title: Some("d".into()), position: Some(1) };
-        let divider = world.execute(plan, topic_plan::AddPlanDivider { divider }).await.expect("there is room").divider;
+        let divider =
+            world.execute(plan, AddDivider::<TopicPlan> { under: (), divider }).await.expect("there is room").divider;
         assert_eq!(world.planned(plan).await, ["a", "[d]", "b", "c"]);
         let revision = || world.repository.record(plan).unwrap().unwrap().revision;
         let before = revision();
@@ -720,7 +720,7 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
         assert_eq!(world.planned(other).await, ["a", "b"]);
         assert_eq!((world.holders(c), world.rows_of(c)), (Vec::new(), 0), "no trace");
         let divider_title = NewDivider { title: Some("e".into()), position: None };
-        let change = topic_plan::UpdatePlanDivider { id: divider, divider: divider_title };
+        let change = UpdateDivider::<TopicPlan> { under: (), id: divider, divider: divider_title };
         world.execute(plan, change).await.expect("it is there");
         assert_eq!(world.planned(plan).await, ["[e]"]);
         assert_proved(&world.store);
@@ -728,7 +728,7 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
         assert_eq!(world.planned(other).await, ["a", "b"]);
         world.joint(DestroyObject { object: other }).await.expect("it can be destroyed");
         assert_eq!((world.holders(a), world.rows_of(other)), (Vec::new(), 0));
-        world.execute(plan, topic_plan::RemovePlanDivider { id: divider }).await.expect("it is there");
+        world.execute(plan, RemoveDivider::<TopicPlan> { under: (), id: divider }).await.expect("it is there");
         assert_eq!(world.planned(plan).await, Vec::<String>::new());
         assert_proved(&world.store);
     });
@@ -738,8 +738,8 @@ fn a_topic_stands_in_a_plan_once_and_a_plan_hears_what_becomes_of_it() {
 fn topics_start_with_template_lines_and_are_overwritten_as_the_mode_says() {
     run(|world| async move {
         let named = |name: &str| ItemFields { name: Some(name.into()), ..ItemFields::default() };
-        let below = vec![topic::NewTopicLine::Divider("d".into()), new_line(named("x"), Vec::new())];
-        let lines = vec![new_line(named("a"), below), topic::NewTopicLine::Divider("e".into())];
+        let below = vec![NewTopicLine::Divider("d".into()), new_line(named("x"), Vec::new())];
+        let lines = vec![new_line(named("a"), below), NewTopicLine::Divider("e".into())];
         let new = NewTopic { title: Some("T".into()), lines, ..NewTopic::default() };
         let make = |mode, new: &NewTopic| {
             let mut object = NewObject::of::<Topic>("topic", "Topic", new.clone());
@@ -786,14 +786,14 @@ fn topics_start_with_template_lines_and_are_overwritten_as_the_mode_says() {
         world.joint(back).await.expect("it can be renamed");
         world.joint(make(CreateMode::Replace, &NewTopic::default())).await.expect("it can be replaced");
         assert_eq!((world.tree(topic).await, &*head().await.title), (Vec::<String>::new(), ""));
-        let many = NewTopic { lines: vec![topic::NewTopicLine::Divider("d".into()); 1001], ..NewTopic::default() };
+        let many = NewTopic { lines: vec![NewTopicLine::Divider("d".into()); 1001], ..NewTopic::default() };
         assert_eq!(world.joint(make(CreateMode::Replace, &many)).await.unwrap_err().code, Code::TooLarge);
         assert_proved(&world.store);
     });
 }
 
-fn new_line(fields: ItemFields, lines: Vec<topic::NewTopicLine>) -> topic::NewTopicLine {
-    topic::NewTopicLine::Item(Box::new(NewTopicItem { fields, attachment: None, lines }))
+fn new_line(fields: ItemFields, lines: Vec<NewTopicLine>) -> NewTopicLine {
+    NewTopicLine::Item(Box::new(NewTopicItem { fields, attachment: None, lines }))
 }
 
 #[test]
@@ -801,7 +801,7 @@ fn a_topic_has_so_many_lines_and_no_more() {
     run(|world| async move {
         let (topic, other) = (world.topic("topic").await, world.topic("other").await);
         let named = ItemFields { name: Some("i".into()), ..ItemFields::default() };
-        let fill = |lines: Vec<topic::NewTopicLine>| {
+        let fill = |lines: Vec<NewTopicLine>| {
             let mut object = NewObject::of::<Topic>("topic", "Topic", NewTopic { lines, ..NewTopic::default() });
             object.mode = CreateMode::NewVersion;
             CreateInFolder { folder: MAIN, below: Vec::new(), object }
@@ -812,7 +812,7 @@ fn a_topic_has_so_many_lines_and_no_more() {
         }
         let one_more = world.joint(fill(vec![new_line(named.clone(), Vec::new())])).await.unwrap_err();
         let divider = NewDivider { title: None, position: None };
-        let divided = topic::AddTopicDivider { under: None, divider: divider.clone() };
+        let divided = AddDivider::<Topic> { under: None, divider: divider.clone() };
         let divided = world.execute(topic, divided).await.unwrap_err();
         let a = world.add(other, None, "a", None).await;
         let moved = world.joint(moved(&[a], topic, None)).await.unwrap_err();
@@ -823,16 +823,19 @@ fn a_topic_has_so_many_lines_and_no_more() {
 
         let plan = world.plan("plan").await;
         for _ in 0..MAX_DIVIDERS {
-            let add = topic::AddTopicDivider { under: Some(ItemAddress::Loid(a)), divider: divider.clone() };
+            let add = AddDivider::<Topic> { under: Some(ItemAddress::Loid(a)), divider: divider.clone() };
             world.execute(other, add).await.expect("there is room");
-            world.execute(plan, topic_plan::AddPlanDivider { divider: divider.clone() }).await.expect("there is room");
+            world
+                .execute(plan, AddDivider::<TopicPlan> { under: (), divider: divider.clone() })
+                .await
+                .expect("there is room");
         }
-        let add = topic::AddTopicDivider { under: Some(ItemAddress::Loid(a)), divider: divider.clone() };
+        let add = AddDivider::<Topic> { under: Some(ItemAddress::Loid(a)), divider: divider.clone() };
         assert_eq!(world.execute(other, add).await.unwrap_err().code, Code::TooLarge);
-        let add = topic_plan::AddPlanDivider { divider: divider.clone() };
+        let add = AddDivider::<TopicPlan> { under: (), divider: divider.clone() };
         assert_eq!(world.execute(plan, add).await.unwrap_err().code, Code::TooLarge);
         // Another order has room of its own.
-        world.execute(other, topic::AddTopicDivider { under: None, divider }).await.expect("there is room");
+        world.execute(other, AddDivider::<Topic> { under: None, divider }).await.expect("there is room");
     });
 }
 
@@ -1054,7 +1057,7 @@ impl Life {
                     (None, id) => {
                         let divider = NewDivider { title: None, position: Some(position) };
                         let (under, id) = (self.under(topic, spot), id.expect("it is a divider"));
-                        let shift = topic::UpdateTopicDivider { under, id, divider };
+                        let shift = UpdateDivider::<Topic> { under, id, divider };
                         self.world.execute(self.topics[topic], shift).await.map(drop)
                     }
                 };
@@ -1072,7 +1075,7 @@ impl Life {
                     }
                     (None, id) => {
                         let (under, id) = (self.under(topic, spot), id.expect("it is a divider"));
-                        self.world.execute(self.topics[topic], topic::RemoveTopicDivider { under, id }).await.map(drop)
+                        self.world.execute(self.topics[topic], RemoveDivider::<Topic> { under, id }).await.map(drop)
                     }
                 };
                 done.expect("it is there");

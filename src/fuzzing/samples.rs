@@ -1,7 +1,5 @@
 //! Samples of every kind of stored value, always the same.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use stet_auth::Privilege;
 use stet_auth::{Grant, User, UserGroup};
@@ -13,11 +11,12 @@ use stet_domain::object::{
     Lock, Record, Version,
 };
 use stet_domain::part::{PartAttachment, PartKind};
+use stet_domain::planning::plan::{PlannedTopic, TopicPlan};
+use stet_domain::planning::topic::{TextOrNumber, Topic, TopicAttachment, TopicItem};
+use stet_domain::planning::{Divider, Planning, PlanningHead};
 use stet_domain::receipt::{KeptReply, Receipt, ReceiptContent};
 use stet_domain::sequence::MovableItem;
 use stet_domain::store::{Event, EventId, Row, RowChange, Segment, StatusStep, StoredEvent, Table, encode_value};
-use stet_domain::topic::{self, TextOrNumber, TopicAttachment, TopicHead, TopicItem};
-use stet_domain::topic_plan::{self, PlanHead, PlannedTopic};
 use stet_store::blob::{self, NumberedChangeSet};
 
 use super::rows::number_of;
@@ -75,16 +74,12 @@ pub(super) fn stored() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("rows", "post", part(liveblog::POST, &post())),
         ("rows", "removed_post", part(liveblog::REMOVED_POST, &removed)),
         ("rows", "removed_post_before", numbered(number_of(liveblog::REMOVED_POST), &before)),
-        ("rows", "topic", part(topic::HEAD, &TopicHead { loid: LOID, title: "City".into(), description: "".into() })),
-        ("rows", "topic_item", part(topic::ITEM, &*topic_item())),
-        (
-            "rows",
-            "topic_divider",
-            part(topic::DIVIDER, &topic::TopicDivider::new(LOID, Some(FOLDER), 8, "Late".into())),
-        ),
-        ("rows", "plan", part(topic_plan::HEAD, &PlanHead { loid: LOID, title: "".into(), description: "".into() })),
-        ("rows", "planned_topic", part(topic_plan::TOPIC, &PlannedTopic::new(LOID, FOLDER).at(1 << 65))),
-        ("rows", "plan_divider", part(topic_plan::DIVIDER, &topic_plan::PlanDivider::new(LOID, None, 9, "Mon".into()))),
+        ("rows", "topic", part(Topic::HEAD, &PlanningHead::<Topic>::new(LOID, "City".into(), "".into()))),
+        ("rows", "topic_item", part(Topic::ENTRY, &topic_item())),
+        ("rows", "topic_divider", part(Topic::DIVIDER, &Divider::<Topic>::new(LOID, Some(FOLDER), 8, "Late".into()))),
+        ("rows", "plan", part(TopicPlan::HEAD, &PlanningHead::<TopicPlan>::new(LOID, "".into(), "".into()))),
+        ("rows", "planned_topic", part(TopicPlan::ENTRY, &PlannedTopic::new(LOID, FOLDER).at(1 << 65))),
+        ("rows", "plan_divider", part(TopicPlan::DIVIDER, &Divider::<TopicPlan>::new(LOID, None, 9, "Mon".into()))),
         ("journal", "empty", journal(&[])),
         ("journal", "sets", journal(&sets())),
     ]
@@ -148,7 +143,7 @@ fn post() -> Post {
     }
 }
 
-fn topic_item() -> Arc<TopicItem> {
+fn topic_item() -> TopicItem {
     let mut item = TopicItem::new(LOID, Some(FOLDER), record());
     item.content_type = "text".into();
     item.comment = "From the quay".into();
@@ -160,7 +155,7 @@ fn topic_item() -> Arc<TopicItem> {
     item.assignees = vec!["ada".into(), "mia".into()];
     item.due = Some(1_763_726_400);
     item.attachment = Some(TopicAttachment { object: Loid::new(DatabaseId::FIRST, 13), hidden: true });
-    Arc::new(item).at(1 << 65)
+    item.at(1 << 65)
 }
 
 fn link() -> Link {

@@ -3,8 +3,8 @@
 use stet_domain::error::Result;
 use stet_domain::lifecycle::NewParts;
 use stet_domain::object::SharedText;
-use stet_domain::topic::{ItemFields, NewTopic, NewTopicItem, NewTopicLine, TextOrNumber, Topic};
-use stet_domain::topic_plan::{self, NewPlan, TopicPlan};
+use stet_domain::planning::plan::{NewPlan, NewPlanLine, TopicPlan};
+use stet_domain::planning::topic::{ItemFields, NewTopic, NewTopicItem, NewTopicLine, TextOrNumber, Topic};
 use stet_newsroom::creation::{Creation, CreationKind};
 
 use super::SampleWriter;
@@ -28,8 +28,8 @@ impl SampleWriter<'_> {
     pub(super) async fn plan(&mut self, said: &SamplePlan) -> Result<()> {
         let lines = said.lines.iter().map(|line| {
             Ok(match line {
-                SamplePlanLine::Divider(title) => topic_plan::NewPlanLine::Divider(title.as_str().into()),
-                SamplePlanLine::Topic(path) => topic_plan::NewPlanLine::Topic(self.loid_of(path)?),
+                SamplePlanLine::Divider(title) => NewPlanLine::Divider(title.as_str().into()),
+                SamplePlanLine::Topic(path) => NewPlanLine::Topic(self.loid_of(path)?),
             })
         });
         let new = NewPlan {

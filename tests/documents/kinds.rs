@@ -8,10 +8,15 @@ use super::document;
 /// Commands that change nothing, and so leave no event.
 const WITHOUT_EVENT: [&str; 1] = ["object.meet"];
 
-/// The texts in front of the name of a kind in the sources: of a command, of a kind with a constant
-/// of its own, and of an event outside containers.
-const BEFORE_A_KIND: [&str; 4] =
-    ["const NAME: &'static str = \"", "const STATUS_EVENT: &str = \"", "const SEND: &str = \"", ".deed(\""];
+/// The texts in front of the name of a kind in the sources: of a command, of a command of two
+/// families, of a kind with a constant of its own, and of an event outside containers.
+const BEFORE_A_KIND: [&str; 5] = [
+    "const NAME: &'static str = \"",
+    "_DIVIDER: &'static str = \"",
+    "const STATUS_EVENT: &str = \"",
+    "const SEND: &str = \"",
+    ".deed(\"",
+];
 
 /// The functions that list the kinds of changes of users and groups.
 const LISTS: [&str; 2] = ["fn deeds(&self)", "fn deeds_since(&self,"];

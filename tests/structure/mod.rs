@@ -20,24 +20,13 @@ const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
     (&["id", "error", "clock"], &["store", "object", "command", "family"]),
     (
         &["store", "object"],
-        &[
-            "command",
-            "family",
-            "drawer",
-            "liveblog",
-            "topic",
-            "topic_plan",
-            "bundle",
-            "web_container",
-            "folder",
-            "document",
-        ],
+        &["command", "family", "drawer", "liveblog", "planning", "bundle", "web_container", "folder", "document"],
     ),
-    (&["sequence", "lineup"], &["drawer", "liveblog", "topic", "topic_plan", "checkout", "lifecycle"]),
+    (&["sequence"], &["drawer", "liveblog", "planning", "checkout", "lifecycle"]),
     // Families plug in: what is the same for all of them knows none of them.
     (
         &["command", "family", "joint", "part", "proof", "checkout", "lifecycle"],
-        &["drawer", "liveblog", "topic", "topic_plan", "bundle", "web_container"],
+        &["drawer", "liveblog", "planning", "bundle", "web_container"],
     ),
 ];
 

@@ -7,8 +7,8 @@ use crate::error::{Code, Error};
 use crate::id::{Loid, ObjectUuid};
 use crate::joint::{ContainerTurns, JointCommand};
 use crate::object::{Link, MAX_CORRELATES, MAX_WORD_BYTES, SharedText, check_texts, links_of};
+use crate::planning::topic::{ItemAddress, Topic};
 use crate::store::{ReadLevel, Row, StoreError};
-use crate::topic::{ItemAddress, Topic};
 use crate::usage::{ObjectUse, TicketWriter, note_use};
 
 /// One side of a link.

@@ -5,8 +5,8 @@
 //! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ←
 //! [`readable`], [`rules`] and [`workflow`] ← [`command`], [`family`] and [`joint`] ← [`folder`],
 //! [`amend`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`],
-//! [`liveblog`], [`topic`], [`topic_plan`], [`bundle`], [`web_container`]) ← [`correlate`],
-//! [`metadata`] and [`status`].
+//! [`liveblog`], [`planning`], [`bundle`], [`web_container`]) ← [`correlate`], [`metadata`] and
+//! [`status`].
 
 pub mod amend;
 pub mod bundle;
@@ -26,11 +26,11 @@ pub mod id;
 pub mod joint;
 pub mod layered;
 pub mod lifecycle;
-pub mod lineup;
 pub mod liveblog;
 pub mod metadata;
 pub mod object;
 pub mod part;
+pub mod planning;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
 pub mod proof;
@@ -40,8 +40,6 @@ pub mod rules;
 pub mod sequence;
 pub mod status;
 pub mod store;
-pub mod topic;
-pub mod topic_plan;
 pub mod trace;
 pub mod usage;
 pub mod web_container;

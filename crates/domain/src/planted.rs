@@ -30,9 +30,9 @@ use crate::command::Command;
 use crate::drawer::MoveDrawerItem;
 use crate::joint::JointCommand;
 use crate::liveblog::SetPostStatus;
+use crate::planning::plan::MovePlanTopics;
+use crate::planning::topic::MoveTopicItems;
 use crate::store::{ChangeSet, ReadLevel, Table};
-use crate::topic::MoveTopicItems;
-use crate::topic_plan::MovePlanTopics;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PlantedFault {

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::id::Loid;
 use crate::joint::{ContainerTurns, JointCommand};
 use crate::object::SharedText;
-use crate::topic::Topic;
+use crate::planning::topic::Topic;
 use crate::workflow::STATUS_EVENT;
 
 /// Sets a workflow status. Setting the present status changes nothing.

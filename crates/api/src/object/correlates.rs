@@ -14,7 +14,7 @@ use stet_domain::expect::RevisionTag;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::joint::JointCommand;
 use stet_domain::object::{self, SharedText};
-use stet_domain::topic::Topic;
+use stet_domain::planning::topic::Topic;
 use stet_newsroom::caller::check_whole;
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord, usage};
 use stet_web::call::Call;

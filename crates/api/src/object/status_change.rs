@@ -11,8 +11,9 @@ use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::SharedText;
+use stet_domain::planning::Planning;
+use stet_domain::planning::topic::{Topic, TopicItem};
 use stet_domain::status::ChangeStatus;
-use stet_domain::topic::{ITEM, Topic, TopicItem};
 use stet_newsroom::caller::{Caller, check_whole};
 use stet_newsroom::records::Display;
 use stet_web::call::Call;
@@ -94,7 +95,7 @@ impl StatusTarget {
         check_whole(source)?;
         let type_name = match item {
             Some(item) => {
-                let place = ITEM.place(record.loid, &item.to_key());
+                let place = Topic::ENTRY.place(record.loid, &item.to_key());
                 match newsroom.repository.row::<TopicItem>(place.table, &place.key)? {
                     Some(row) => row.record.type_name,
                     // The item was moved since, so it is searched for again.

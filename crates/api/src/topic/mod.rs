@@ -9,12 +9,14 @@ use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::lifecycle::NewParts;
-use stet_domain::lineup::{Line, NewDivider};
 use stet_domain::object::{FamilyKind, IssueDate, SharedText};
-use stet_domain::topic::{
-    AddTopicDivider, AddTopicItem, AttachToItem, ITEM_TYPE, ItemAddress, ItemFields, MAX_NEW_LINES, MoveTopicItems,
-    NewTopic, NewTopicItem, NewTopicLine, RemoveTopicDivider, RemoveTopicItem, SUBITEM_TYPE, Topic, TopicDividerResult,
-    TopicItemPath, TopicItemResult, TopicState, UpdateTopic, UpdateTopicDivider, UpdateTopicItem,
+use stet_domain::planning::topic::{
+    AddTopicItem, AttachToItem, ITEM_TYPE, ItemAddress, ItemFields, MoveTopicItems, NewTopic, NewTopicItem,
+    NewTopicLine, RemoveTopicItem, SUBITEM_TYPE, Topic, TopicItemPath, TopicItemResult, TopicState, UpdateTopic,
+    UpdateTopicItem,
+};
+use stet_domain::planning::{
+    AddDivider, DividerResult, Line, LineupEntry, MAX_NEW_LINES, NewDivider, RemoveDivider, UpdateDivider,
 };
 use stet_newsroom::attribute_input::{attribute_text, rooted_text};
 use stet_newsroom::caller::NamedContainer;
@@ -205,23 +207,23 @@ async fn change<C: Command<Family = Topic, Reply = TopicItemResult>>(
 pub async fn add_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     let (topic, under) = (topic(&call)?, item_of(&call)?);
-    divide(&call, &topic, AddTopicDivider { under, divider }).await
+    divide(&call, &topic, AddDivider::<Topic> { under, divider }).await
 }
 
 /// `PUT /v3/container/topic/{topic}/divider/{divider}`, and its counterpart for an item.
 pub async fn update_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let divider = divider_said(&call).await?;
     let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
-    divide(&call, &topic, UpdateTopicDivider { under, id, divider }).await
+    divide(&call, &topic, UpdateDivider::<Topic> { under, id, divider }).await
 }
 
 /// `DELETE /v3/container/topic/{topic}/divider/{divider}`, and its counterpart for an item.
 pub async fn remove_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let (topic, under, id) = (topic(&call)?, item_of(&call)?, divider_of(&call)?);
-    divide(&call, &topic, RemoveTopicDivider { under, id }).await
+    divide(&call, &topic, RemoveDivider::<Topic> { under, id }).await
 }
 
-async fn divide<C: Command<Family = Topic, Reply = TopicDividerResult>>(
+async fn divide<C: Command<Family = Topic, Reply = DividerResult>>(
     call: &Call,
     topic: &NamedContainer<Topic>,
     command: C,
@@ -233,13 +235,7 @@ async fn divide<C: Command<Family = Topic, Reply = TopicDividerResult>>(
 /// `GET /v3/container/topic/{topic}`
 pub async fn get(call: Call) -> Result<Json<TopicReply>> {
     let open = CommittedTopic::of(&call, call.view(&topic(&call)?).await?)?;
-    let extent = TopicExtent {
-        display: call.display(),
-        attachments: call.query.boolean("showAttachment"),
-        correlates: call.query.boolean("showCorrelates"),
-        below: !call.query.boolean("limitToChildren"),
-    };
-    let page = call.query.page();
+    let (extent, page) = (TopicExtent::of_query(&call), call.query.page());
     let (listing, tag) = build_settled(&call, open, async |open| {
         let tag = ETag::new(open.tag(), (page, facts(&call, open, &extent).await?));
         if call.has(&tag) {
@@ -343,7 +339,7 @@ fn too_large(what: &str, limit: usize) -> Error {
 ///
 /// # Errors
 /// `TooLarge` as soon as there are too many, so that no more is read; errors of the store.
-fn new_line(app: &App, line: &stet_domain::topic::TopicLineupLine, bytes: &mut usize) -> Result<NewTopicLine> {
+fn new_line(app: &App, line: &Line<Topic>, bytes: &mut usize) -> Result<NewTopicLine> {
     let item = match line {
         Line::Divider(divider) => return Ok(NewTopicLine::Divider(divider.title.clone())),
         Line::Member(item) => item,

@@ -13,9 +13,9 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
 use stet_domain::id::{Loid, ObjectSource};
-use stet_domain::lineup::Line as AnyLine;
 use stet_domain::object::Record;
-use stet_domain::topic::{ItemAddress, Topic, TopicAttachment, TopicItem, TopicLineup, TopicLineupLine, TopicState};
+use stet_domain::planning::topic::{ItemAddress, Topic, TopicAttachment, TopicItem, TopicLineup, TopicState};
+use stet_domain::planning::{Divider, Line, LineupEntry, Planning};
 use stet_newsroom::caller::SeenView;
 use stet_newsroom::caller::check_whole;
 use stet_newsroom::records::{CachedRecord, Display, Groups, ListingPage, ObjectRecord, is_large, render};
@@ -81,6 +81,18 @@ pub struct TopicExtent {
     pub below: bool,
 }
 
+impl TopicExtent {
+    /// Returns the extent that the query of a read of a topic or plan asks for.
+    pub(crate) fn of_query(call: &Call) -> TopicExtent {
+        TopicExtent {
+            display: call.display(),
+            attachments: call.query.boolean("showAttachment"),
+            correlates: call.query.boolean("showCorrelates"),
+            below: !call.query.boolean("limitToChildren"),
+        }
+    }
+}
+
 pub(super) async fn info(app: &App, state: &TopicState, display: &Display) -> Result<TopicInfo> {
     let head = state.head();
     Ok(TopicInfo {
@@ -93,11 +105,17 @@ pub(super) async fn info(app: &App, state: &TopicState, display: &Display) -> Re
 
 /// Returns the dividers of a lineup.
 pub(crate) fn dividers(lineup: Option<&TopicLineup>) -> Vec<DividerInfo> {
-    let lines = lineup.into_iter().flat_map(|lineup| lineup.visible().enumerate());
-    lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider))).map(shown_divider).collect()
+    lineup.into_iter().flat_map(|lineup| dividers_among(lineup.visible())).collect()
 }
 
-fn shown_divider((position, divider): (usize, &Arc<stet_domain::topic::TopicDivider>)) -> DividerInfo {
+/// Returns the dividers among lines, with the positions of the lines.
+pub(crate) fn dividers_among<'l, F: Planning>(
+    lines: impl Iterator<Item = &'l Line<F>>,
+) -> impl Iterator<Item = DividerInfo> {
+    lines.enumerate().filter_map(|(position, line)| Some(divider_info(position, line.divider()?)))
+}
+
+fn divider_info<F>(position: usize, divider: &Divider<F>) -> DividerInfo {
     DividerInfo { id: divider.id.to_string(), title: divider.title.clone(), position }
 }
 
@@ -418,20 +436,21 @@ async fn structure_made(
         let mut below = Vec::new();
         for line in line.member().and_then(|item| state.below(item.loid())).into_iter().flat_map(TopicLineup::visible) {
             timer.yield_if_due().await;
-            below.push(structure_line(line, Vec::new()));
+            below.push(structure_line(line, LineKind::Item, Vec::new()));
         }
         timer.yield_if_due().await;
-        items.push(structure_line(line, below));
+        items.push(structure_line(line, LineKind::Item, below));
     }
     let structure = TopicStructure { info, items, total };
     // About 64 bytes for each id.
     offload::offload_if_large(state.lines() * 64, move || ReadyJson::of(&structure)).await?
 }
 
-fn structure_line(line: &TopicLineupLine, items: Vec<StructureLine>) -> StructureLine {
+/// Returns a line of a structure; `kind` is that of entries.
+pub(crate) fn structure_line<F: Planning>(line: &Line<F>, kind: LineKind, items: Vec<StructureLine>) -> StructureLine {
     match line {
-        AnyLine::Member(item) => StructureLine { id: item.loid().to_string(), kind: LineKind::Item, items },
-        AnyLine::Divider(divider) => StructureLine { id: divider.id.to_string(), kind: LineKind::Divider, items },
+        Line::Member(entry) => StructureLine { id: entry.loid().to_string(), kind, items },
+        Line::Divider(divider) => StructureLine { id: divider.id.to_string(), kind: LineKind::Divider, items },
     }
 }
 
@@ -494,17 +513,24 @@ pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Re
     if let Some(minimal) = call.minimal(id, open.tag())? {
         return Ok(minimal);
     }
-    let found = open.state().find(id.into()).and_then(|(position, line)| Some((position, line.divider()?)));
-    let Some(found) = found else { return gone_divider(id, open.tag()) };
-    let reply = DividerReply { info: shown_divider(found) };
-    Ok(Json::of(&reply)?.with_etag(ETag::new(open.tag(), "change")).shown().into())
+    let found = open.state().find(id.into());
+    let info = found.and_then(|(position, line)| Some(divider_info(position, line.divider()?)));
+    divider_reply(id, info, open.tag())
 }
 
-/// Builds the reply to the change of a divider that no longer exists. `tag` is the present state of
-/// its container.
-pub(crate) fn gone_divider(id: u64, tag: RevisionTag) -> Result<PreferredReply<ChangedDivider>> {
+/// Builds the reply to the change of a divider from its present state; `None` if it no longer
+/// exists. `tag` is the present state of its container.
+pub(crate) fn divider_reply(
+    id: u64,
+    info: Option<DividerInfo>,
+    tag: RevisionTag,
+) -> Result<PreferredReply<ChangedDivider>> {
+    let tag = ETag::new(tag, "change");
+    if let Some(info) = info {
+        return Ok(Json::of(&DividerReply { info })?.with_etag(tag).shown().into());
+    }
     let reply = ChangeAnswer::<DividerReply, _>::Gone(RemovedDivider { info: DividerId { id: id.to_string() } });
-    Ok(Json::of(&reply)?.with_etag(ETag::new(tag, "change")).into())
+    Ok(Json::of(&reply)?.with_etag(tag).into())
 }
 
 /// Parses the name of an item that is to be changed or moved.

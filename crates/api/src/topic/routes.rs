@@ -25,6 +25,14 @@ pub(crate) const FORMAT: PathParam = word("format", "`ics`, a calendar (RFC 5545
 pub(crate) const AS: QueryParam =
     list("as", false, "How a calendar shows items: as `todos` (the default), as `events` at their deadlines, or both.");
 
+/// The parameters for the extent of a reply about a topic or plan.
+pub(crate) const EXTENT: &[QueryParam] = &[
+    disp(false),
+    flag("showCorrelates", false, "Show correlated objects."),
+    flag("showAttachment", false, "Show attached objects."),
+    flag("limitToChildren", true, "Stop at the direct children."),
+];
+
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
     Route {
@@ -118,12 +126,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topic/{topic}",
         summary: "Read a topic with its items.",
         path_params: &[TOPIC],
-        query: &[
-            disp(false),
-            flag("showCorrelates", false, "Show correlated objects."),
-            flag("showAttachment", false, "Show attached objects."),
-            flag("limitToChildren", true, "Stop at the direct children."),
-        ],
+        query: EXTENT,
         handler: handler!(topic::get),
         ..GET
     },

@@ -8,10 +8,10 @@ use stet_domain::family::State;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::lifecycle::NewParts;
 use stet_domain::object::SharedText;
-use stet_domain::topic_plan::{
-    AddPlanDivider, AddPlanTopic, MovePlanTopics, NewPlan, NewPlanLine, PlanDividerResult, PlannedTopicResult,
-    RemovePlanDivider, RemovePlanTopic, TopicPlan, UpdatePlanDivider,
+use stet_domain::planning::plan::{
+    AddPlanTopic, MovePlanTopics, NewPlan, NewPlanLine, PlannedTopicResult, RemovePlanTopic, TopicPlan,
 };
+use stet_domain::planning::{AddDivider, DividerResult, Line, RemoveDivider, UpdateDivider};
 use stet_newsroom::caller::NamedContainer;
 use stet_newsroom::creation::Template;
 use stet_web::call::Call;
@@ -82,22 +82,22 @@ async fn change<C: Command<Family = TopicPlan, Reply = PlannedTopicResult>>(
 /// `POST /v3/container/topicplan/{topicPlan}/divider`
 pub async fn add_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let divider = divider_said(&call).await?;
-    divide(&call, AddPlanDivider { divider }).await
+    divide(&call, AddDivider::<TopicPlan> { under: (), divider }).await
 }
 
 /// `PUT /v3/container/topicplan/{topicPlan}/divider/{divider}`
 pub async fn update_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let (divider, id) = (divider_said(&call).await?, divider_of(&call)?);
-    divide(&call, UpdatePlanDivider { id, divider }).await
+    divide(&call, UpdateDivider::<TopicPlan> { under: (), id, divider }).await
 }
 
 /// `DELETE /v3/container/topicplan/{topicPlan}/divider/{divider}`
 pub async fn remove_divider(call: Call) -> Result<PreferredReply<ChangedDivider>> {
     let id = divider_of(&call)?;
-    divide(&call, RemovePlanDivider { id }).await
+    divide(&call, RemoveDivider::<TopicPlan> { under: (), id }).await
 }
 
-async fn divide<C: Command<Family = TopicPlan, Reply = PlanDividerResult>>(
+async fn divide<C: Command<Family = TopicPlan, Reply = DividerResult>>(
     call: &Call,
     command: C,
 ) -> Result<PreferredReply<ChangedDivider>> {
@@ -108,13 +108,7 @@ async fn divide<C: Command<Family = TopicPlan, Reply = PlanDividerResult>>(
 /// `GET /v3/container/topicplan/{topicPlan}`
 pub async fn get(call: Call) -> Result<Json<PlanReply>> {
     let view = call.view(&plan(&call)?).await?;
-    let extent = TopicExtent {
-        display: call.display(),
-        attachments: call.query.boolean("showAttachment"),
-        correlates: call.query.boolean("showCorrelates"),
-        below: !call.query.boolean("limitToChildren"),
-    };
-    let page = call.query.page();
+    let (extent, page) = (TopicExtent::of_query(&call), call.query.page());
     for _ in 0..TRIES {
         let seen = visible_lines(&call, &view.state).await?;
         let tag = ETag::new(tag_of(&view), (page, hash_facts(&call, &view.state, &seen, &extent).await?));
@@ -139,7 +133,7 @@ const TRIES: usize = 100;
 pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
     let (view, display, page) = (call.view(&plan(&call)?).await?, call.display(), call.query.page());
     let seen = visible_lines(&call, &view.state).await?;
-    let shown: Vec<u128> = seen.iter().map(stet_domain::topic_plan::PlanLineupLine::id).collect();
+    let shown: Vec<u128> = seen.iter().map(Line::id).collect();
     let path = path_if_shown(&call.app, &view.state.object().record, &display)?;
     let tag = ETag::new(tag_of(&view), ("structure", &display, page, path, shown));
     if call.has(&tag) {

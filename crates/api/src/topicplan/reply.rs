@@ -7,9 +7,9 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
 use stet_domain::id::Loid;
-use stet_domain::lineup::Line as AnyLine;
-use stet_domain::topic::Topic;
-use stet_domain::topic_plan::{PlanLineupLine, PlanState, TopicPlan};
+use stet_domain::planning::Line;
+use stet_domain::planning::plan::{PlanState, TopicPlan};
+use stet_domain::planning::topic::Topic;
 use stet_newsroom::caller::SeenView;
 use stet_newsroom::records::{Display, ListingPage};
 use stet_web::app::App;
@@ -17,7 +17,6 @@ use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
 use stet_web::prefer::PreferredReply;
-use stet_web::reply::Json;
 
 use super::TRIES;
 use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
@@ -25,14 +24,14 @@ use crate::object::facts_of_links;
 use crate::records::{info_of, locker_of, path_if_shown, readable, record_of};
 use crate::settled::UnsettledReply;
 use crate::topic::reply::{
-    CommittedTopic, TopicExtent, TopicItems, correlates, dividers as dividers_of, facts as facts_of_topic,
-    removed_part_reply,
+    CommittedTopic, TopicExtent, TopicItems, correlates, divider_reply, dividers, dividers_among,
+    facts as facts_of_topic, removed_part_reply, structure_line,
 };
-use crate::topic::{ChangedDivider, DividerInfo, DividerReply, LineKind, StructureLine, TopicItem, TopicItemAlone};
+use crate::topic::{ChangedDivider, LineKind, TopicItem, TopicItemAlone};
 
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its
 /// position.
-pub(super) async fn visible_lines(call: &Call, plan: &PlanState) -> Result<Vec<PlanLineupLine>> {
+pub(super) async fn visible_lines(call: &Call, plan: &PlanState) -> Result<Vec<Line<TopicPlan>>> {
     let mut timer = YieldTimer::start();
     let mut seen = Vec::with_capacity(plan.lineup().count());
     for line in plan.lineup().visible() {
@@ -47,7 +46,7 @@ pub(super) async fn visible_lines(call: &Call, plan: &PlanState) -> Result<Vec<P
     Ok(seen)
 }
 
-async fn info(app: &App, plan: &PlanState, seen: &[PlanLineupLine], display: &Display) -> Result<PlanInfo> {
+async fn info(app: &App, plan: &PlanState, seen: &[Line<TopicPlan>], display: &Display) -> Result<PlanInfo> {
     let head = plan.head();
     Ok(PlanInfo {
         record: info_of(app, plan, display).await?,
@@ -57,15 +56,7 @@ async fn info(app: &App, plan: &PlanState, seen: &[PlanLineupLine], display: &Di
     })
 }
 
-fn dividers(seen: &[PlanLineupLine]) -> Vec<DividerInfo> {
-    let lines = seen.iter().enumerate();
-    let dividers = lines.filter_map(|(position, line)| line.divider().map(|divider| (position, divider)));
-    dividers
-        .map(|(position, divider)| DividerInfo { id: divider.id.to_string(), title: divider.title.clone(), position })
-        .collect()
-}
-
-pub(super) fn topics(seen: &[PlanLineupLine]) -> Vec<(usize, Loid)> {
+pub(super) fn topics(seen: &[Line<TopicPlan>]) -> Vec<(usize, Loid)> {
     let lines = seen.iter().enumerate();
     lines.filter_map(|(position, line)| line.member().map(|topic| (position, topic.topic))).collect()
 }
@@ -82,7 +73,7 @@ pub(super) type PlanListing = Listing<PlanReply, PlannedTopics>;
 pub(super) async fn plan_reply(
     call: &Call,
     view: &SeenView<TopicPlan>,
-    seen: &[PlanLineupLine],
+    seen: &[Line<TopicPlan>],
     extent: &TopicExtent,
     page: ListingPage,
 ) -> Result<PlanListing, UnsettledReply> {
@@ -94,14 +85,14 @@ pub(super) async fn plan_reply(
 async fn plan_with(
     call: &Call,
     view: &SeenView<TopicPlan>,
-    seen: &[PlanLineupLine],
+    seen: &[Line<TopicPlan>],
     topics: Vec<(usize, Loid)>,
     total: Option<usize>,
     extent: &TopicExtent,
 ) -> Result<PlanListing, UnsettledReply> {
     let info = info(&call.app, &view.state, seen, &extent.display).await?;
     let correlates = correlates(call, view.state.object().record.loid, extent).await?;
-    let (dividers, extent) = (dividers(seen), extent.clone());
+    let (dividers, extent) = (dividers_among(seen.iter()).collect(), extent.clone());
     let topics = PlannedTopics { topics, next: 0, extent, open: None, opened: false };
     Listing::of(call, topics, |items, _| PlanReply { info, dividers, correlates, items, total }).await
 }
@@ -111,7 +102,7 @@ async fn plan_with(
 pub(super) async fn hash_facts(
     call: &Call,
     plan: &PlanState,
-    seen: &[PlanLineupLine],
+    seen: &[Line<TopicPlan>],
     extent: &TopicExtent,
 ) -> Result<u64> {
     let (app, mut timer) = (&call.app, YieldTimer::start());
@@ -163,7 +154,7 @@ impl PlannedTopics {
             return Ok(ListingStep::Item(PlannedTopic { info, position, dividers, correlates, items }));
         }
         let open = CommittedTopic(call.view_of::<Topic>(topic).await?);
-        let dividers = dividers_of(Some(open.state().lineup()));
+        let dividers = dividers(Some(open.state().lineup()));
         (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent, ListingPage::WHOLE))), true);
         Ok(ListingStep::open(|items| PlannedTopic { info, position, dividers, correlates, items }))
     }
@@ -221,17 +212,11 @@ impl ListingSource for PlannedTopics {
 pub(super) async fn structure(
     call: &Call,
     view: &SeenView<TopicPlan>,
-    seen: &[PlanLineupLine],
+    seen: &[Line<TopicPlan>],
     display: &Display,
     page: ListingPage,
 ) -> Result<PlanStructure> {
-    let line = |line: &PlanLineupLine| {
-        let (id, kind) = match line {
-            AnyLine::Member(topic) => (topic.topic.to_string(), LineKind::Topic),
-            AnyLine::Divider(divider) => (divider.id.to_string(), LineKind::Divider),
-        };
-        StructureLine { id, kind, items: Vec::new() }
-    };
+    let line = |line| structure_line(line, LineKind::Topic, Vec::new());
     Ok(PlanStructure {
         info: info(&call.app, &view.state, seen, display).await?,
         items: seen.iter().skip(page.offset).take(page.limit).map(line).collect(),
@@ -274,8 +259,6 @@ pub(super) async fn changed_divider(
         return Ok(minimal);
     }
     let seen = visible_lines(call, &view.state).await?;
-    let Some(info) = dividers(&seen).into_iter().find(|divider| divider.id == id.to_string()) else {
-        return crate::topic::reply::gone_divider(id, tag_of(view));
-    };
-    Ok(Json::of(&DividerReply { info })?.with_etag(ETag::new(tag_of(view), "change")).shown().into())
+    let info = dividers_among(seen.iter()).find(|divider| divider.id == id.to_string());
+    divider_reply(id, info, tag_of(view))
 }

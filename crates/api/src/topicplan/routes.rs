@@ -2,7 +2,7 @@
 
 use stet_web::route::words::*;
 
-use crate::topic::routes::{AS, FORMAT};
+use crate::topic::routes::{AS, EXTENT, FORMAT};
 use crate::{topic, topicplan};
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topic-plans.md");
@@ -58,12 +58,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/topicplan/{topicPlan}",
         summary: "Read a topic plan with its topics.",
         path_params: &[PLAN],
-        query: &[
-            disp(false),
-            flag("showCorrelates", false, "Show correlated objects."),
-            flag("showAttachment", false, "Show attached objects."),
-            flag("limitToChildren", true, "Stop at the direct children."),
-        ],
+        query: EXTENT,
         handler: handler!(topicplan::get),
         ..GET
     },

@@ -6,7 +6,7 @@
 use chrono::{DateTime, Utc};
 use icalendar::{Calendar, Component, Event, EventLike, Property, Todo};
 use stet_domain::error::{Error, Result};
-use stet_domain::topic::TextOrNumber;
+use stet_domain::planning::topic::TextOrNumber;
 
 use super::ExportLine;
 use super::zone::CalendarZone;

@@ -7,7 +7,8 @@
 use chrono::{DateTime, SecondsFormat};
 use csv::{Terminator, WriterBuilder};
 use stet_domain::error::{Error, Result};
-use stet_domain::topic::TextOrNumber;
+use stet_domain::planning::LineupEntry;
+use stet_domain::planning::topic::TextOrNumber;
 
 use super::ExportLine;
 

@@ -1,17 +1,8 @@
-//! Lineups: the ordered lines of a container. A line is an entry of the family (an item of a topic,
-//! a topic of a plan) or a divider between them.
-//!
-//! Positions count visible lines from 0. An entry whose object is in the recycle bin keeps its
-//! place, but does not count. A line keeps its order number while others are added and removed
-//! ([`crate::sequence::MovableItem`]).
+//! Lineups: the ordered lines of a topic, of a topic item or of a plan.
 
-mod divider;
-mod line;
-mod moved;
+use std::sync::Arc;
 
-pub use self::divider::{Divider, NewDivider};
-pub use self::line::{Line, LineupEntry};
-pub use self::moved::{ContainerRevision, LineMoveResult};
+use super::{Line, LineupEntry, Planning};
 use crate::command::Context;
 use crate::error::{Code, Error, Result};
 use crate::id::Loid;
@@ -26,36 +17,35 @@ pub const MAX_LINES: usize = 20_000;
 /// the entries.
 pub const MAX_DIVIDERS: usize = 1000;
 
-/// The ordered lines of a topic, of a topic item or of a plan. A clone shares everything. `KIND` is
-/// the number of the part kind of its dividers.
+/// The ordered lines of a topic, of a topic item or of a plan. A clone shares everything.
 #[derive(Debug, Clone)]
-pub struct Lineup<M: LineupEntry, const KIND: u8> {
-    lines: Sequence<Line<M, KIND>>,
+pub struct Lineup<F: Planning> {
+    lines: Sequence<Line<F>>,
     /// Line id → order number.
     by_id: NumberMap,
     /// The number of dividers among the lines.
     dividers: usize,
 }
 
-impl<M: LineupEntry, const KIND: u8> Default for Lineup<M, KIND> {
-    fn default() -> Lineup<M, KIND> {
+impl<F: Planning> Default for Lineup<F> {
+    fn default() -> Lineup<F> {
         Lineup { lines: Sequence::default(), by_id: NumberMap::default(), dividers: 0 }
     }
 }
 
-impl<M: LineupEntry, const KIND: u8> Lineup<M, KIND> {
+impl<F: Planning> Lineup<F> {
     /// Returns all lines in order, including hidden ones.
-    pub fn lines(&self) -> impl Iterator<Item = &Line<M, KIND>> {
+    pub fn lines(&self) -> impl Iterator<Item = &Line<F>> {
         self.lines.iter()
     }
 
     /// Returns all entries in order, including hidden ones.
-    pub fn members(&self) -> impl Iterator<Item = &M> {
+    pub fn members(&self) -> impl Iterator<Item = &Arc<F::Entry>> {
         self.lines().filter_map(Line::member)
     }
 
     /// Returns the visible lines, first to last.
-    pub fn visible(&self) -> impl Iterator<Item = &Line<M, KIND>> {
+    pub fn visible(&self) -> impl Iterator<Item = &Line<F>> {
         self.lines.visible_at(0)
     }
 
@@ -76,7 +66,7 @@ impl<M: LineupEntry, const KIND: u8> Lineup<M, KIND> {
 
     /// Returns the line with an id, hidden or not. The first value is its visible position, or the
     /// one that it would have.
-    pub fn find(&self, id: u128) -> Option<(usize, &Line<M, KIND>)> {
+    pub fn find(&self, id: u128) -> Option<(usize, &Line<F>)> {
         let order = self.by_id.get(id)?;
         Some((self.lines.rank(order).1, self.lines.get(order)?))
     }
@@ -92,42 +82,29 @@ impl<M: LineupEntry, const KIND: u8> Lineup<M, KIND> {
             Some(position) => usize::try_from(position)
                 .map_err(|_| Error::parameter("position", position, "0 or more, or -1 for the end"))?,
         };
-        let objects = self.visible().map(|line| line.member().and_then(LineupEntry::object));
+        let objects = self.visible().map(|line| line.member().and_then(|entry| entry.object()));
         Ok(reads.place(position, self.count(), objects)?.or_end())
     }
 
-    /// Inserts a new line before the visible position `position`, or at the end if that is beyond
-    /// the last line. `make` gets its order number.
+    /// Inserts a line before the visible position `position`, or at the end if that is beyond the
+    /// last line. Its order number is ignored. `old` is the line according to its row, if it was
+    /// released from another lineup.
     pub fn insert(
         &mut self,
-        position: usize,
-        make: impl FnOnce(u128) -> Line<M, KIND>,
-        context: &mut Context<'_>,
-    ) -> Line<M, KIND> {
-        let line = make(self.room_at(position, context));
-        line.put(None, context);
-        self.keep(line.clone());
-        line
-    }
-
-    /// Inserts a line that was released from another lineup before the visible position `position`;
-    /// `old` is the line according to its row.
-    pub fn insert_moved(
-        &mut self,
-        old: &Line<M, KIND>,
-        new: &Line<M, KIND>,
+        old: Option<&Line<F>>,
+        new: &Line<F>,
         position: usize,
         context: &mut Context<'_>,
-    ) -> Line<M, KIND> {
+    ) -> Line<F> {
         let line = new.at(self.room_at(position, context));
-        line.put(Some(old), context);
+        line.put(old, context);
         self.keep(line.clone());
         line
     }
 
     /// Moves a line to the visible position `position` among the others. `new` is the line after
     /// the move; its order number is ignored.
-    pub fn shift(&mut self, old: &Line<M, KIND>, new: &Line<M, KIND>, position: usize, context: &mut Context<'_>) {
+    pub fn shift(&mut self, old: &Line<F>, new: &Line<F>, position: usize, context: &mut Context<'_>) {
         // The line stays one of the same kind, with the same id.
         self.lines.remove(old.order());
         let line = new.at(self.room_at(position, context));
@@ -137,19 +114,19 @@ impl<M: LineupEntry, const KIND: u8> Lineup<M, KIND> {
     }
 
     /// Replaces a line with a new state of it.
-    pub fn replace(&mut self, old: &Line<M, KIND>, new: Line<M, KIND>, context: &mut Context<'_>) {
+    pub fn replace(&mut self, old: &Line<F>, new: Line<F>, context: &mut Context<'_>) {
         new.put(Some(old), context);
         self.keep(new);
     }
 
     /// Removes a line and its row.
-    pub fn take(&mut self, line: &Line<M, KIND>, context: &mut Context<'_>) {
+    pub fn take(&mut self, line: &Line<F>, context: &mut Context<'_>) {
         line.remove(context);
         self.let_go(line);
     }
 
     /// Removes a line but not its row, which is to be written elsewhere.
-    pub fn let_go(&mut self, line: &Line<M, KIND>) {
+    pub fn let_go(&mut self, line: &Line<F>) {
         if self.lines.remove(line.order()).is_some_and(|gone| gone.divider().is_some()) {
             self.dividers -= 1;
         }
@@ -157,7 +134,7 @@ impl<M: LineupEntry, const KIND: u8> Lineup<M, KIND> {
     }
 
     /// Adds a line whose row exists already.
-    pub fn keep(&mut self, line: Line<M, KIND>) {
+    pub fn keep(&mut self, line: Line<F>) {
         if line.divider().is_some() && self.lines.get(line.order()).is_none() {
             self.dividers += 1;
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Topic;
-use super::make::{check_head, describe_head};
 use crate::checkout::check_lock;
 use crate::command::{CommandFault, Context};
 use crate::family::State;
@@ -45,9 +44,7 @@ impl JointCommand for UpdateTopic {
         let topic = turns.get::<Topic>(self.topic)?;
         context.expects(&topic.object().record);
         check_lock(&topic.object().record, context)?;
-        check_head(self.title.as_deref(), self.description.as_deref())?;
-        let mut head = topic.head().clone();
-        describe_head(&mut head, self.title.as_ref(), self.description.as_ref());
+        let head = topic.head().clone().with(self.title.as_ref(), self.description.as_ref())?;
         topic.set_head(head, context);
         if let Some(name) = &self.name {
             RenameObject { object: self.topic, name: name.clone(), mode: CreateMode::Exception }

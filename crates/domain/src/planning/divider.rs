@@ -1,48 +1,50 @@
 //! Dividers: titles between the entries of a lineup.
 
+use std::marker::PhantomData;
+
 use serde::{Deserialize, Serialize};
 
+use super::Planning;
 use crate::error::Result;
 use crate::id::Loid;
 use crate::object::{FolderKey, MAX_TITLE_BYTES, SharedText, check_texts};
-use crate::part::PartKind;
 use crate::sequence::{MovableItem, SequenceItem, StoredOrder};
 use crate::store::{Row, RowPlace, loid_key};
 
-/// A divider. `KIND` is the number of its kind of parts, which differs by family.
+/// A divider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Divider<const KIND: u8> {
+#[serde(bound = "")]
+pub struct Divider<F> {
     /// The container of the divider.
     #[serde(with = "loid_key")]
     pub container: Loid,
     /// The divider's id, never used twice in the repository.
     pub id: u64,
-    /// The part of the container in whose lineup the divider is; `None` for the container's own
+    /// The entry of the container in whose lineup the divider is; `None` for the container's own
     /// lineup.
     pub under: Option<FolderKey>,
     /// The place among the lines of its lineup.
     pub order: StoredOrder,
     /// The title; may be empty.
     pub title: SharedText,
+    #[serde(skip)]
+    pub(super) family: PhantomData<F>,
 }
 
-impl<const KIND: u8> Divider<KIND> {
-    /// The kind of parts.
-    pub const PART: PartKind = PartKind::of::<Divider<KIND>>(KIND);
-
-    /// Creates a divider in the lineup of the container, or of its part `under`.
-    pub fn new(container: Loid, under: Option<Loid>, id: u64, title: SharedText) -> Divider<KIND> {
-        Divider { container, id, under: under.map(FolderKey), order: 0.into(), title }
+impl<F: Planning> Divider<F> {
+    /// Creates a divider in the lineup of the container, or of its entry `under`.
+    pub fn new(container: Loid, under: Option<Loid>, id: u64, title: SharedText) -> Divider<F> {
+        Divider { container, id, under: under.map(FolderKey), order: 0.into(), title, family: PhantomData }
     }
 
-    /// Returns the part of the container in whose lineup the divider is; `None` for the container's
-    /// own.
+    /// Returns the entry of the container in whose lineup the divider is; `None` for the
+    /// container's own.
     pub fn under(&self) -> Option<Loid> {
         self.under.map(|key| key.0)
     }
 }
 
-impl<const KIND: u8> SequenceItem for Divider<KIND> {
+impl<F: Planning> SequenceItem for Divider<F> {
     fn order(&self) -> u128 {
         self.order.into()
     }
@@ -52,15 +54,15 @@ impl<const KIND: u8> SequenceItem for Divider<KIND> {
     }
 }
 
-impl<const KIND: u8> MovableItem for Divider<KIND> {
-    fn at(&self, order: u128) -> Divider<KIND> {
+impl<F: Planning> MovableItem for Divider<F> {
+    fn at(&self, order: u128) -> Divider<F> {
         Divider { order: order.into(), ..self.clone() }
     }
 }
 
-impl<const KIND: u8> Row for Divider<KIND> {
+impl<F: Planning> Row for Divider<F> {
     fn place(&self) -> RowPlace {
-        Divider::<KIND>::PART.place(self.container, &self.id.to_be_bytes())
+        F::DIVIDER.place(self.container, &self.id.to_be_bytes())
     }
 }
 

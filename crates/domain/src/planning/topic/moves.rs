@@ -3,16 +3,16 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::Topic;
 use super::commands::{TopicItemResult, self_attachment_error};
-use super::state::{ItemAddress, UprootedItem};
+use super::state::UprootedItem;
+use super::{ItemAddress, Topic};
 use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{ContainerTurns, JointCommand};
-use crate::lineup::{ContainerRevision, LineMoveResult, check_room};
 use crate::object::{FamilyKind, Record};
+use crate::planning::{ContainerRevision, LineMoveResult, LineupEntry, check_room};
 use crate::readable::{ObjectRights, ReadCheck};
 use crate::store::{ReadLevel, Table};
 

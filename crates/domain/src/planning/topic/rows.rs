@@ -1,62 +1,21 @@
-//! The rows of a topic: one head, one row per item or subitem, one row per divider.
-
-use std::sync::Arc;
+//! The row of a topic item.
 
 use bytes::Bytes;
+use imbl::{OrdMap, OrdSet};
 use serde::{Deserialize, Serialize};
 
-use crate::command::Context;
-use crate::id::Loid;
-use crate::lineup::{self, LineupEntry};
+use super::Topic;
+use crate::id::{Loid, ObjectUuid};
 use crate::object::{FolderKey, Record, SharedText, hold};
-use crate::part::PartKind;
+use crate::planning::{LineupEntry, Planning};
 use crate::sequence::{MovableItem, SequenceItem, StoredOrder};
 use crate::store::{Row, RowPlace, Table, loid_key};
-
-/// The kind of [`TopicHead`].
-pub const HEAD: PartKind = PartKind::of::<TopicHead>(7);
-
-/// The kind of [`TopicItem`].
-pub const ITEM: PartKind = PartKind::of::<TopicItem>(8);
-
-/// The number of the kind of a topic's dividers.
-const DIVIDER_NUMBER: u8 = 9;
-
-/// The kind of [`TopicDivider`].
-pub const DIVIDER: PartKind = TopicDivider::PART;
-
-/// A divider of a topic, or of one of its items.
-pub type TopicDivider = lineup::Divider<DIVIDER_NUMBER>;
-
-/// The lineup of a topic, or of one of its items.
-pub type TopicLineup = lineup::Lineup<Arc<TopicItem>, DIVIDER_NUMBER>;
-
-/// A line of a [`TopicLineup`].
-pub type TopicLineupLine = lineup::Line<Arc<TopicItem>, DIVIDER_NUMBER>;
 
 // An item is one row, which is rewritten at each of its changes, so its size has limits. Those of
 // its texts are in `object::text`.
 
 /// The greatest number of assignees of an item.
 pub const MAX_ASSIGNEES: usize = 100;
-
-/// The title and description of a topic.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TopicHead {
-    /// The topic.
-    #[serde(with = "loid_key")]
-    pub loid: Loid,
-    /// The title, which may be empty.
-    pub title: SharedText,
-    /// The description, which may be empty.
-    pub description: SharedText,
-}
-
-impl Row for TopicHead {
-    fn place(&self) -> RowPlace {
-        HEAD.place(self.loid, &[])
-    }
-}
 
 /// A word that clients send as a text or as a number, and receive in the same form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,43 +99,17 @@ impl TopicItem {
         }
     }
 
-    /// Returns the item's loid.
-    pub fn loid(&self) -> Loid {
-        self.record.loid
-    }
-
     /// Reports whether another state of the item differs in its status and in nothing else.
     pub(super) fn differs_by_status(&self, new: &TopicItem) -> bool {
         let mut same = new.clone();
         same.record.status.clone_from(&self.record.status);
         self.record.status != new.record.status && same == *self
     }
-
-    /// Returns the parent item of a subitem.
-    pub fn under(&self) -> Option<Loid> {
-        self.under.map(|key| key.0)
-    }
-
-    /// Returns the approximate bytes of memory of the item, with its entries in the topic's
-    /// indexes.
-    pub(super) fn bytes(&self) -> usize {
-        // A record with its index entries, and the other fields without their texts.
-        const ITSELF: usize = 1280;
-        const EACH: usize = 32;
-        let word = |word: &TextOrNumber| if let TextOrNumber::Text(text) = word { text.len() } else { 0 };
-        let texts = [&self.content_type, &self.comment, &self.occupation, &self.product, &self.edition];
-        ITSELF
-            + self.record.text_bytes()
-            + texts.into_iter().chain(&self.assignees).map(|text| text.len()).sum::<usize>()
-            + word(&self.priority)
-            + word(&self.custom_priority)
-            + self.assignees.len() * EACH
-    }
 }
 
 impl Row for TopicItem {
     fn place(&self) -> RowPlace {
-        ITEM.place(self.topic, &self.loid().to_key())
+        Topic::ENTRY.place(self.topic, &self.loid().to_key())
     }
 
     fn index(&self, entries: &mut Vec<(RowPlace, Bytes)>) {
@@ -196,7 +129,7 @@ impl Row for TopicItem {
     }
 }
 
-impl SequenceItem for Arc<TopicItem> {
+impl SequenceItem for TopicItem {
     fn order(&self) -> u128 {
         self.order.into()
     }
@@ -207,32 +140,66 @@ impl SequenceItem for Arc<TopicItem> {
     }
 }
 
-impl MovableItem for Arc<TopicItem> {
-    fn at(&self, order: u128) -> Arc<TopicItem> {
-        Arc::new(TopicItem { order: order.into(), ..TopicItem::clone(self) })
+impl MovableItem for TopicItem {
+    fn at(&self, order: u128) -> TopicItem {
+        TopicItem { order: order.into(), ..self.clone() }
     }
 }
 
-impl LineupEntry for Arc<TopicItem> {
-    fn id(&self) -> u128 {
-        id_of(self.loid())
+/// The index of the items of a topic.
+#[derive(Debug, Clone, Default)]
+pub struct TopicIndex {
+    pub(super) by_uuid: OrdMap<ObjectUuid, Loid>,
+    /// Attached objects, each with its item.
+    pub(super) attached: OrdSet<(Loid, Loid)>,
+}
+
+impl LineupEntry for TopicItem {
+    type Index = TopicIndex;
+
+    fn loid(&self) -> Loid {
+        self.record.loid
+    }
+
+    fn under(&self) -> Option<Loid> {
+        self.under.map(|key| key.0)
     }
 
     fn object(&self) -> Option<Loid> {
         None
     }
 
-    fn put(&self, old: Option<&Arc<TopicItem>>, context: &mut Context<'_>) {
-        context.put(old.map(|old| &**old), &**self);
+    fn held(&self) -> Option<(Loid, bool)> {
+        self.attachment.map(|attached| (attached.object, attached.hidden))
     }
 
-    fn remove(&self, context: &mut Context<'_>) {
-        context.remove(&**self);
+    fn bytes(&self) -> usize {
+        // A record with its index entries, and the other fields without their texts.
+        const ITSELF: usize = 1280;
+        const EACH: usize = 32;
+        let word = |word: &TextOrNumber| if let TextOrNumber::Text(text) = word { text.len() } else { 0 };
+        let texts = [&self.content_type, &self.comment, &self.occupation, &self.product, &self.edition];
+        ITSELF
+            + self.record.text_bytes()
+            + texts.into_iter().chain(&self.assignees).map(|text| text.len()).sum::<usize>()
+            + word(&self.priority)
+            + word(&self.custom_priority)
+            + self.assignees.len() * EACH
     }
-}
 
-/// Returns the id of an item among the lines of its topic. Numbers are unique across the loids of
-/// all databases and the dividers.
-pub(super) fn id_of(item: Loid) -> u128 {
-    item.number.into()
+    fn reindex(index: &mut TopicIndex, old: Option<&TopicItem>, new: Option<&TopicItem>) {
+        let keys = |item: &TopicItem| (item.loid(), item.record.uuid, item.attachment.map(|attached| attached.object));
+        let (old, new) = (old.map(keys), new.map(keys));
+        if old == new {
+            return;
+        }
+        if let Some((item, uuid, attached)) = old {
+            index.by_uuid.remove(&uuid);
+            attached.map(|object| index.attached.remove(&(object, item)));
+        }
+        if let Some((item, uuid, attached)) = new {
+            index.by_uuid.insert(uuid, item);
+            attached.map(|object| index.attached.insert((object, item)));
+        }
+    }
 }

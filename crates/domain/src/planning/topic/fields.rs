@@ -1,6 +1,6 @@
 //! The fields of a topic item that callers give, and their validation.
 
-use super::rows::{MAX_ASSIGNEES, TextOrNumber, TopicItem};
+use super::{MAX_ASSIGNEES, TextOrNumber, TopicItem};
 use crate::amend::check_work_folder;
 use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error, Result};

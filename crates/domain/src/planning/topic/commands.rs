@@ -5,15 +5,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::fields::{ItemFields, describe};
-use super::rows::{TopicAttachment, TopicItem, TopicLineupLine};
-use super::state::{ItemAddress, TopicState, name_of};
-use super::{ITEM_TYPE, SUBITEM_TYPE, Topic};
+use super::{ITEM_TYPE, ItemAddress, SUBITEM_TYPE, Topic, TopicAttachment, TopicItem, TopicState};
 use crate::command::{Command, CommandFault, Context};
 use crate::error::{Code, Error, Result};
 use crate::family::State;
 use crate::id::Loid;
-use crate::lineup::{NewDivider, check_room};
 use crate::object::{FamilyKind, Record};
+use crate::planning::{Line, LineupEntry, Planning, check_room};
 use crate::store::loid_key;
 
 /// The item or subitem that a command was about.
@@ -22,13 +20,6 @@ pub struct TopicItemResult {
     /// The item.
     #[serde(with = "loid_key")]
     pub item: Loid,
-}
-
-/// The divider that a command was about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TopicDividerResult {
-    /// The divider.
-    pub divider: u64,
 }
 
 /// The address of an item, or of a subitem within its item.
@@ -47,19 +38,6 @@ impl TopicItemPath {
             Some(subitem) => topic.subitem(self.item, subitem),
         }
         .cloned()
-    }
-}
-
-/// Returns the item below which a line is placed; `None` for the topic itself.
-fn parent_item(topic: &TopicState, item: Option<ItemAddress>) -> Result<Option<Loid>> {
-    item.map(|item| topic.item(item).map(|item| item.loid())).transpose()
-}
-
-/// Returns the place for a position in the lineup of an item, or of the topic itself.
-fn place(topic: &TopicState, under: Option<Loid>, position: Option<i64>, context: &Context<'_>) -> Result<usize> {
-    match topic.lineup_under(under) {
-        Some(lineup) => lineup.place(position, &mut context.reads()?),
-        None => super::TopicLineup::default().place(position, &mut context.reads()?),
     }
 }
 
@@ -119,9 +97,9 @@ impl Command for AddTopicItem {
 
     fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicItemResult, CommandFault> {
         let loid = topic.object().record.loid;
-        let under = parent_item(topic, self.under)?;
+        let under = Topic::find_parent(topic, &self.under)?;
         check_room(loid, topic.lines() + 1)?;
-        let place = place(topic, under, self.position, context)?;
+        let place = topic.lineup_under(under).place(self.position, &mut context.reads()?)?;
         let mut item = new_item(topic, under, context)?;
         if self.fields.name.is_none() {
             return Err(Error::new(Code::InvalidName, "An item needs a `name`.").into());
@@ -132,7 +110,7 @@ impl Command for AddTopicItem {
             item.attachment = Some(TopicAttachment { object, hidden: false });
         }
         let done = TopicItemResult { item: item.loid() };
-        topic.insert_item(item, under, place, context);
+        topic.insert_item(item, place, context);
         concern(loid, self.attachment, context);
         Ok(done)
     }
@@ -170,13 +148,7 @@ impl Command for UpdateTopicItem {
         if let Some(object) = self.attachment {
             hang(&mut item, object, context)?;
         }
-        let place = match self.position {
-            None => None,
-            Some(_) => {
-                let place = place(topic, old.under(), self.position, context)?;
-                Some(place).filter(|place| !topic.stands_at(&TopicLineupLine::Member(old.clone()), *place))
-            }
-        };
+        let place = topic.place_to_move(&Line::Member(old.clone()), self.position, context)?;
         match &item.record.status {
             Some(status) if !described && place.is_none() && old.differs_by_status(&item) => {
                 topic.change_status(&old, status.clone(), context);
@@ -242,88 +214,7 @@ impl Command for RemoveTopicItem {
         let item = self.which.find(topic)?;
         context.alters(topic.lines_of(item.loid()))?;
         context.concerns(item.topic, item.loid());
-        topic.take(&[TopicLineupLine::Member(item.clone())], context)?;
+        topic.take(&[Line::Member(item.clone())], context)?;
         Ok(TopicItemResult { item: item.loid() })
-    }
-}
-
-/// Adds a divider to the topic, or to one of its items.
-#[derive(Debug, Clone)]
-pub struct AddTopicDivider {
-    /// The item that gets the divider; `None` for the topic.
-    pub under: Option<ItemAddress>,
-    /// The title and position of the divider.
-    pub divider: NewDivider,
-}
-
-impl Command for AddTopicDivider {
-    type Family = Topic;
-    type Reply = TopicDividerResult;
-    const NAME: &'static str = "topic.divider.add";
-
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicDividerResult, CommandFault> {
-        self.divider.check()?;
-        let under = parent_item(topic, self.under)?;
-        check_room(topic.object().record.loid, topic.lines() + 1)?;
-        if let Some(lineup) = topic.lineup_under(under) {
-            lineup.check_room_for_divider()?;
-        }
-        let place = place(topic, under, self.divider.position, context)?;
-        let divider = context.next_number()?;
-        let title = self.divider.title.clone().unwrap_or_else(|| "".into());
-        topic.insert_divider(divider, under, title, place, context);
-        Ok(TopicDividerResult { divider })
-    }
-}
-
-/// Changes a divider's title or place.
-#[derive(Debug, Clone)]
-pub struct UpdateTopicDivider {
-    /// The item that has the divider; `None` for the topic.
-    pub under: Option<ItemAddress>,
-    /// The id of the divider.
-    pub id: u64,
-    /// The new title and position.
-    pub divider: NewDivider,
-}
-
-impl Command for UpdateTopicDivider {
-    type Family = Topic;
-    type Reply = TopicDividerResult;
-    const NAME: &'static str = "topic.divider.update";
-
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicDividerResult, CommandFault> {
-        self.divider.check()?;
-        let under = parent_item(topic, self.under)?;
-        let old = topic.divider(under, self.id)?.clone();
-        let place = match self.divider.position {
-            None => None,
-            position => Some(place(topic, under, position, context)?),
-        };
-        topic.change_divider(&old, &self.divider, place, context);
-        Ok(TopicDividerResult { divider: self.id })
-    }
-}
-
-/// Removes a divider.
-#[derive(Debug, Clone, Copy)]
-pub struct RemoveTopicDivider {
-    /// The item that has the divider; `None` for the topic.
-    pub under: Option<ItemAddress>,
-    /// The id of the divider.
-    pub id: u64,
-}
-
-impl Command for RemoveTopicDivider {
-    type Family = Topic;
-    type Reply = TopicDividerResult;
-    const NAME: &'static str = "topic.divider.remove";
-
-    fn apply(&self, topic: &mut TopicState, context: &mut Context<'_>) -> Result<TopicDividerResult, CommandFault> {
-        let under = parent_item(topic, self.under)?;
-        let line = TopicLineupLine::Divider(topic.divider(under, self.id)?.clone());
-        context.concerns(topic.object().record.loid, name_of(&line));
-        topic.take(&[line], context)?;
-        Ok(TopicDividerResult { divider: self.id })
     }
 }

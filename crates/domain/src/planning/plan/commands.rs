@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::TopicPlan;
-use super::state::PlanState;
+use super::{PlanState, TopicPlan};
 use crate::command::{Command, CommandFault, Context};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error};
 use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{ContainerTurns, JointCommand};
-use crate::lineup::{ContainerRevision, LineMoveResult, NewDivider, check_room};
 use crate::object::{FamilyKind, HolderCursor, Record};
+use crate::planning::{ContainerRevision, LineMoveResult, check_room};
 use crate::readable::{ObjectRights, ReadCheck};
 use crate::store::{ReadLevel, loid_key};
 
@@ -23,13 +22,6 @@ pub struct PlannedTopicResult {
     /// The topic.
     #[serde(with = "loid_key")]
     pub topic: Loid,
-}
-
-/// The divider that a command was about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlanDividerResult {
-    /// The divider.
-    pub divider: u64,
 }
 
 /// Refuses objects that a plan cannot hold: missing ones, ones that the caller may not read, and
@@ -44,11 +36,6 @@ pub(super) fn check_topic(topic: Loid, reads: &mut ReadCheck<'_>, context: &Cont
     }
     let message = format!("A plan holds only topics, but `{topic}` is a {}.", record.type_name);
     Err(Error::new(Code::InvalidForContainer, message).with_source(topic).into())
-}
-
-/// Checks that the plan holds the topic and that the caller may read it.
-fn check_holds_topic(plan: &PlanState, topic: Loid, context: &Context<'_>) -> Result<()> {
-    if plan.topic(topic).is_some() && context.reads()?.may_read(topic)? { Ok(()) } else { Err(plan.not_held(topic)) }
 }
 
 /// Adds a topic to a plan. A topic that the plan holds already stays in place, or moves to the
@@ -70,20 +57,17 @@ impl Command for AddPlanTopic {
     fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedTopicResult, CommandFault> {
         let mut reads = context.reads()?;
         check_topic(self.topic, &mut reads, context)?;
-        let there = plan.topic(self.topic).is_some();
-        if there && self.position.is_none() {
-            return Ok(PlannedTopicResult { topic: self.topic });
-        }
-        let place = plan.lineup().place(self.position, &mut reads)?;
-        let changed = if there {
-            plan.shift_topic(self.topic, place, context)
+        let loid = plan.object().record.loid;
+        if let Some(line) = plan.visible_line_of(self.topic) {
+            if let Some(place) = plan.place_to_move(&line, self.position, context)? {
+                plan.change(&line, line.clone(), Some(place), context);
+                context.concerns(loid, self.topic);
+            }
         } else {
-            check_room(plan.object().record.loid, plan.lineup().len() + 1)?;
+            let place = plan.lineup().place(self.position, &mut reads)?;
+            check_room(loid, plan.lines() + 1)?;
             plan.insert_topic(self.topic, place, context);
-            true
-        };
-        if changed {
-            context.concerns(plan.object().record.loid, self.topic);
+            context.concerns(loid, self.topic);
         }
         Ok(PlannedTopicResult { topic: self.topic })
     }
@@ -102,8 +86,11 @@ impl Command for RemovePlanTopic {
     const NAME: &'static str = "topicplan.topic.remove";
 
     fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlannedTopicResult, CommandFault> {
-        check_holds_topic(plan, self.topic, context)?;
-        plan.take_topic(self.topic, context);
+        let line = match plan.visible_line_of(self.topic) {
+            Some(line) if context.reads()?.may_read(self.topic)? => line,
+            _ => return Err(plan.not_held("topic", self.topic).into()),
+        };
+        plan.take(&[line], context)?;
         context.concerns(plan.object().record.loid, self.topic);
         Ok(PlannedTopicResult { topic: self.topic })
     }
@@ -219,7 +206,9 @@ impl JointCommand for MovePlanTopics {
             let plan = turns.get::<TopicPlan>(loid)?;
             revisions.push(ContainerRevision::from(loid, plan.object().record.revision));
             for topic in held {
-                if plan.take_topic(topic, context) && loid != self.target {
+                let Some(line) = plan.line_of(topic) else { continue };
+                plan.take(&[line], context)?;
+                if loid != self.target {
                     context.concerns(loid, topic);
                 }
             }
@@ -233,76 +222,5 @@ impl JointCommand for MovePlanTopics {
             place = place.saturating_add(1);
         }
         Ok(LineMoveResult { lines: topics.into_iter().map(|topic| PlannedTopicResult { topic }).collect(), revisions })
-    }
-}
-
-/// Adds a divider to a plan.
-#[derive(Debug, Clone)]
-pub struct AddPlanDivider {
-    /// The title and position of the divider.
-    pub divider: NewDivider,
-}
-
-impl Command for AddPlanDivider {
-    type Family = TopicPlan;
-    type Reply = PlanDividerResult;
-    const NAME: &'static str = "topicplan.divider.add";
-
-    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlanDividerResult, CommandFault> {
-        self.divider.check()?;
-        check_room(plan.object().record.loid, plan.lineup().len() + 1)?;
-        plan.lineup().check_room_for_divider()?;
-        let place = plan.lineup().place(self.divider.position, &mut context.reads()?)?;
-        let divider = context.next_number()?;
-        plan.insert_divider(divider, self.divider.title.clone().unwrap_or_default(), place, context);
-        context.concerns(plan.object().record.loid, divider);
-        Ok(PlanDividerResult { divider })
-    }
-}
-
-/// Changes a divider's title or place.
-#[derive(Debug, Clone)]
-pub struct UpdatePlanDivider {
-    /// The id of the divider.
-    pub id: u64,
-    /// The new title and position.
-    pub divider: NewDivider,
-}
-
-impl Command for UpdatePlanDivider {
-    type Family = TopicPlan;
-    type Reply = PlanDividerResult;
-    const NAME: &'static str = "topicplan.divider.update";
-
-    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlanDividerResult, CommandFault> {
-        self.divider.check()?;
-        let old = plan.divider(self.id)?.clone();
-        let place = match self.divider.position {
-            None => None,
-            position => Some(plan.lineup().place(position, &mut context.reads()?)?),
-        };
-        plan.change_divider(&old, &self.divider, place, context);
-        context.concerns(plan.object().record.loid, self.id);
-        Ok(PlanDividerResult { divider: self.id })
-    }
-}
-
-/// Removes a divider.
-#[derive(Debug, Clone, Copy)]
-pub struct RemovePlanDivider {
-    /// The id of the divider.
-    pub id: u64,
-}
-
-impl Command for RemovePlanDivider {
-    type Family = TopicPlan;
-    type Reply = PlanDividerResult;
-    const NAME: &'static str = "topicplan.divider.remove";
-
-    fn apply(&self, plan: &mut PlanState, context: &mut Context<'_>) -> Result<PlanDividerResult, CommandFault> {
-        let divider = plan.divider(self.id)?.clone();
-        plan.take_divider(&divider, context);
-        context.concerns(plan.object().record.loid, self.id);
-        Ok(PlanDividerResult { divider: self.id })
     }
 }
