@@ -1,6 +1,6 @@
-//! What a durable change costs when commits are shared: change sets in flight against changes per
-//! second, through the real store on the disk of the build. With one in flight it is the price of a
-//! sync.
+//! The cost of a durable change when changes share commits: change sets in flight against changes
+//! per second. Runs through the real store on the disk of the build. With one set in flight, the
+//! cost is that of a sync.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,8 @@
-//! What it costs to discard, restore and destroy a folder with so many objects below it, by the
-//! object, and how long others wait meanwhile: through the real store, on the disk of the build.
+//! The cost per object of discarding, restoring and destroying a folder with many objects below it,
+//! and the delay for other callers during that time. Runs through the real store on the disk of the
+//! build.
 //!
-//! `SIZES=2000,20000` says how many objects.
+//! `SIZES=2000,20000` sets the numbers of objects.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -33,10 +34,10 @@ async fn create(repository: &Repository, below: Vec<String>, object: NewObject) 
     repository.joint(create, request()).await.expect("it can be made").loid
 }
 
-/// What one change of the tree took.
+/// The measurements of one change of the tree.
 struct Measured {
     took: Duration,
-    /// Of another's changes meanwhile, in microseconds.
+    /// The times of another caller's changes during it, in microseconds.
     waits: Histogram<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What a calendar program makes of a calendar of ours.
+//! The exported calendar as a calendar program reads it.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use ical::property::Property;
 
 use crate::harness::*;
 
-/// The calendar that a file is.
+/// Parses an answer that is one calendar.
 #[track_caller]
 pub fn calendar(answer: &Answer) -> IcalCalendar {
     // Lines are put together here: the library takes the spaces off at the end of each, also where

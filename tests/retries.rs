@@ -22,7 +22,7 @@ struct Worker {
     /// A drawer that everything is added to.
     drawer: String,
     number: usize,
-    /// What was asked for and how it was answered; the last one may have no answer yet.
+    /// The calls and their answers; the last one may have no answer yet.
     calls: Vec<(Call, Option<Value>)>,
     /// Objects that were surely taken out of the drawer.
     taken: BTreeSet<String>,
@@ -169,8 +169,8 @@ fn calls_sent_again_after_crashes_are_carried_out_once() {
     }
 }
 
-/// So many rounds on a new data directory; tells how many calls were answered, and how many were
-/// not when the server died.
+/// Runs that number of rounds on a new data directory. Returns the number of answered calls, and of
+/// those without an answer when the server died.
 fn crash_between_calls(rounds: u64) -> (usize, usize) {
     let (mut total, mut unknown) = (0, 0);
     let mut server = Server::with(&[("STORE__CHECKPOINT_ROWS", "300")]);

@@ -1,5 +1,5 @@
-//! What a drawer's rules cost by themselves: `apply` on a state in memory, at several sizes. A
-//! positioned add must cost the same whatever the drawer holds.
+//! The cost of a drawer's rules alone: `apply` on a state in memory, at several sizes. A positioned
+//! add must cost the same whatever the drawer holds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use stet_domain::id::{DatabaseId, Loid, ShortcutId};
 use stet_domain::object::{Attributes, FamilyKind, Object, Record};
 use stet_domain::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 
-/// As in the server.
+/// The server's own allocator, so that the figures are comparable.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

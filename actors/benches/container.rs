@@ -1,5 +1,5 @@
-//! What a container's actor costs beside a bare channel that does the same work: 64 commands in
-//! flight on one drawer, over a store in memory that commits at once.
+//! The cost of a container's actor beside a bare channel that does the same work. Each handles 64
+//! commands in flight on one drawer, over a store in memory that commits at once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -81,7 +81,7 @@ impl World {
         self.repository.joint(create, request()).await.expect("it can be made").loid
     }
 
-    /// What the last event of a container names.
+    /// Returns the ids in the last event of a container.
     fn told(&self, container: Loid) -> Vec<String> {
         let all = ResumeRequest { container, after: 0, room: BatchRoom::of(usize::MAX, usize::MAX) };
         let (events, _) = self.store.events_of(&all).expect("the log can be read");

@@ -1,4 +1,4 @@
-//! The actor of a cache: what is in force while it is refreshed, and whatever becomes of that.
+//! The actor of a cache: which value is in force during a refresh, and after each outcome of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,16 +13,16 @@ use stet_domain::command::CallerIdentity;
 use stet_domain::store::memory::MemoryStore;
 use tokio::sync::Semaphore;
 
-/// What a test may do to an origin.
+/// The data behind an origin, and the controls that a test has over it.
 #[derive(Default)]
 struct Source {
-    /// What the next reading finds.
+    /// The value that the next reading finds.
     now: AtomicU64,
     /// Readings so far.
     read: AtomicUsize,
-    /// How much each of them was to read.
+    /// The requested extent of each reading so far.
     extents: Mutex<Vec<RefreshExtent>>,
-    /// What the next reading does.
+    /// The outcome of the next reading.
     mood: Mutex<Mood>,
 }
 

@@ -44,7 +44,8 @@ fn by(who: &str) -> ChangeRequest {
     ChangeRequest::by(CallerIdentity { user: user.into(), session: session.into(), address: None })
 }
 
-/// What two colleagues and a second session can do to an object of each family that has content.
+/// Runs a test once for each family that has content. The test uses two colleagues and a second
+/// session of one of them.
 fn run<F: Future<Output = ()>>(test: impl Fn(World) -> F) {
     for family in [FamilyKind::Document, FamilyKind::Liveblog] {
         actix::System::new().block_on(async {

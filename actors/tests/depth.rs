@@ -1,5 +1,5 @@
-//! How deep objects may lie, whatever makes or moves them; and what can be done with those that lie
-//! deeper.
+//! The largest depth of objects, for every way to create or move them. Also the operations that
+//! remain possible on objects that already lie deeper.
 
 use std::sync::Arc;
 

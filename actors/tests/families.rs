@@ -84,7 +84,7 @@ impl World {
         World { store, clock, repository }
     }
 
-    /// What a crash leaves, and a start makes of it.
+    /// Shuts the repository down and opens it again with these families.
     async fn reopen(&mut self, families: Families) {
         self.repository.shut_down().await;
         self.repository = open(families, &self.store, &self.clock).await;
@@ -114,7 +114,7 @@ impl World {
         Ok(self.repository.execute(shelf, put, request()).await?.reply)
     }
 
-    /// What stands on a shelf, as board and object; a divider is `None`.
+    /// Returns the visible slots of a shelf as board and object; a divider is `None`.
     async fn shown(&self, shelf: Loid) -> Vec<(String, Option<Loid>)> {
         let view = self.repository.view::<Shelf>(shelf).await.expect("the shelf is there");
         view.state.slots().visible_at(0).map(|slot| (slot.board.to_string(), slot.stands.object())).collect()
@@ -418,7 +418,7 @@ enum Step {
     Reopen,
 }
 
-/// What stands on a shelf, as anyone would write it down: slot, story, hidden.
+/// The expected slots of a shelf, in order: slot id, story, and whether it is hidden.
 type Written = Vec<(u64, Option<usize>, bool)>;
 
 struct Life {

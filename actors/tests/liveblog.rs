@@ -45,7 +45,7 @@ fn by(user: &str) -> ChangeRequest {
     ChangeRequest::by(CallerIdentity { user: user.into(), session: "s".into(), address: None })
 }
 
-/// What makes the liveblog, or says of it whether posts wait.
+/// Returns the command that creates the liveblog, or changes whether its posts wait for approval.
 fn night(moderated: Option<bool>) -> CreateInFolder {
     let mut object =
         NewObject::of::<Liveblog>("night", "LiveBlog", NewLiveblog { moderated, ..NewLiveblog::default() });
@@ -474,7 +474,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// Whoever looks, and wherever they begin, they see what is theirs to see, in the order of all.
+/// Asserts that each caller sees exactly their posts, in the order of all, from every offset.
 fn assert_sights(state: &LiveblogState) {
     let own = ["editor", "reporter", "nobody"].map(|user| PostSight::Own(user.into()));
     for sight in own.into_iter().chain([PostSight::All, PostSight::Approved]) {

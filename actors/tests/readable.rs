@@ -1,5 +1,5 @@
-//! A caller who may not read everything: the positions that they name are among the items that they
-//! see, at the moment of the change.
+//! Positions named by a caller who may not read everything. They count among the items that this
+//! caller sees at the moment of the change.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use stet_domain::readable::{ObjectRights, ReadDecision};
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
 
-/// Every object is alive, but for those in the recycle bin.
+/// Rows in which every object exists, except those in the recycle bin.
 #[derive(Default)]
 struct Alive {
     bin: HashSet<Loid>,
@@ -52,7 +52,7 @@ impl NumberSource for Counting {
     }
 }
 
-/// These may be read.
+/// Rights to read exactly these objects.
 #[derive(Debug)]
 struct Only(HashSet<Loid>);
 
@@ -66,7 +66,7 @@ fn object(number: u64) -> Loid {
     Loid::new(DatabaseId::FIRST, number)
 }
 
-/// Objects that the caller may read have even numbers.
+/// The number of objects; the caller may read those with even numbers.
 const OBJECTS: u64 = 12;
 
 fn is_seen(object: Loid) -> bool {
@@ -95,8 +95,8 @@ impl Bare {
         }
     }
 
-    /// Carries a command out, for the caller or for one who reads everything; one that is refused
-    /// changes nothing.
+    /// Applies a command, for the caller if `restricted`, otherwise for a user who reads
+    /// everything. A refused command changes nothing.
     fn apply<C: Command<Family = Drawer>>(&mut self, command: &C, restricted: bool) -> Result<C::Reply, Error> {
         let who = CallerIdentity::system();
         let readable: Option<&dyn ObjectRights> = if restricted { Some(&self.caller) } else { None };
@@ -110,7 +110,7 @@ impl Bare {
         Ok(reply)
     }
 
-    /// What the runtime has done to the drawer when an object is discarded or restored.
+    /// Does to the drawer what the runtime does when an object is discarded or restored.
     fn set_hidden(&mut self, object: Loid, hidden: bool) {
         let who = CallerIdentity::system();
         if hidden {
@@ -140,11 +140,11 @@ fn without(all: &[Loid], one: Loid) -> Vec<Loid> {
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// By one who reads everything.
+    /// A placement by a user who reads everything.
     Put(u64, i64),
     Discard(u64),
     Restore(u64),
-    /// By the caller.
+    /// A placement by the caller.
     Position(u64, i64),
     Shift(u64, i64),
     Add(u64),
@@ -164,7 +164,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the caller has of `asked` among `count` others: that place, or the end.
+/// Returns the index that a position means among `count` other items: that position, or the end.
 fn place(asked: i64, count: usize) -> usize {
     usize::try_from(asked).map_or(count, |asked| asked.min(count))
 }

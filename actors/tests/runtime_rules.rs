@@ -219,7 +219,7 @@ fn the_next_command_does_not_wait_for_the_disk_but_its_answer_does() {
     });
 }
 
-/// Whether an object is there, as a command sees that takes the turn of another one alone.
+/// A command that returns whether `story` exists, but takes only the turn of `drawer`.
 struct Sees {
     drawer: Loid,
     story: Loid,
@@ -381,8 +381,8 @@ fn failing_commits_are_reported_as_storage_full_only_if_the_disk_is_full() {
     });
 }
 
-/// What carries on changes of subtrees had read of one that was pending, whose commit then failed:
-/// it destroyed all the same what nobody was told had been destroyed.
+/// Regression test: a pending change of a subtree was continued although its commit then failed.
+/// Objects were destroyed although the caller had received an error.
 #[test]
 fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
     /// Lets the commit that is pending fail as soon as whoever comes after it has read what lies in
@@ -757,7 +757,7 @@ impl JointCommand for Renames {
     }
 }
 
-/// Who keeps what was shown of a folder, such as how much lies in it, goes by its revision.
+/// Guards clients that cache facts about a folder, such as its number of objects, by its revision.
 #[test]
 fn folders_with_changed_names_get_a_new_revision_even_without_a_turn() {
     run(RuntimeOptions::default(), |world| async move {

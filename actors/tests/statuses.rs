@@ -92,7 +92,7 @@ impl StatusRights for AllBut {
     }
 }
 
-/// What is done.
+/// A change that the test makes.
 #[derive(Debug, Clone)]
 enum Act {
     Set { item: Option<u8>, to: u8 },
@@ -173,7 +173,7 @@ impl World {
         self.repository.joint(joint, self.request()).await
     }
 
-    /// What a change of status must come to.
+    /// Returns the expected outcome of a change of status.
     fn expected(&self, from: Option<u8>, to: Option<u8>) -> Result<(), Code> {
         match to.filter(|to| from != Some(*to)) {
             Some(to) if !self.flow.allows(from, to) => Err(Code::InvalidStatus),
@@ -293,7 +293,7 @@ impl World {
         }
     }
 
-    /// What a change of the topic's items is refused with.
+    /// Returns the code with which a change of the topic's items is refused, if it is.
     fn refusal(&self) -> Option<Code> {
         self.is_closed().then_some(Code::InvalidForContainer)
     }

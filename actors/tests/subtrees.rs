@@ -86,19 +86,19 @@ enum Op {
 enum Step {
     /// Carried out to its end.
     Whole(Op),
-    /// Decided, and then left after so many further commits.
+    /// An operation that is decided, and then left after that number of further commits.
     Begun(Op, usize),
-    /// So many commits more.
+    /// A number of further commits.
     Commits(usize),
     /// The next commit fails.
     Fails,
-    /// What is not on disk is lost.
+    /// A crash: everything that is not on disk is lost.
     Crash,
     /// All that is under way comes to its end.
     Settle,
 }
 
-/// What a model says of a call.
+/// The expected outcome of a call, according to the model.
 type Expected = Result<(), Code>;
 
 #[derive(Clone)]
@@ -204,7 +204,7 @@ struct World {
     repository: Repository,
     model: Model,
     drawer: Loid,
-    /// Whether something is coming back, and may not be there yet.
+    /// `true` while a restore may be incomplete, so that live objects may be missing.
     returning: bool,
 }
 
@@ -220,7 +220,7 @@ async fn open(store: &Arc<MemoryStore>, clock: &ManualClock, largest: &Arc<Large
     Repository::start(store, Arc::new(clock.clone()), options).await.expect("a repository starts")
 }
 
-/// How much is left to be done, or will be as soon as what is pending is on disk.
+/// Returns the number of remainders, in the latest or the committed state, whichever has more.
 fn remainders(store: &MemoryStore) -> usize {
     let count =
         |view| store.scan(view, Table::Remainders, &KeyRange::prefix(&[]), usize::MAX, false).expect("readable").len();
@@ -337,7 +337,7 @@ impl World {
         self.commit(commits.unwrap_or_default()).await;
     }
 
-    /// Whether a call that goes well has been decided.
+    /// Returns whether a call that succeeds has been decided.
     fn is_decided(&self, op: Op) -> bool {
         let (Op::Discard(node) | Op::Restore(node) | Op::Destroy(node)) = op else { return false };
         let loid = self.model.nodes[node].loid;
@@ -405,7 +405,7 @@ impl World {
         self.check();
     }
 
-    /// What callers find, whatever is under way.
+    /// Checks the state that callers see while changes may be under way.
     fn check(&self) {
         assert_sound(Families::ALL, &self.store);
         for (number, node) in self.model.nodes.iter().enumerate() {
@@ -425,7 +425,7 @@ impl World {
         assert!(largest <= STEP + BESIDE, "{largest} objects were changed in one step");
     }
 
-    /// What is on disk at the end.
+    /// Checks the state on disk when no change is under way.
     async fn check_settled(&self) {
         for (number, node) in self.model.nodes.iter().enumerate() {
             let record = self.repository.any_record(node.loid).expect("readable");

@@ -89,7 +89,7 @@ impl World {
         World { store, clock, repository }
     }
 
-    /// What a crash leaves, and a start makes of it.
+    /// Shuts the repository down and opens it again.
     async fn reopen(&mut self) {
         self.repository.shut_down().await;
         self.repository = open(&self.store, &self.clock).await;
@@ -131,7 +131,7 @@ impl World {
         self.execute(topic, add).await.expect("there is room").divider
     }
 
-    /// What stands in a topic, as anyone would write it down.
+    /// Returns the lines of a topic in readable form.
     async fn tree(&self, topic: Loid) -> Vec<String> {
         let view = self.repository.view::<Topic>(topic).await.expect("the topic is there");
         let mut tree = Vec::new();
@@ -144,7 +144,7 @@ impl World {
         tree
     }
 
-    /// What stands in a plan: topics by name, dividers in brackets.
+    /// Returns the lines of a plan: topics by name, dividers in brackets.
     async fn planned(&self, plan: Loid) -> Vec<String> {
         let view = self.repository.view::<TopicPlan>(plan).await.expect("the plan is there");
         let text = |line: &Line<TopicPlan>| match line {
@@ -165,7 +165,7 @@ impl World {
         containers_of(&*self.store, ReadLevel::Committed, object).expect("the index can be read")
     }
 
-    /// What the last event of a container names.
+    /// Returns the ids in the last event of a container.
     fn told(&self, container: Loid) -> Vec<String> {
         let all = ResumeRequest { container, after: 0, room: BatchRoom::of(usize::MAX, usize::MAX) };
         let (events, _) = self.store.events_of(&all).expect("the log can be read");
@@ -963,7 +963,7 @@ struct Life {
     named: usize,
 }
 
-/// Where a line is: its index in the topic, and in the item if it stands below one.
+/// The place of a line: its index in the topic, and in the item if it is a subitem.
 type Spot = (usize, Option<usize>);
 
 impl Life {

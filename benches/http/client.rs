@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Where to, and how answers are read.
+/// The measured server: its address, and the protocol of its answers.
 pub struct Target {
     address: String,
     speaks: Speaks,
@@ -29,9 +29,9 @@ impl Target {
     }
 }
 
-/// What came of it.
+/// The result of a measurement.
 pub struct Load {
-    /// How many answers there were.
+    /// The number of answers.
     pub answers: usize,
     /// Answers a second.
     pub rate: f64,

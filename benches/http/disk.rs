@@ -1,4 +1,4 @@
-//! What changes leave on the disk for as long as their events are kept.
+//! The disk space that changes take for as long as their events are kept.
 
 use super::Plan;
 use super::client::{Target, drive};

@@ -9,24 +9,24 @@ use tokio::net::TcpStream;
 
 use super::client::answer;
 
-/// What is in each event's text once.
+/// Bytes that occur exactly once in the text of each event.
 const MARK: &[u8] = b"\ndata: ";
 
-/// How events reached their followers, in milliseconds from the moment that their cause was sent.
+/// Delays of events at their followers, in milliseconds since the change that caused them was sent.
 pub struct Deliveries {
     pub p50: f64,
     pub p99: f64,
-    /// Of the last follower that each event reached.
+    /// The median for the last follower that each event reached.
     pub last_p50: f64,
     pub last_p99: f64,
-    /// What the server's memory has grown by for each follower, events under way included.
+    /// The growth of the server's memory per follower in KiB, events under way included.
     pub kib_each: f64,
     /// The text of one event.
     pub event: Vec<u8>,
 }
 
-/// Opens so many connections with `request`, then sends `cause` again and again, `gap` apart, and
-/// waits until each follower has heard of all.
+/// Opens `followers` connections with `request`, then sends `cause` every `gap`. Waits until each
+/// follower has received all events.
 pub fn follow(
     address: &str,
     pid: u32,
@@ -93,7 +93,7 @@ pub fn follow(
     })
 }
 
-/// When each of so many events was heard of, and the text of the last.
+/// Follows `count` events. Returns the time at which each arrived, and the text of the last.
 async fn one(
     mut stream: TcpStream,
     request: Vec<u8>,

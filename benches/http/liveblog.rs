@@ -7,7 +7,7 @@ use super::follow::{Deliveries, follow};
 use super::stet::Stet;
 use super::{Plan, Requests, bare, median, ratio, report};
 
-/// How many posts the liveblogs have that are compared.
+/// The numbers of posts in the compared liveblogs.
 const SIZES: [usize; 3] = [10, 1_000, 100_000];
 
 /// Followers of one liveblog, and posts a second that arrive meanwhile.

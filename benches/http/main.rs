@@ -27,7 +27,7 @@ use client::{Load, Target, drive};
 use redis::Redis;
 use stet::{End, Stet};
 
-/// What is asked again and again: for each client its own sequence.
+/// The requests that each client sends in turn, over and over.
 type Requests = Vec<Vec<Vec<u8>>>;
 
 struct Plan {

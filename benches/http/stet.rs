@@ -29,7 +29,7 @@ fn binary() -> OsString {
     std::env::var_os("STET_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_stet").into())
 }
 
-/// How a server is ended.
+/// A way to end a server.
 #[derive(Debug, Clone, Copy)]
 pub enum End {
     /// SIGTERM: it drains and folds.
@@ -175,7 +175,7 @@ impl Stet {
         self.changes_with(clients, drawers, &[])
     }
 
-    /// The same with these headers.
+    /// Returns the requests of [`Stet::changes_in`] with additional headers.
     pub fn changes_with(&self, clients: usize, drawers: usize, headers: &[(&str, &str)]) -> Vec<Vec<Vec<u8>>> {
         let drawers: Vec<String> = (0..drawers).map(|n| self.drawer(&format!("drawer-{n}"), &[])).collect();
         let each = (drawers.len() / clients).clamp(1, 256);
@@ -216,8 +216,8 @@ impl Stet {
             .collect()
     }
 
-    /// The same read by a caller who may read everything, and by one who may read nothing but what
-    /// lies in the object's folder.
+    /// Returns one read as sent by two callers. The first may read everything, the second only the
+    /// object's folder.
     pub fn reads_by_rights(&self) -> [Vec<u8>; 2] {
         let path = format!("/v3/object/{}", self.story("rights.xml"));
         let key =

@@ -45,8 +45,8 @@ pub fn costs(plan: &Plan) {
     }
 }
 
-/// What the threads of a process have used for each answer, by name and round: microseconds in the
-/// program and in the kernel.
+/// Processor time per answer, by thread name and round: microseconds in the program and in the
+/// kernel.
 #[derive(Default)]
 pub struct Costs(BTreeMap<String, Vec<[f64; 2]>>);
 
@@ -101,8 +101,8 @@ pub fn settle(pid: u32) {
     }
 }
 
-/// What each thread has used since its start, in the program and in the kernel, by its number; and
-/// its name without one.
+/// Returns the ticks that each thread has used since its start, in the program and in the kernel.
+/// The key is the thread's number; the name comes without trailing digits.
 fn ticks(pid: u32) -> BTreeMap<OsString, (String, [u64; 2])> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("the server runs");
     let used = |task: DirEntry| {
@@ -118,7 +118,7 @@ fn ticks(pid: u32) -> BTreeMap<OsString, (String, [u64; 2])> {
     tasks.filter_map(|task| used(task.ok()?)).collect()
 }
 
-/// Of the ticks that the kernel counts in (`USER_HZ`).
+/// Converts the kernel's ticks (`USER_HZ`) to microseconds.
 fn micros(ticks: u64) -> f64 {
     ticks as f64 * 1e6 / rustix::param::clock_ticks_per_second() as f64
 }

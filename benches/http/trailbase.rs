@@ -20,7 +20,7 @@ use super::{Plan, Requests, ratio, report};
 
 const CLIENTS: usize = 64;
 
-/// How many items a list has that is read, or in which items are moved.
+/// The number of items in the list that is read, or in which items are moved.
 const ITEMS: usize = 100;
 
 /// The program that is measured, as `scripts/bench-trailbase` builds it.
@@ -48,7 +48,7 @@ CREATE TABLE posts (
 CREATE INDEX posts_by_blog ON posts (blog);
 ";
 
-/// What is compared: what it is called, and what each client asks of either.
+/// A comparison: its title, and the requests of each client to either server.
 type Work = (&'static str, fn(&Stet) -> Requests, fn(&TrailBase) -> Requests);
 
 const SHORT: (&str, &str) = ("prefer", "return=minimal");
@@ -225,7 +225,7 @@ impl TrailBase {
     }
 }
 
-/// What a row has of an item that it stands for.
+/// Returns the fields of an item's row.
 fn item(id: usize, position: usize) -> Value {
     json!({
         "id": id, "list": 1, "position": position, "source": format!("1$1.0.{}", 65_536 + id), "name": format!("read-{id}.xml"),

@@ -1,6 +1,8 @@
-//! The seeds, real news items where they are at hand, and thousands of inputs made of them.
+//! Runs of the fuzz targets over the seeds, over real news items where available, and over
+//! thousands of inputs derived from them.
 //!
-//! `STET_FUZZ_INPUTS` says how many for each kind, `STET_FUZZ_SEED` repeats the choices of a run.
+//! `STET_FUZZ_INPUTS` sets the number of inputs for each kind. `STET_FUZZ_SEED` repeats the choices
+//! of a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ use stet_xml::Limits;
 
 use super::*;
 
-/// What parsers stumble over, each in its own way.
+/// Texts that are difficult for parsers, each in its own way.
 const WORDS: &[&[u8]] = &[
     b"\0",
     b"\xff",
@@ -110,7 +112,7 @@ fn seeds(target: &str) -> Vec<Vec<u8>> {
     files.into_iter().map(|(_, bytes)| bytes).collect()
 }
 
-/// What real news items give a target.
+/// Returns inputs for a target from real news items.
 fn wire(target: &str) -> Vec<Vec<u8>> {
     let folder = repository().join("../shared/wire");
     if !folder.is_dir() {
@@ -229,10 +231,10 @@ macro_rules! looks {
 
 looks!(source, query, headers, json_body, multipart, attributes, edits, xpath, xml, declarations, dates, rows, journal);
 
-/// What is written today is what the seeds of rows and journal hold, byte for byte, so that these
-/// are never of a format that nobody reads. After a change that is meant, `UPDATE_GOLDEN=1` writes
-/// them anew; a row's format goes up with it, or it has a new field at its end, see
-/// `stet_domain::store::Row`.
+/// Checks that rows and the journal are written byte for byte as in the seeds, so that the seeds
+/// stay in a readable format. After an intended change, `UPDATE_GOLDEN=1` writes them anew. Then
+/// the row's format must be raised, or the row must have a new field at its end (see
+/// `stet_domain::store::Row`).
 #[test]
 fn stored_formats_match_their_seeds_byte_for_byte() {
     let stored = samples::stored();

@@ -1,6 +1,6 @@
-//! What published clients of such servers do, call by call in their order: behind a base path, with
-//! the other product's codes, with a cookie and no token. Their requests are written out here, as
-//! they send them.
+//! Requests of published clients of such servers, call by call in their order. They use a base
+//! path, the other product's codes, and a cookie in place of a token. Their requests are written
+//! out here as these clients send them.
 
 use serde_json::{Value, json};
 

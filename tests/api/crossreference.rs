@@ -86,7 +86,7 @@ fn a_node_that_is_set_makes_a_new_version_and_leaves_all_else_to_the_byte() {
     set(&Server::shared().user("reader"), &story, "//headline", 0, "x").fails(403, "PermissionDenied");
 }
 
-/// It was written in UTF-8, and sent as the encoding that it had been uploaded with.
+/// Regression test: such a text was written in UTF-8, but sent with the encoding of the upload.
 #[test]
 fn set_texts_are_written_in_the_contents_declared_encoding() {
     let desk = Desk::of("editor");

@@ -1,12 +1,12 @@
-//! Forms as browsers and scripts send them (docs/api/README.md, "Multipart forms"), whatever call
-//! takes them.
+//! Multipart forms as browsers and scripts send them (docs/api/README.md, "Multipart forms"), for
+//! every call that takes them.
 
 use base64::Engine;
 use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// What a browser sends of a place for a file in which nobody has chosen one.
+/// Returns the part that a browser sends for a file input without a chosen file.
 fn unchosen(part: &str) -> File<'_> {
     (part, "", "application/octet-stream", b"")
 }

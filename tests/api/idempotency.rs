@@ -29,7 +29,7 @@ fn names(client: &Client, folder: &str) -> Vec<String> {
     items.map(|item| item["name"].as_str().expect("an item has a name").to_owned()).collect()
 }
 
-/// The same answer, word for word, which says that it is.
+/// Asserts that an answer is marked as a replay and equals the first one byte for byte.
 fn repeats(again: &Answer, first: &Answer) {
     assert_eq!(first.header("idempotency-replayed"), None);
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
@@ -249,8 +249,8 @@ fn repeated_renames_and_moves_find_the_object_if_the_caller_may_see_it() {
     }
 }
 
-/// Who may only create where it goes may not change it there: that was the answer when the call was
-/// sent again.
+/// Regression test: the repeated call was refused, because a caller who may only create in the
+/// target may not change the object there.
 #[test]
 fn a_repeated_move_is_confirmed_although_the_caller_lost_rights() {
     let server = Server::start();
@@ -370,7 +370,7 @@ fn begin_upload(server: &Server, client: &Client, beginning: &[u8], length: usiz
     }
 }
 
-/// Whether there is something to read.
+/// Returns whether the stream has data to read.
 fn is_answered(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).expect("it can be asked without waiting");
     let answered = stream.peek(&mut [0]).is_ok();

@@ -1,4 +1,4 @@
-//! How long and how deep paths may be (docs/api/README.md, "Names and paths").
+//! The limits on the length and depth of paths (docs/api/README.md, "Names and paths").
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use crate::harness::*;
 const DEPTH: usize = 64;
 const BYTES: usize = 16_384;
 
-/// A path of so many names that begins with `top`.
+/// Returns a path of `names` names that begins with `top`.
 fn deep(top: &str, names: usize) -> String {
     format!("{top}{}", "/d".repeat(names - top.matches('/').count()))
 }
 
-/// What makes something in the folder, by its loid or by its path.
+/// Returns calls that create something in the folder, named by its loid or by its path.
 fn creations(folder: &Value, path: &str) -> Vec<(&'static str, Value)> {
     let ids = ["folder-post", "drawer-post", "liveblog-from-default-template-post"];
     let both = [json!({ "name": "x", "folder": folder }), json!({ "name": "x", "folderPath": path })];

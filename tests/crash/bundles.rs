@@ -18,9 +18,9 @@ struct Story {
     text: String,
     /// Text of the copy for each channel that has one, and whether it follows.
     copies: BTreeMap<&'static str, (String, bool)>,
-    /// What was added up in its attributes.
+    /// The expected value of the number among its attributes.
     count: u64,
-    /// In which of two folders it lies.
+    /// The index of its folder, out of two.
     at: usize,
 }
 

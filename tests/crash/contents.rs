@@ -11,14 +11,14 @@ use crate::histories::objects::spec::{Change, PLAIN, Refusal, Session, Sheet, Sw
 use crate::histories::objects::wire::{path, send};
 
 const WORKERS: usize = 4;
-/// Of each worker.
+/// The number of objects of each worker.
 const OBJECTS: usize = 3;
-/// The session that all work in, of those that the whiteboard knows.
+/// The session of all workers, out of those that the whiteboard knows.
 const MINE: Session = 0;
 
 type Bytes = Vec<u8>;
 
-/// One who writes and locks.
+/// A worker that writes and locks.
 struct Desk {
     /// Loids, and what must be there.
     objects: Vec<(String, Sheet<Bytes>)>,
@@ -29,11 +29,11 @@ struct Desk {
     pending: Option<(usize, Change<Bytes>)>,
 }
 
-/// What can be read of an object.
+/// The readable state of an object.
 #[derive(PartialEq)]
 struct Seen {
     versions: Vec<Bytes>,
-    /// As the worker's session reads it: the draft while it is checked out.
+    /// The content as the worker's session reads it: the draft while it is checked out.
     content: Bytes,
     is_locked: bool,
 }
@@ -73,7 +73,7 @@ impl Seen {
     }
 }
 
-/// What the whiteboard says after a change, or before it if it is refused.
+/// Returns the whiteboard after a change, or unchanged if the change is refused.
 fn after(sheet: &Sheet<Bytes>, change: &Change<Bytes>) -> (Sheet<Bytes>, Result<(), Refusal>) {
     let mut next = sheet.clone();
     let outcome = next.change(MINE, change);
@@ -110,7 +110,7 @@ impl Desk {
         send(client, &self.objects[object].0, change, Clone::clone)
     }
 
-    /// What is there, of the two that are possible.
+    /// Asserts that the object is in one of the possible states, and goes on from that one.
     fn compare(&mut self, client: &Client, object: usize, pending: Option<&Change<Bytes>>) {
         let (loid, before) = self.objects[object].clone();
         let with = pending.map(|change| after(&before, change).0);
@@ -204,7 +204,7 @@ fn contents_versions_drafts_and_locks_survive_crashes_whole() {
     all_rounds(hire);
 }
 
-/// See `histories/plants.rs`.
+/// Checks that the planted fault is found (`tests/histories/plants.rs`).
 #[cfg(feature = "planted-bugs")]
 #[test]
 #[should_panic(expected = "what is there is")]

@@ -1,4 +1,4 @@
-//! What `stet check` tells of a directory that is damaged.
+//! Reports of `stet check` about a damaged directory.
 
 use stet_domain::id::Loid;
 use stet_domain::object::{Record, name_key};

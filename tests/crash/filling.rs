@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// What is in a directory that was filled, but for times: how many rows of each kind, and which
+/// The content of a filled directory, times aside: the number of rows of each kind, and the
 /// contents.
 #[derive(Debug, PartialEq)]
 struct Shape {

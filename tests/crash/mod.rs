@@ -21,20 +21,20 @@ use std::time::{Duration, Instant};
 
 use crate::harness::*;
 
-/// One who changes things, and knows what must be there.
+/// A worker that changes things, and knows their expected state.
 trait Worker: Send {
     /// Changes things until the server is gone, counting what is acknowledged. Notes the change
     /// that was under way then.
     fn work(&mut self, client: &Client, acknowledged: &AtomicUsize);
 
-    /// Whether there is a change of which nobody knows whether it was made.
+    /// Returns whether the outcome of a change is unknown.
     fn has_pending(&self) -> bool;
 
     /// Compares what is there with what must be, the pending change being made or not, and goes on
     /// from that.
     fn settle(&mut self, client: &Client);
 
-    /// What else must be so when all rounds are over.
+    /// Asserts conditions that must hold after all rounds.
     fn end(&mut self, client: &Client) {
         let _ = client;
     }
@@ -50,7 +50,7 @@ fn some_bytes(dice: &mut Dice) -> Vec<u8> {
     (0..len).map(|at| (at * 31 + seed) as u8).collect()
 }
 
-/// The beginning of what is told of a thing, for it may have many bytes.
+/// Returns the beginning of a thing's debug form, which may have many bytes.
 fn short(thing: &impl std::fmt::Debug) -> String {
     format!("{thing:?}").chars().take(200).collect()
 }
@@ -58,7 +58,7 @@ fn short(thing: &impl std::fmt::Debug) -> String {
 /// Rounds on one data directory; then a new one, since all that is there is read in each round.
 const ROUNDS_EACH: u64 = 10;
 
-/// What has been done so far.
+/// The counts so far.
 struct Tally {
     rounds: u64,
     acknowledged: usize,
@@ -86,7 +86,7 @@ impl std::fmt::Display for Tally {
     }
 }
 
-/// As many rounds as are asked for.
+/// Runs the configured number of rounds.
 fn all_rounds(hire: Hire) {
     let rounds = setting("STET_CRASH_ROUNDS").unwrap_or(3);
     let mut dice = Dice::new(seed("STET_CRASH_SEED"));
@@ -99,7 +99,7 @@ fn all_rounds(hire: Hire) {
     assert!(tally.acknowledged > 0);
 }
 
-/// So many rounds on a new data directory.
+/// Runs that number of rounds on a new data directory.
 fn crash_again_and_again(rounds: u64, settings: &[(&str, &str)], hire: Hire, dice: &mut Dice, tally: &mut Tally) {
     // Checkpoints fall into the rounds, too.
     let mut server = Server::with(&[&[("STORE__CHECKPOINT_ROWS", "300")], settings].concat());

@@ -43,14 +43,14 @@ impl std::fmt::Debug for Post {
     }
 }
 
-/// By timestamp.
+/// Posts by their timestamp.
 type Posts = BTreeMap<u64, Post>;
 
 /// A change; posts are named by their timestamp.
 #[derive(Debug, Clone)]
 enum Change {
     Create(u64, Post),
-    /// Where a post of that name is already, which is refused.
+    /// A creation under the name of an existing post, which is refused.
     Clash(u64),
     /// A creation that writes over the post of that name, as a new version or in place of the
     /// latest.
@@ -72,7 +72,7 @@ enum Change {
     Remove(u64),
 }
 
-/// What a change makes of posts; nothing of the one that is refused.
+/// Returns the posts after a change. A refused change has no effect.
 fn after(posts: &Posts, change: &Change) -> Posts {
     let mut next = posts.clone();
     let known = "only known posts are chosen";
@@ -310,7 +310,7 @@ fn posts_with_all_their_bytes_survive_a_crash_and_nothing_is_half_done() {
     all_rounds(hire);
 }
 
-/// See `histories/plants.rs`.
+/// Checks that the planted fault is found (`tests/histories/plants.rs`).
 #[cfg(feature = "planted-bugs")]
 #[test]
 #[should_panic(expected = "what is there is")]

@@ -13,16 +13,16 @@ use crate::histories::plans::Plans;
 use crate::histories::record::Whiteboard;
 use crate::histories::topics::Topics;
 
-/// Of each kind.
+/// The number of workers of each kind.
 const WORKERS: usize = 2;
 
-/// One who alone works on something that histories know.
+/// A worker with a thing of its own, of a kind that histories know.
 struct Alone<S: Subject> {
     room: S::Room,
     thing: S,
     known: S::Known,
     dice: Dice,
-    /// What may be there: more than one state if nothing that can be read tells them apart.
+    /// The possible states: more than one if no read can distinguish them.
     boards: Vec<S::Board>,
     pending: Option<Op<S>>,
 }
@@ -94,8 +94,8 @@ struct Founder {
     has_pending: bool,
 }
 
-/// What stands in the template, and in every topic that is made of it: names and titles in order,
-/// `structure` tells how many.
+/// The lines of the template and of every topic created from it: names of items, and titles of
+/// dividers in brackets.
 const LINES: [&str; 4] = ["interview", "[pictures]", "portrait", "agency"];
 
 fn make_template(client: &Client, folder: &str) -> String {
@@ -114,7 +114,7 @@ fn make_template(client: &Client, folder: &str) -> String {
     topic
 }
 
-/// What stands in a topic, in order.
+/// Returns the lines of a topic, in order.
 fn lines(topic: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().expect("it is a text").to_owned();
     let items = topic["items"].as_array().expect("a topic has items").iter();
@@ -184,7 +184,7 @@ fn topics_and_plans_survive_a_crash_and_nothing_is_half_done() {
     all_rounds(hire);
 }
 
-/// See `histories/plants.rs`.
+/// Checks that the planted fault is found (`tests/histories/plants.rs`).
 #[cfg(feature = "planted-bugs")]
 #[test]
 #[should_panic(expected = "what is there is")]

@@ -22,7 +22,7 @@ const WITHOUT: [&str; 2] = ["README.md", "rights.md"];
 struct Example {
     path: PathBuf,
     text: String,
-    /// Where the section begins in the text.
+    /// The offset of the section in the text.
     start: usize,
 }
 

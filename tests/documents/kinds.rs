@@ -37,7 +37,7 @@ fn read_sources(folder: &Path, text: &mut String) {
     }
 }
 
-/// Whether a text has the form of a kind: words with dots between them.
+/// Returns whether a text has the form of a kind: words with dots between them.
 fn is_kind(text: &str) -> bool {
     text.contains('.') && text.chars().all(|char| char.is_ascii_lowercase() || matches!(char, '.' | '_'))
 }

@@ -92,7 +92,7 @@ fn settled(text: &str) -> String {
     settled + rest
 }
 
-/// Whether an output is as promised, where `…` stands for any text.
+/// Returns whether an output is as promised, where `…` stands for any text.
 fn matches(promised: &str, got: &str) -> bool {
     let mut pieces = promised.split('…');
     let first = pieces.next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! What a disk that fails and a program at fault raise of the alerts in
-//! `deploy/prometheus/alerts.yml`. The others are caused in `tests/operation/metrics/alerts.rs`.
+//! Alerts in `deploy/prometheus/alerts.yml` that a failing disk or a faulty program raises. The
+//! others are caused in `tests/operation/metrics/alerts.rs`.
 
 use std::time::Duration;
 

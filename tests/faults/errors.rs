@@ -128,8 +128,8 @@ fn play(at: Option<At>) -> ([u64; 3], bool) {
     (StoreFile::ALL.map(|file| run.house.disk.syncs_of(file)), came)
 }
 
-/// So many syncs of a file are there in some runs and not in others: what the server commits by
-/// itself goes with a call's commit or alone.
+/// The number of syncs of a file that not every run has. The server's own commits share a call's
+/// commit in some runs and not in others.
 const LOOSE: u64 = 6;
 
 /// Every sync of each file goes wrong in this way, each in a run of its own.

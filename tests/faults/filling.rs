@@ -6,7 +6,7 @@ use stet_domain::store::{KeyRange, ReadLevel, RowReader, Table};
 
 use super::*;
 
-/// How many rows there are of each kind.
+/// Returns the number of rows of each kind.
 fn rows(house: &House) -> BTreeMap<&'static str, usize> {
     let store = house.store();
     let count = |table: Table| {
@@ -20,7 +20,7 @@ fn rows(house: &House) -> BTreeMap<&'static str, usize> {
     rows
 }
 
-/// What a first start that nothing disturbs makes, and how many syncs it takes until it listens.
+/// Returns the rows after an undisturbed first start, and the number of syncs until it listens.
 fn undisturbed() -> (BTreeMap<&'static str, usize>, u64) {
     let mut house = House::new_directory();
     house.start();
@@ -29,8 +29,8 @@ fn undisturbed() -> (BTreeMap<&'static str, usize>, u64) {
     (rows(&house), syncs)
 }
 
-/// A first start meets this fault, at every so many syncs; then the machine loses power, or has
-/// room again.
+/// Lets a first start meet this fault at every n-th sync. Then the machine loses power, or has room
+/// again.
 fn at_some_syncs(fault: DiskFault, times: u64, begin: u64) {
     let (wanted, syncs) = undisturbed();
     let stride = setting("STET_FAULT_STRIDE").unwrap_or(3).max(1) * 16;

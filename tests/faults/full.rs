@@ -125,7 +125,8 @@ fn token(answer: &Answer) -> String {
     token["value"].as_str().or_else(|| token.as_str()).expect("there is a token").to_owned()
 }
 
-/// They were told as gone by the same calls sent again, and worked after the next start.
+/// Regression test: the same calls, sent again, reported them as ended, but they worked after the
+/// next start.
 #[test]
 fn keys_and_sessions_not_ended_on_a_full_disk_are_ended_by_a_retry() {
     let mut house = House::started();
@@ -165,8 +166,8 @@ fn keys_and_sessions_not_ended_on_a_full_disk_are_ended_by_a_retry() {
     assert_eq!(told, ["key.revoke", "key.create"].map(|action| (json!(action), json!("admin"))));
 }
 
-/// Of many who change something while the disk fills up, only those in the first commit that found
-/// no room heard of it.
+/// Regression test: when the disk filled up during many changes, only those in the first failed
+/// commit reported it.
 #[test]
 fn changes_waiting_behind_one_that_found_no_room_report_a_full_disk() {
     const WAITING: usize = 5;

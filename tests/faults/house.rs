@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 
-/// What the real binary has filled, and the token of `admin` in it.
+/// A directory filled by the real binary, and the token of `admin` in it.
 struct Template {
     filled: Filled,
     token: String,
@@ -71,8 +71,8 @@ struct Running {
     thread: JoinHandle<Result<(), String>>,
 }
 
-/// How the server stands on `disk`: checkpoints only where a test asks for them, and no long waits
-/// for a journal that fails.
+/// Returns an environment on `disk`: checkpoints only where a test asks for them, and no long waits
+/// for a failing journal.
 fn ground_of(config: &Config, disk: &SimulatedDisk, clock: Arc<dyn Clock>) -> ServerEnvironment {
     let mut store = store_options(config);
     store.backends = Arc::new(disk.clone());
@@ -100,7 +100,7 @@ impl House {
         house
     }
 
-    /// The same beside others: its metrics tell nothing.
+    /// A server beside others in the process, so that its metrics mean nothing.
     pub fn shared() -> House {
         House::at(Place::Shared(PLACE.read().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -128,7 +128,7 @@ impl House {
         }
     }
 
-    /// The same, started.
+    /// A started server on a filled repository.
     pub fn started() -> House {
         let mut house = House::empty();
         house.start();
@@ -197,7 +197,7 @@ impl House {
         self.running().repository.clone()
     }
 
-    /// What the server is made of.
+    /// Returns the application of the running server.
     pub fn app(&self) -> Arc<App> {
         self.running().app.clone()
     }
@@ -241,7 +241,7 @@ impl House {
         self.data.path()
     }
 
-    /// What `stet check` finds wrong.
+    /// Returns the faults that `stet check` finds.
     pub fn faults(&self) -> Vec<String> {
         let content = ContentStore::open(self.data(), self.config.store.small_body_bytes, UploadBounds::NONE);
         let report = stet::check::check(&self.store(), &content.expect("contents can be opened"));

@@ -1,8 +1,8 @@
-//! A scenario, what of it was acknowledged, and what there may therefore be.
+//! A scenario, its acknowledged steps, and the states that are therefore possible.
 //!
-//! Whatever was acknowledged must be there, whatever was refused must not, and what nobody knows
-//! the outcome of may be there or not: so there is a set of states that are possible, of which the
-//! server must show one.
+//! Every acknowledged step must have its effect, and no refused one. A step with an unknown outcome
+//! may or may not have its effect. So a set of states is possible, and the server must show one of
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use stet_domain::liveblog::post_name;
 use super::*;
 
 const FOLDER: &str = "/Faults";
-/// When posts are made, milliseconds.
+/// The base of the posts' timestamps, in milliseconds.
 const POSTED: u64 = 1_763_733_784_005;
 /// More than lies in the tables: the content is a file.
 const LARGE: usize = 50_000;
@@ -29,12 +29,12 @@ pub enum Step {
     Clear(&'static str),
     /// Another version of a story, of that size.
     Write(&'static str, usize),
-    /// By the session that makes all calls.
+    /// A lock by the session that makes all calls.
     Lock(&'static str),
     Blog(&'static str),
-    /// Into a liveblog, by its number and the size of its content and of an attachment.
+    /// A post in a liveblog: its number, and the size of its content and of an attachment.
     Post(&'static str, u64, usize),
-    /// A post of a liveblog.
+    /// The rejection of a post.
     Reject(&'static str, u64),
 }
 
@@ -70,8 +70,8 @@ pub const SECOND: &[Step] = &[
 pub const THIRD: &[Step] =
     &[Add("b", "four"), Destroy("three"), Clear("a"), Add("b", "one"), Write("four", 20), Post("live", 3, 30)];
 
-/// What there is, by name: the sizes of stories' versions, which stories are locked, what is in
-/// drawers, and of posts the sizes and whether they were rejected.
+/// A state by name: sizes of stories' versions, locked stories, items of drawers, and posts with
+/// their size and whether they are rejected.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State {
     stories: BTreeMap<String, Vec<usize>>,
@@ -81,7 +81,7 @@ pub struct State {
 }
 
 impl State {
-    /// What a call makes of it; `None` if it would be refused.
+    /// Returns the state after a call; `None` if it would be refused.
     fn after(&self, step: Step) -> Option<State> {
         let mut next = self.clone();
         match step {
@@ -192,7 +192,7 @@ fn look_at_posts(client: &Client, blog: &str, listing: &Value) -> BTreeMap<u64, 
     posts.collect()
 }
 
-/// What the server shows.
+/// Returns the state that the server shows.
 fn look(client: &Client) -> State {
     let mut state = State::default();
     for name in ["one", "two", "three", "four", "again", "after"] {

@@ -36,7 +36,7 @@ impl Mounted {
         self.0.path()
     }
 
-    /// The same file system at a second place too.
+    /// Mounts the same file system at a second place.
     pub fn also_at(&self, place: &Path) -> Also {
         let bound = Command::new("mount").arg("--bind").arg(self.path()).arg(place).status();
         assert!(bound.is_ok_and(|status| status.success()), "a file system that could be mounted can be mounted twice");

@@ -11,21 +11,21 @@ use crate::harness::*;
 
 /// Things worked on at once, so that the server is busy and commits are shared.
 const AT_ONCE: usize = 6;
-/// Who works on each of them.
+/// The number of clients that work on each thing.
 pub const CLIENTS: usize = 4;
-/// How many calls each of them makes.
+/// The number of calls of each client.
 pub const CALLS: usize = 8;
 
-/// What histories are recorded of.
+/// A kind of thing whose histories are recorded.
 pub trait Subject: Sized + Send + Sync {
     type Board: Whiteboard;
-    /// What there is once for all histories of a run.
+    /// Data that all histories of a run share.
     type Room: Sync;
-    /// What a client remembers.
+    /// The memory of a client.
     type Known: Default;
-    /// Whose sessions the clients have; each has its own.
+    /// The user of each client; each client has a session of its own.
     const USERS: [&'static str; CLIENTS];
-    /// Of the server.
+    /// Settings of the server.
     const SETTINGS: &'static [(&'static str, &'static str)] = &[];
 
     fn room(client: &Client, folder: &str) -> Self::Room;
@@ -38,31 +38,31 @@ pub trait Subject: Sized + Send + Sync {
     /// Sends the call; an error if no answer came.
     fn send(&self, room: &Self::Room, client: &Client, op: &Op<Self>) -> Result<Answer, String>;
     fn understood(&self, room: &Self::Room, op: &Op<Self>, answer: &Answer) -> Reply<Self>;
-    /// What the answer to a change shows beside: a reading of its own, which came some time after
-    /// the change.
+    /// Returns a second reading that the answer to a change contains, made some time after the
+    /// change.
     fn shown_beside(&self, _op: &Op<Self>, _answer: &Answer) -> Option<(Op<Self>, Reply<Self>)> {
         None
     }
-    /// What the first client's session reads when all is over.
+    /// Returns the reads of the first client's session at the end.
     fn last_looks() -> Vec<Op<Self>>;
-    /// What must be so beyond one history. `which`: the round, and the thing in it.
+    /// Asserts conditions beyond one history. `which` is the round, and the thing in it.
     fn inspect(_room: &mut Self::Room, _which: (usize, usize), _history: &[Call<Self::Board>]) {}
 }
 
 pub type Op<S> = <<S as Subject>::Board as Whiteboard>::Op;
 pub type Reply<S> = <<S as Subject>::Board as Whiteboard>::Reply;
 
-/// What is to be done.
+/// The parameters of a run.
 pub struct Plan {
     pub seed: u64,
     pub rounds: usize,
-    /// In one round out of so many the server is killed, twice.
+    /// The interval of rounds in which the server is killed, twice each time.
     pub kills_every: Option<usize>,
-    /// Of the server.
+    /// Settings of the server.
     pub settings: &'static [(&'static str, &'static str)],
 }
 
-/// What was done.
+/// The counts of a run.
 #[derive(Debug, Default)]
 pub struct Summary {
     pub histories: usize,
@@ -96,9 +96,9 @@ impl std::fmt::Display for Summary {
     }
 }
 
-/// Where the server is, for clients that have lost it.
+/// The address of the server, for clients that have lost it.
 struct Whereabouts {
-    /// How often it has been started, and its address.
+    /// The number of restarts, and the address.
     now: Mutex<(usize, String)>,
     moved: Condvar,
 }
@@ -125,7 +125,7 @@ impl Whereabouts {
     }
 }
 
-/// What all clients of a run share.
+/// Data that all clients of a run share.
 struct Work<'a, S: Subject> {
     room: &'a S::Room,
     /// Each with its history.

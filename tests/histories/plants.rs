@@ -96,8 +96,8 @@ mod planted {
         assert!(goes_back(&[("PLANTED_BUG", "hasty-read")]), "the fault was not found");
     }
 
-    /// Whether a reader is ever shown the new content of an object, which is rows, and then its
-    /// record of before, which is in a cache.
+    /// Returns whether a reader sees the new content of an object (rows), and then its earlier
+    /// record (a cache).
     fn goes_back(settings: &[(&str, &str)]) -> bool {
         let server = Server::with(settings);
         let client = server.login("editor");

@@ -1,5 +1,5 @@
-//! A history: what each client asked and when, what it was answered and when. And the question
-//! whether one order explains it all.
+//! The record of a history: each client's calls and their answers with their times. Also the check
+//! whether one order explains them all.
 
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
@@ -17,12 +17,12 @@ pub struct Moment {
     pub micros: u128,
 }
 
-/// What histories are held against: the state of a thing as anyone would write it on a whiteboard.
+/// The specification of a thing: its state as on a whiteboard, and the effect of each call on it.
 pub trait Whiteboard: Clone + Debug + Eq + Hash {
     type Op: Clone + Debug + Display + PartialEq + Send;
     type Reply: Clone + Debug + Display + PartialEq + Send;
 
-    /// Before the first call.
+    /// Returns the state before the first call.
     fn start() -> Self;
 
     /// The state after a call whose answer never came, if it was carried out.
@@ -31,15 +31,15 @@ pub trait Whiteboard: Clone + Debug + Eq + Hash {
     /// The state after a call that was answered so; `None` if it can't have been.
     fn after_answer(&self, op: &Self::Op, reply: &Self::Reply) -> Option<Self>;
 
-    /// Whether a call that was answered so has changed nothing, in whatever state.
+    /// Returns whether a call with that reply changes nothing, in any state.
     fn is_idle(op: &Self::Op, reply: &Self::Reply) -> bool;
 
-    /// Whether the call names something that nobody knows before this reply has shown it.
+    /// Returns whether the call names something that no reply before this one has shown.
     fn is_named_after(_op: &Self::Op, _reply: &Self::Reply) -> bool {
         false
     }
 
-    /// What is to be known to read a history.
+    /// Returns the explanations that a reader of a history needs.
     fn legend() -> String;
 }
 
@@ -53,10 +53,10 @@ pub struct Call<W: Whiteboard> {
     pub answered: Option<(Moment, W::Reply)>,
 }
 
-/// What happened to one thing, in the order of asking.
+/// The calls on one thing, in the order of their start.
 pub type History<W> = Vec<Call<W>>;
 
-/// Takes a history down while it happens.
+/// A recorder of a history while it happens.
 pub struct Recorder<W: Whiteboard> {
     begun: Instant,
     inner: Mutex<(usize, History<W>)>,
@@ -72,7 +72,8 @@ impl<W: Whiteboard> Recorder<W> {
         Moment { place: *next, micros: self.begun.elapsed().as_micros() }
     }
 
-    /// To be noted before the first byte of the request is sent. Gives the call's number.
+    /// Notes the start of a call and returns its number. Must be called before the first byte of
+    /// the request is sent.
     pub fn asks(&self, client: usize, op: W::Op) -> usize {
         let (next, history) = &mut *self.inner.lock();
         let asked = self.moment(next);
@@ -80,7 +81,7 @@ impl<W: Whiteboard> Recorder<W> {
         history.len() - 1
     }
 
-    /// To be noted after the last byte of the reply has come.
+    /// Notes the answer to a call. Must be called after the last byte of the reply has arrived.
     pub fn is_answered(&self, call: usize, reply: W::Reply) {
         let (next, history) = &mut *self.inner.lock();
         history[call].answered = Some((self.moment(next), reply));
@@ -119,11 +120,11 @@ impl<W: Whiteboard> Specification for Rules<W> {
     }
 }
 
-/// Whether there is an order of all calls in which each is answered as it was, and none comes
-/// before one that had been answered before it was asked.
+/// Returns whether one order of all calls explains each answer. In it, no call may precede one that
+/// was answered before its start.
 ///
-/// A call without an answer may come anywhere behind its asking. If it was never carried out it
-/// comes last, where nobody sees it: its answer is taken to come when all is over.
+/// A call without an answer may come anywhere after its start. If it was never carried out, it
+/// comes last, where nobody sees it: its answer counts as given after the end.
 pub fn is_linearizable<W: Whiteboard>(history: &[Call<W>]) -> bool {
     let end = usize::MAX;
     let mut actions = Vec::new();

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::proxy::{Lies, Mind, Proxy, ask, message};
 use crate::harness::*;
 
-/// What is not as it should be.
+/// The fault that the proxy introduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lie {
     None,
@@ -63,7 +63,7 @@ struct BlogLiar {
     lies: Lies,
 }
 
-/// See the module's head.
+/// Starts the proxy of this module in front of a server.
 pub fn blog_liar(server: &Server, lie: Lie) -> Proxy {
     let zero = || AtomicUsize::new(0);
     let (posts, edits, moderations, polls) = (zero(), zero(), zero(), zero());

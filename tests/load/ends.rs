@@ -1,5 +1,4 @@
-//! How a load ends: what counts as failed, what is not good enough, beside what it is put, and by
-//! which signal.
+//! The end of a load: failures, pass criteria, the comparison with an earlier load, and signals.
 
 use std::cell::RefCell;
 use std::fs::File;

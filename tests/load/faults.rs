@@ -1,4 +1,4 @@
-//! What can be wrong with how it is used, and with whom it speaks.
+//! Faults in the use of the command, and in the servers that it talks to.
 
 use super::*;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::proxy::{Lies, Mind, Proxy, ask, message};
 use crate::harness::*;
 
-/// What is not as it should be.
+/// The fault that the proxy introduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lie {
     None,
@@ -31,7 +31,7 @@ pub enum Lie {
     Hang,
 }
 
-/// How long a server stands still.
+/// The duration of a stall.
 pub const STALL: Duration = Duration::from_millis(400);
 
 struct Liar {
@@ -45,7 +45,7 @@ struct Liar {
     forgotten: Mutex<Option<String>>,
 }
 
-/// See the module's head.
+/// Starts the proxy of this module in front of a server.
 pub fn liar(server: &Server, lie: Lie) -> Proxy {
     let zero = || AtomicUsize::new(0);
     let (added, reads) = (zero(), zero());
@@ -105,7 +105,7 @@ impl Mind for Liar {
 }
 
 impl Liar {
-    /// What a call is answered without being passed on, if it is not.
+    /// Returns the answer to a call that is not passed on; `None` for all others.
     fn refusal(&self, call: &str) -> Option<String> {
         let due = |calls: &AtomicUsize| {
             let number = calls.fetch_add(1, Ordering::Relaxed);
@@ -130,7 +130,7 @@ impl Liar {
         Some(format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len()))
     }
 
-    /// Whether it is the first addition to be forgotten, or the same again.
+    /// Returns whether this is the forgotten addition: the first call, or a repetition of it.
     fn forgets(&self, call: &str) -> bool {
         let mut forgotten = self.forgotten.lock().expect("nobody panics with it");
         forgotten.get_or_insert_with(|| call.to_owned()) == call

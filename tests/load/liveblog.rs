@@ -223,7 +223,7 @@ fn liveblogs(client: &Client) -> Vec<Value> {
     run.map(|run| items(&run)).unwrap_or_default().into_iter().filter(|item| item["type"] == "LiveBlog").collect()
 }
 
-/// How many posts it has.
+/// Returns the number of posts in the load's liveblog.
 fn posts(client: &Client) -> Option<u64> {
     let found = liveblogs(client);
     let id = found.first()?["id"].as_str()?.to_owned();
@@ -254,7 +254,7 @@ fn a_server_without_room_for_followers_is_told_and_nothing_is_left() {
     assert_eq!(left(&server), json!([]));
 }
 
-/// The same load by a shell that lowers the limit of open files before.
+/// Returns such a load, run by a shell that first lowers the limit of open files.
 fn limited(limit: &str, options: &[&str]) -> Load {
     let Load { directory, command } = load(&Server::shared().base, options);
     let mut shell = Command::new("sh");

@@ -117,7 +117,7 @@ fn drawers(client: &Client) -> Vec<Value> {
     made.into_iter().filter(|item| item["type"] == "Drawer").collect()
 }
 
-/// What the folder that loads work in holds now.
+/// Returns the current items of the folder that loads work in.
 fn left(server: &Server) -> Value {
     let client = server.login("admin");
     client.get(&format!("/v3/folder/{}", encoded("/Load"))).ok()["items"].take()

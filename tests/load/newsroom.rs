@@ -154,7 +154,7 @@ fn a_server_that_swallows_changes_is_found_out_in_every_family() {
     }
 }
 
-/// What is shown while it works, and the copies that nobody looks at before the end.
+/// Covers reads during the load, and copies that are read only at the end.
 #[test]
 fn a_server_that_shows_other_texts_is_found_out() {
     let server = Server::start();

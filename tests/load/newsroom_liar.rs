@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 use super::proxy::{Lies, Mind, Proxy, ask, message};
 use crate::harness::*;
 
-/// What is not as it should be.
+/// The fault that the proxy introduces.
 #[derive(Debug, Clone, Copy)]
 pub enum Lie {
-    /// Nothing.
+    /// No fault.
     None,
     /// Calls of this method with this in their path get the answer to an earlier one, and are not
     /// passed on.
@@ -23,7 +23,7 @@ pub enum Lie {
     Alter(&'static str),
 }
 
-/// So many are passed on before the first is swallowed.
+/// The number of calls passed on before the first one is swallowed.
 const HONEST: usize = 4;
 
 /// Head and body.
@@ -31,13 +31,14 @@ type Reply = (String, Vec<u8>);
 
 struct NewsroomLiar {
     lie: Lie,
-    /// How many of those were passed on, and the answer to the last.
+    /// The number of such calls passed on, and the answer to the last.
     seen: Mutex<(usize, Option<Reply>)>,
     passed: Arc<AtomicUsize>,
     lies: Lies,
 }
 
-/// See the module's head. The number is that of the answers that have passed.
+/// Starts the proxy of this module in front of a server. Also returns the number of answers passed
+/// so far.
 pub fn newsroom_liar(server: &Server, lie: Lie) -> (Proxy, Arc<AtomicUsize>) {
     let passed = Arc::new(AtomicUsize::new(0));
     let counted = passed.clone();

@@ -10,14 +10,14 @@ use parking_lot::Mutex;
 
 use crate::harness::*;
 
-/// See the module's head. Its threads end with the test's process.
+/// A running proxy. Its threads end with the test's process.
 pub struct Proxy {
     pub base: String,
     lies: Lies,
     upstream: Arc<Mutex<Option<String>>>,
 }
 
-/// How often it has lied.
+/// The number of false answers so far.
 #[derive(Clone, Default)]
 pub struct Lies(Arc<AtomicUsize>);
 
@@ -31,9 +31,9 @@ impl Lies {
     }
 }
 
-/// What passes calls and answers on.
+/// The behaviour of a proxy on one connection.
 pub trait Mind: Send + Sync + 'static {
-    /// One connection, until either end has gone.
+    /// Serves one connection, until either end has closed it.
     fn serve(&self, client: BufReader<TcpStream>, server: BufReader<TcpStream>) -> std::io::Result<()>;
 }
 

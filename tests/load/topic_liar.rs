@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::proxy::{Lies, Mind, Proxy, ask, message};
 use crate::harness::*;
 
-/// What is not as it should be.
+/// The fault that the proxy introduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lie {
     None,
@@ -38,7 +38,7 @@ struct TopicLiar {
     lies: Lies,
 }
 
-/// See the module's head.
+/// Starts the proxy of this module in front of a server.
 pub fn topic_liar(server: &Server, lie: Lie) -> Proxy {
     let zero = || AtomicUsize::new(0);
     let (items, edits, moves, reads) = (zero(), zero(), zero(), zero());

@@ -25,7 +25,7 @@ fn on(data: &Path, arguments: &[&str]) -> Run {
     on_with(data, "", arguments)
 }
 
-/// Where nothing can be written.
+/// Returns a file to which nothing can be written.
 fn full() -> std::fs::File {
     std::fs::File::options().write(true).open("/dev/full").expect("there is one")
 }

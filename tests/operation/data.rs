@@ -57,8 +57,8 @@ fn a_data_directory_that_cannot_be_made_is_refused() {
     }
 }
 
-/// Whoever may not enter a directory was told that it is none of stet's, and looked for a lost
-/// newsroom.
+/// Regression test: a user who may not enter a directory was told that it is no stet directory.
+/// They searched for a lost newsroom.
 #[test]
 fn unreadable_data_directories_are_reported_with_the_user_to_run_as() {
     if !rustix::process::geteuid().is_root() {
@@ -306,8 +306,8 @@ fn used_directories_are_never_cleared_and_orphaned_contents_are_refused() {
     assert_eq!(contents(), before);
 }
 
-/// Where the disk of the contents was not mounted, uploads were acknowledged onto the one below,
-/// and lost once it was.
+/// Regression test: if the disk of the contents was not mounted, uploads were acknowledged and
+/// stored below the mount point. They were lost once it was mounted.
 #[test]
 fn contents_that_are_not_there_are_told_and_no_start_goes_on_without_them() {
     let data = used_directory();

@@ -229,7 +229,8 @@ fn the_doctor_reports_directory_faults_with_a_remedy() {
     says(&doctor(data.path(), &[]), 4, "fail", "journal", &["state.redb"]);
 }
 
-/// Whoever took its entry from the configuration heard nothing, and all calls for it were refused.
+/// Regression test: after its entry was removed from the configuration, nothing was reported, and
+/// all calls for it were refused.
 #[test]
 fn an_unconfigured_database_with_objects_is_reported_at_start_too() {
     let data = TempDir::new().expect("a temporary directory can be made");

@@ -53,7 +53,7 @@ fn draining_is_over_by_itself_too() {
     assert!(drains < closes && !log.contains("second signal"), "{log}");
 }
 
-/// What a service manager is told, one message after the other.
+/// A service manager's socket, which receives one message after the other.
 struct Manager {
     socket: UnixDatagram,
     _home: TempDir,

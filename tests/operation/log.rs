@@ -1,4 +1,4 @@
-//! What the log says of whom.
+//! The log's statements about requests and users.
 
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};

@@ -8,8 +8,8 @@ type Files = BTreeMap<&'static str, Vec<u8>>;
 
 const PAGE: usize = 4096;
 
-/// What a server leaves that is killed right after some changes, none of which a checkpoint has
-/// folded; and another's journal.
+/// The files of a server killed right after some changes, none of which a checkpoint has folded.
+/// Also the files of another such server.
 struct Killed {
     data: TempDir,
     files: Files,
@@ -37,7 +37,7 @@ fn killed() -> Killed {
     Killed { files: files(&data), other: files(&other), data }
 }
 
-/// Where the records of the journal begin, oldest first.
+/// Returns the offsets of the journal's records, oldest first.
 fn records(files: &Files) -> Vec<usize> {
     let journal = &files["journal.wal"];
     let salt = &journal[16..32];

@@ -1,4 +1,4 @@
-//! Which database is the main one of a data directory.
+//! The choice of a data directory's main database.
 
 use super::*;
 

@@ -51,7 +51,7 @@ fn started_by(mut program: Command, command: &Command) -> Command {
     program
 }
 
-/// What a run to its end gave.
+/// The exit code and output of a finished run.
 struct Run {
     code: Option<i32>,
     out: String,

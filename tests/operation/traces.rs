@@ -14,10 +14,10 @@ use serde_json::json;
 
 use crate::harness::*;
 
-/// What a collector has taken.
+/// The spans that a collector has received.
 #[derive(Default)]
 struct Taken {
-    /// Attributes of those who have sent it.
+    /// The attributes of the senders.
     resources: Vec<BTreeMap<String, String>>,
     spans: Vec<Span>,
 }

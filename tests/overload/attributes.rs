@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// How often a call has kept its thread, at any endpoint.
+/// Returns the number of slow turns of all endpoints.
 fn slow_turns(client: &Client) -> f64 {
     let text = String::from_utf8(client.get("/metrics").body).expect("metrics are text");
     let turns = text.lines().filter(|line| line.starts_with("stet_http_slow_turns_total"));

@@ -1,5 +1,4 @@
-//! What is kept in memory because it was asked for: however much is asked for, and under however
-//! many displays.
+//! The memory of caches, however many objects are requested and in however many displays.
 
 use super::*;
 

@@ -128,7 +128,7 @@ fn next_answer(stream: &mut TcpStream) -> Option<(u16, Vec<u8>)> {
     Some((status, body))
 }
 
-/// What comes up to an end that is known; `None` when the connection was closed before.
+/// Reads up to and including `end`; `None` if the connection was closed before.
 fn next_line(stream: &mut TcpStream, end: &[u8]) -> Option<String> {
     let mut line = Vec::new();
     while !line.ends_with(end) {

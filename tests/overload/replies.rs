@@ -6,7 +6,7 @@ use super::*;
 /// Stories of half a MiB: more than the system's own buffers take for a connection.
 const STORIES: usize = 24;
 
-/// What is asked for.
+/// Returns the bytes of a GET request.
 fn get(client: &Client, path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\n\r\n", token(client)).into_bytes()
 }

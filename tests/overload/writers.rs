@@ -20,8 +20,8 @@ fn many_heads_that_drip_are_cut_off_and_others_served_meanwhile() {
     assert_peak(&server, before, 64 * MIB);
 }
 
-/// What they have sent so far does not count for anything: they go on byte by byte, and are cut off
-/// all the same, down to the files that were open before; others are served.
+/// Sends byte by byte until all connections are cut off, whatever they have sent so far. The open
+/// files return to their number before, and others are served.
 fn go_on_until_cut_off(server: &Server, streams: &[TcpStream], files: usize) {
     assert_serves(server);
     wait_until("they are all cut off", || {

@@ -74,7 +74,7 @@ impl Work {
     }
 }
 
-/// How many objects there are in a folder, the folder itself not counted.
+/// Returns the number of objects in a folder, without the folder itself.
 fn objects_in(client: &Client, folder: &str) -> u64 {
     let answer = client.get(&format!("/v3/folder/{}?limit=1", encoded(folder)));
     if answer.status == 404 { 0 } else { answer.ok()["total"].as_u64().expect("a list has a total") }

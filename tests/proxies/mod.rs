@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 use crate::harness::*;
 
-/// Which proxy.
+/// The proxy software.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Nginx,
@@ -31,9 +31,9 @@ enum Kind {
 /// A proxy that runs, killed when dropped.
 struct Proxy {
     child: Child,
-    /// Where it takes TLS.
+    /// The address for TLS.
     tls: SocketAddrV4,
-    /// Where it takes what is to come by TLS.
+    /// The address for plain HTTP, where requests are redirected to TLS.
     plain: SocketAddrV4,
     /// The certificate that it shows, in PEM.
     certificate: String,
@@ -62,7 +62,7 @@ impl Kind {
         self.before_address(server.base.strip_prefix("http://").expect("it has no TLS"), changes)
     }
 
-    /// The same before whoever listens there.
+    /// Starts it before any address, with more of the example replaced.
     fn before_address(self, backend: &str, changes: &[(&str, &str)]) -> Proxy {
         let directory = TempDir::new().expect("a temporary directory can be made");
         let [tls, plain, admin] = addresses();
@@ -136,7 +136,7 @@ impl Kind {
         proxy
     }
 
-    /// What runs it in the foreground, with all that it writes in a directory.
+    /// Returns the command that runs it in the foreground, with all that it writes in a directory.
     fn command(self, directory: &Path, example: &str) -> Command {
         let place = directory.to_str().expect("the path is text");
         match self {

@@ -1,4 +1,4 @@
-//! What must come through as it was sent, and what must not come through.
+//! Requests and headers that must pass unchanged, and those that must not pass.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -233,8 +233,8 @@ fn the_client_is_known_by_what_the_proxy_has_seen_and_not_by_what_it_says() {
     }
 }
 
-/// How many connections to a server there are or were a moment ago, as the kernel lists them: from
-/// whichever side was closed first.
+/// Returns the number of present and recently closed connections to a server, as the kernel lists
+/// them. Which side closed first does not matter.
 fn connections_to(server: &Server) -> usize {
     let port = server.base.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).expect("it has a port");
     let table = std::fs::read_to_string("/proc/net/tcp").expect("the kernel lists connections");

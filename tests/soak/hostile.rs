@@ -1,4 +1,4 @@
-//! What one user, or nobody at all, can do to a server.
+//! Attacks on a server by one user, or without any login.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// A user who means no good.
+/// A hostile user.
 pub struct Hostile<'s> {
     server: &'s Server,
     client: Client,
@@ -24,10 +24,10 @@ pub struct Hostile<'s> {
     begun: AtomicUsize,
 }
 
-/// One thing that could be done.
+/// One attack.
 type Attack = fn(&Hostile<'_>);
 
-/// All that could be done, by name.
+/// All attacks, by name.
 pub const ATTACKS: &[(&str, Attack)] = &[
     ("one source thousands of times", one_source_thousands_of_times),
     ("large replies that nobody reads", large_replies_that_nobody_reads),

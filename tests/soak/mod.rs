@@ -18,23 +18,22 @@ use tempfile::TempDir;
 use self::hostile::{ATTACKS, Hostile};
 use crate::harness::*;
 
-/// How long, where nobody says otherwise.
+/// The default duration.
 const SECONDS: u64 = 12;
 const MIB: u64 = 1 << 20;
-/// What a server may have in memory at the end, beyond a quarter more than it had once it was warm.
+/// The permitted memory at the end, in addition to 125 % of that of the warm server.
 const MORE: u64 = 96 * MIB;
 
-/// How the server was at a moment, and the disk below it.
+/// Measurements of the server and its disk at a moment.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     /// Bytes in memory.
     resident: u64,
     /// Files and connections.
     open: usize,
-    /// How long somebody else waited for an answer.
+    /// The time that another caller waited for an answer.
     waited: Duration,
-    /// How long the disk took at most, since the moment before, to sync one block: no change can be
-    /// faster.
+    /// The longest sync of one block since the previous moment. No change can be faster.
     disk: Duration,
 }
 
@@ -96,7 +95,7 @@ fn load(scenario: &str, server: &Server, options: &[&str], seconds: u64, report:
         .expect("the binary can be started")
 }
 
-/// What a load found.
+/// Returns the finding of a load.
 fn finding(report: &Path) -> String {
     let text = std::fs::read_to_string(report.join("report.json")).expect("there is a report");
     let report: Value = serde_json::from_str(&text).expect("it is JSON");

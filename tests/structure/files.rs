@@ -1,8 +1,8 @@
-//! Which file of a crate uses which: the paths in its code, resolved through modules, imports and
+//! Uses between the files of a crate: the paths in its code, resolved through modules, imports and
 //! re-exports.
 //!
-//! Tests are left out. A `pub use` is a table of contents, not a use: whoever follows it uses the
-//! file behind it.
+//! Tests are left out. A `pub use` does not count as a use: a user of the re-export uses the file
+//! behind it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ type Names = Vec<String>;
 #[derive(Default)]
 struct Module {
     file: String,
-    /// What a name stands for that was imported, and whether it goes on from here.
+    /// The path that an imported name stands for.
     imports: HashMap<String, Names>,
     /// Modules all of whose names are here, too.
     globs: Vec<Names>,
@@ -75,7 +75,7 @@ impl Tree {
         self.modules.values().filter(names).map(|module| module.file.as_str()).collect()
     }
 
-    /// Which file uses which.
+    /// Returns the uses as pairs: the using file, and the used one.
     pub fn arrows(&self) -> BTreeSet<(String, String)> {
         let mut arrows = BTreeSet::new();
         for (at, module) in &self.modules {
@@ -174,7 +174,7 @@ fn found(below: &Path, child: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{} has no module {child}", below.display()))
 }
 
-/// Whether it is there for tests only.
+/// Returns whether an item exists for tests only.
 pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let text = match &attribute.meta {

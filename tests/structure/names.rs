@@ -71,8 +71,8 @@ fn name_in(span: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Whether a name is that of a type, or a path with `::`. Other words may mean a file, a key or a
-/// value.
+/// Returns whether a name is that of a type, or a path with `::`. Other words may mean a file, a
+/// key or a value.
 fn is_of_the_code(name: &str) -> bool {
     let is_type = name.starts_with(|char: char| char.is_ascii_uppercase()) && name.contains(char::is_lowercase);
     is_type || name.contains("::")

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// What stands in front of a test's name, and where such tests are; any other is a folder or a file
-/// of `tests/`.
+/// The prefixes of tests' names, and the places of these tests. Any other prefix is a folder or a
+/// file of `tests/`.
 const PLACES: &[(&str, &str)] = &[
     ("store", "crates/store/src/tests"),
     ("rules", "actors/tests/runtime_rules.rs"),

@@ -76,7 +76,7 @@ fn items() -> Vec<WireFile> {
     files
 }
 
-/// What an element and all below it are called and say.
+/// Returns the names, attributes and texts of an element and all elements below it.
 fn told(root: Node<'_, '_>) -> Vec<String> {
     let mut all = Vec::new();
     for node in root.descendants() {

@@ -11,15 +11,15 @@ use super::{WireFile, create, items};
 use crate::calendar::{calendar, properties};
 use crate::harness::*;
 
-/// What a desk makes a topic of.
+/// The content of a topic to create.
 struct Planned {
-    /// It has colons, which names of objects have not.
+    /// The name, with colons, which names of objects can't have.
     name: String,
     title: String,
     lines: Vec<Line>,
 }
 
-/// What a desk makes an item of, with subitems and the object that is there already.
+/// The content of an item to create, with its subitems, and whether its object was delivered.
 struct Line {
     body: Value,
     below: Vec<Value>,

@@ -1,4 +1,4 @@
-//! What the tests of several families look at.
+//! Checks that the tests of several families share.
 
 use stet_actors::families::Families;
 use stet_actors::rows::index_of;

@@ -35,7 +35,7 @@ pub struct Desk {
     /// The path of this run's own folder.
     pub folder: String,
     folder_id: Option<String>,
-    /// Whether messages have been sent. Their subjects begin with the folder's path.
+    /// `true` if messages have been sent. Their subjects begin with the folder's path.
     sends: bool,
 }
 

@@ -38,7 +38,7 @@ pub struct DriveResult<N> {
     pub begun: SystemTime,
     /// The duration.
     pub elapsed: Duration,
-    /// Whether a signal ended the load.
+    /// `true` if a signal ended the load.
     pub interrupted: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct Signals {
 /// The state of the work.
 #[derive(Debug, Default)]
 struct WorkStage {
-    /// Whether the work itself reports the first signal.
+    /// `true` if the work itself reports the first signal.
     speaks: bool,
     /// The description of what an immediate end would leave behind.
     leaves: Option<String>,

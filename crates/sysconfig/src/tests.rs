@@ -12,7 +12,7 @@ const TYPES: &str = include_str!("../../../src/sample/files/SysConfig/ObjectType
 const CATALOGS: &str = include_str!("../../../src/sample/files/SysConfig/Columns/columnCfgCatalogs.cfg");
 const WORKFLOWS: &str = include_str!("../../../src/sample/files/SysConfig/Workflows/workflows.xml");
 
-/// What a text says, as a file that takes nothing in.
+/// Parses a text as a configuration file without includes.
 fn read<T: ConfigFile>(text: &str) -> Result<T, Vec<ConfigurationFault>> {
     parse(&WholeFile::of_text("/SysConfig/file.xml", text)).map(|parsed| parsed.value)
 }

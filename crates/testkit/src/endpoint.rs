@@ -25,11 +25,11 @@ pub struct Endpoint {
     pub headers: Vec<String>,
     /// The need for a body: `none`, `optional` or `required`.
     pub body: String,
-    /// Whether the body is a multipart form.
+    /// `true` if the body is a multipart form.
     pub multipart: bool,
-    /// Whether the body is any bytes.
+    /// `true` if the body may be any bytes.
     pub takes_bytes: bool,
-    /// Whether a reply may have the short form that a client prefers.
+    /// `true` if a reply may have the short form that a client prefers.
     pub replies_minimally: bool,
     /// The privilege that the caller needs.
     pub privilege: Option<String>,

@@ -25,7 +25,7 @@ pub struct Follow {
     text: Vec<u8>,
     /// The received comments.
     pub comments: usize,
-    /// Whether the response has ended properly, and was not cut off.
+    /// `true` if the response has ended properly, and was not cut off.
     pub whole: bool,
 }
 

@@ -171,7 +171,7 @@ impl Ground {
         report.faults
     }
 
-    /// There must be one fault that says all this.
+    /// Asserts that one fault contains all these words.
     fn one_fault(&self, saying: &[&str]) {
         let faults = self.faults();
         let found = faults.iter().any(|fault| saying.iter().all(|words| fault.contains(words)));

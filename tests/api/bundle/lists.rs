@@ -1,4 +1,4 @@
-//! What a bundle holds, its root and the chain of a copy.
+//! The members of a bundle, its root, and the chain of a copy.
 
 use super::*;
 

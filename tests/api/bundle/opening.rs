@@ -41,8 +41,8 @@ fn a_container_is_opened_with_its_members_content_and_lock() {
     assert_eq!(nothing["details"]["path"], "$.source");
 }
 
-/// What checks out is a change: it is held to `If-Match` and has a key, though who only reads may
-/// call it.
+/// Checks that an opening with check-out counts as a change. It takes `If-Match` and an idempotency
+/// key, although callers who may only read can open objects.
 #[test]
 fn a_container_that_is_checked_out_as_it_is_opened_is_changed() {
     let desk = Desk::of("editor");

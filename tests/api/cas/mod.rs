@@ -11,10 +11,10 @@ use serde_json::json;
 use self::server::{CasServer, success};
 use crate::harness::*;
 
-/// What the tests' tickets are for; it has what must be escaped in a query.
+/// The service of the tests' tickets. It contains characters that must be escaped in a query.
 const SERVICE: &str = "https://stet.example.org/login?a=1&b=%C3%BC+x";
 
-/// Whom most tickets are for.
+/// The user element of most tickets.
 const EDITOR: &str = "<cas:user>editor</cas:user>";
 
 /// A server that asks this CAS server, with more keys of `[auth.cas]`.

@@ -1,4 +1,4 @@
-//! What becomes of those whom the CAS server names.
+//! Users that the CAS server names: their creation, groups and homes.
 
 use std::collections::BTreeSet;
 
@@ -202,8 +202,8 @@ fn records_in_the_configuration_are_for_those_who_may_read() {
     }
 }
 
-/// Whoever were in it by its name alone would have what a later group of that name may do, and
-/// nobody would have let them in.
+/// Regression test: a user must not become a member of a missing group by name. Otherwise they
+/// would get the rights of a later group of that name without anyone's decision.
 #[test]
 fn a_group_of_the_configuration_that_is_not_there_is_nobodys() {
     let cas = CasServer::start();

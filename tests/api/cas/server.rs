@@ -11,24 +11,24 @@ use std::thread::JoinHandle;
 
 use crate::harness::{wait_patiently_until, wait_until};
 
-/// How a ticket is answered.
+/// The scripted answer to a ticket.
 pub enum Script {
     /// Status line and body.
     Answer(&'static str, String),
     /// Exactly these bytes; then the connection is closed.
     Raw(Vec<u8>),
-    /// Not at all, until [`CasServer::let_go`] closes the connection.
+    /// No answer, until [`CasServer::let_go`] closes the connection.
     Hold,
     /// A byte now and then, until the asker has gone.
     Drip,
 }
 
-/// An answer that vouches.
+/// A successful validation.
 pub fn success(inside: &str) -> Script {
     response(&format!("<cas:authenticationSuccess>{inside}</cas:authenticationSuccess>"))
 }
 
-/// An answer that does not.
+/// A failed validation.
 pub fn failure(code: &str, why: &str) -> Script {
     response(&format!("<cas:authenticationFailure code=\"{code}\">{why}</cas:authenticationFailure>"))
 }
@@ -38,7 +38,7 @@ fn response(inside: &str) -> Script {
     Script::Answer("200 OK", body)
 }
 
-/// What was asked.
+/// One received request.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub path: String,
@@ -107,12 +107,12 @@ impl CasServer {
         CasServer { address, state, thread: Mutex::new(Some(thread)) }
     }
 
-    /// What goes into the configuration.
+    /// Returns the base URL for the configuration.
     pub fn url(&self) -> String {
         format!("http://{}/cas", self.address)
     }
 
-    /// The same for one with TLS, under a name that may or may not be its own.
+    /// Returns the base URL with TLS. The host may differ from the name in the certificate.
     pub fn safe_url(&self, host: &str) -> String {
         format!("https://{host}:{}/cas", self.address.port())
     }
@@ -122,7 +122,7 @@ impl CasServer {
         self.state.scripts.lock().expect("no panic holds it").insert(ticket.to_owned(), script);
     }
 
-    /// What it was asked so far.
+    /// Returns all requests so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.state.asked.lock().expect("no panic holds it").clone()
     }

@@ -1,5 +1,5 @@
-//! What published clients of such servers send, each request as they send it: below the other
-//! product's REST root, with its codes.
+//! Requests exactly as published clients of such servers send them: below the other product's REST
+//! root, with its codes.
 
 mod creating;
 mod database;

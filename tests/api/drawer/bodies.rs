@@ -7,7 +7,7 @@ fn lists<'d>(desk: &'d Desk, body: &Value) -> [Call<'d>; 2] {
     [desk.add_all(body.clone()), desk.remove_all(body.clone())]
 }
 
-/// What makes a drawer beside the desk's.
+/// Returns the call that creates a drawer beside the desk's.
 fn make<'d>(desk: &'d Desk, body: Value) -> Call<'d> {
     desk.client.call("drawer-post", &[]).json(&body)
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 use crate::harness::drawer::{DrawerOp, ModelDrawer};
 
-/// What a thread was told of one operation.
+/// The reply to one operation of a thread.
 #[derive(Debug)]
 struct Told {
     op: DrawerOp,
@@ -47,7 +47,7 @@ fn operate(desk: &Desk, op: DrawerOp, known: &mut u64) -> Told {
     Told { op, revision, known: (before, revision), refusal: None, items, count }
 }
 
-/// Whether a reply is what the operation gives when it leads from one state to another.
+/// Returns whether a reply fits the operation as a step from one state to another.
 fn fits(told: &Told, before: &ModelDrawer, after: &ModelDrawer) -> bool {
     let visible = after.visible();
     let at = |list: &[usize], story| list.iter().position(|there| *there == story).map(|at| (story, at as u64));

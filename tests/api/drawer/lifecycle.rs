@@ -1,5 +1,5 @@
-//! What becomes of drawers when objects are discarded, restored and destroyed, and of drawers
-//! themselves.
+//! Drawers when their objects are discarded, restored and destroyed, and when this happens to the
+//! drawers themselves.
 
 use super::*;
 

@@ -118,7 +118,7 @@ impl Desk {
         self.read()["info"].take()
     }
 
-    /// How many items are to be seen, and how many are hidden.
+    /// Returns the numbers of visible and of hidden items.
     fn counts(&self) -> (u64, u64) {
         let info = self.info();
         let count = |name: &str| info[name].as_u64().expect("a drawer counts its items");
@@ -133,12 +133,12 @@ impl Desk {
         item["id"].as_str().expect("an item has an id").to_owned()
     }
 
-    /// Which stories are in the drawer, first to last.
+    /// Returns the stories in the drawer, first to last.
     fn order(&self) -> Vec<usize> {
         self.order_in(&self.drawer)
     }
 
-    /// Which stories are in another drawer.
+    /// Returns the stories in another drawer.
     fn order_in(&self, drawer: &str) -> Vec<usize> {
         self.placed(&read(&self.client, drawer).ok()).into_iter().map(|(story, _)| story).collect()
     }

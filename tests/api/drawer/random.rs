@@ -46,7 +46,7 @@ struct World {
     desk: Desk,
     drawers: Vec<String>,
     model: Vec<ModelDrawer>,
-    /// As they were read last.
+    /// The revision of each drawer when it was last read.
     revisions: Vec<u64>,
     discarded: [bool; STORIES],
 }

@@ -1,4 +1,4 @@
-//! How many calls a client may make.
+//! The rate limit of calls per client.
 
 use super::*;
 

@@ -6,7 +6,7 @@ use super::*;
 
 const DESK: &str = "https://desk.example.org";
 const LOCAL: &str = "http://localhost:3000";
-/// Those that are not listed, be they ever so like.
+/// Origins that are not listed, though some resemble a listed one.
 const OTHERS: [&str; 8] = [
     "https://evil.example",
     "http://desk.example.org",
@@ -26,7 +26,7 @@ fn open() -> Server {
     Server::with(&[("SERVER__CORS_ORIGINS", &format!("{DESK}, {LOCAL}"))])
 }
 
-/// What a browser asks before it makes a call with a token in a header.
+/// Sends the request that a browser makes before a call with a token in a header.
 fn preflight(server: &Server, path: &str, origin: &str) -> Answer {
     let headers = [("origin", origin), METHOD, ("access-control-request-headers", "content-type,token")];
     server.client().send("OPTIONS", path, &headers, b"")

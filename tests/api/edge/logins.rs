@@ -1,4 +1,4 @@
-//! How often a login may fail.
+//! The limit of failed logins.
 
 use super::*;
 

@@ -5,7 +5,7 @@ use super::*;
 
 const COOKIE: &str = "MRS_CONNECTION_TOKEN";
 
-/// What browsers say of pages of other sites.
+/// Headers with which browsers mark requests from pages of other sites.
 const FOREIGN: [&[(&str, &str)]; 5] = [
     &[("origin", "http://evil.example")],
     &[("origin", "null")],

@@ -1,4 +1,4 @@
-//! What proxies say, and who is believed.
+//! Forwarding headers, and the proxies that are trusted to send them.
 
 use super::*;
 

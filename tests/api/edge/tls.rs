@@ -39,7 +39,7 @@ impl Files {
         self.replace_until(FAR)
     }
 
-    /// The same with one that ends then, in epoch seconds.
+    /// Puts another certificate there, which ends at that time in epoch seconds, and returns it.
     pub fn replace_until(&self, end_s: u64) -> String {
         let mut wanted = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("a name is one");
         wanted.not_after = rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(end_s);
@@ -81,8 +81,8 @@ pub fn ask(server: &Server, certificate: &str, request: &str) -> Result<String, 
     asked_as(server, certificate, request, &[]).map(|(answer, _)| answer)
 }
 
-/// The same for a client that speaks these protocols (ALPN): answer, and which of them the server
-/// has chosen.
+/// Asks a server as a client that offers these protocols (ALPN). Returns the answer, and the
+/// protocol that the server has chosen.
 fn asked_as(
     server: &Server,
     certificate: &str,

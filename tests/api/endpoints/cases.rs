@@ -12,7 +12,7 @@ pub struct Case {
     pub make: fn(&Corner) -> Made,
 }
 
-/// What stands in a call in place of a parameter of the path or the query.
+/// A value in a call for a parameter of the path or the query.
 #[derive(Debug, Clone)]
 pub enum Part {
     /// An object, by its loid.
@@ -21,7 +21,7 @@ pub enum Part {
     Word(String),
 }
 
-/// What an object in a call must be.
+/// A requirement for an object in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Any object will do.
@@ -52,7 +52,7 @@ pub struct Made {
     pub path: Vec<Part>,
     pub query: Vec<(&'static str, Part)>,
     pub body: Body,
-    /// Who calls, where the session must be one that nobody else has.
+    /// The caller, where the session must be used by nobody else.
     pub by: Option<Client>,
 }
 
@@ -342,7 +342,7 @@ fn credentials() -> Value {
     json!({ "connectionId": "Editorial", "applicationId": "test", "username": "editor", "password": SAMPLE_PASSWORD })
 }
 
-/// What makes a liveblog in this corner.
+/// Returns the body of a call that creates a liveblog in this corner.
 fn new_in(corner: &Corner) -> Value {
     json!({ "name": corner.name(), "folderPath": corner.folder })
 }

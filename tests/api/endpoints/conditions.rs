@@ -14,7 +14,7 @@ fn tag_of(corner: &Corner, loid: &str) -> String {
     tag(&corner.client.call("object-get", &[&loid]).send()).expect("a record has an ETag")
 }
 
-/// What a caller can see of an object.
+/// Returns the ETag and the reply of an object's record.
 fn seen(corner: &Corner, loid: &str) -> (Option<String>, Value) {
     let answer = corner.client.call("object-get", &[&loid]).send();
     (tag(&answer), lasting(&answer).1)
@@ -76,10 +76,11 @@ fn reads_are_conditional_exactly_where_the_openapi_document_lists_304() {
     });
 }
 
-/// Those that need no more than to read, and change what they check out.
+/// Endpoints that need only the right to read, and change the objects that they check out.
 const OPENS: [&str; 3] = ["opendocument-source-post", "opendocument-post", "opendocuments-post"];
 
-/// Whether a call of it changes objects: users, groups, keys and sessions have no tags.
+/// Returns whether calls of the endpoint change objects. Users, groups, keys and sessions have no
+/// tags.
 fn changes_objects(endpoint: &Endpoint) -> bool {
     let about = endpoint.privilege.as_deref().unwrap_or("read");
     let writes = endpoint.method != "GET" && !["read", "manageGroups", "configure"].contains(&about);
@@ -100,7 +101,7 @@ fn made_to_change(case: &Case, corner: &Corner) -> Made {
     made
 }
 
-/// Whether what it changes is named by its path or query.
+/// Returns whether the path or query names the object that a call changes.
 fn names_what_it_changes(endpoint: &Endpoint) -> bool {
     endpoint.knows("If-Match") && (endpoint.scope == "path" || endpoint.takes("loid") || endpoint.takes("source"))
 }
@@ -119,12 +120,13 @@ fn listed(body: &Value) -> Option<&Vec<Value>> {
 struct Write {
     made: Made,
     objects: Vec<String>,
-    /// Whether each object is a change of its own.
+    /// `true` if each object is a change of its own.
     bulk: bool,
 }
 
 impl Write {
-    /// Of the endpoint of a case; a creation is one that meets what the same call has made before.
+    /// Returns the write of a case's endpoint. A creation becomes one that meets the object of an
+    /// earlier call.
     fn of(case: &Case, corner: &Corner) -> Write {
         let mut made = made_to_change(case, corner);
         if names_what_it_changes(case.endpoint()) {

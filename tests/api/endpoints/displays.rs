@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Whether a record in a reply has this member.
+/// Returns whether a record in a reply has this member.
 fn has(value: &Value, member: &str) -> bool {
     match value {
         Value::Object(fields) if fields.contains_key("pstate") => fields.contains_key(member),

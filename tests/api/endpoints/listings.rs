@@ -9,7 +9,7 @@ fn entries(answer: &Answer) -> Option<usize> {
     Some(listing["items"].as_array()?.len())
 }
 
-/// What a listing says of how many there are in all.
+/// Returns the total number of entries that a listing states.
 fn total(answer: &Answer) -> Option<u64> {
     let json = answer.json();
     let listing = if json["result"].is_object() { &json["result"] } else { &json };

@@ -1,5 +1,5 @@
-//! What every endpoint has in common, tried on each of them with a call that goes well: see
-//! `cases`, where a new endpoint gets its line.
+//! Rules that hold for every endpoint, checked on each of them with a call that succeeds. A new
+//! endpoint gets its line in `cases`.
 
 mod bodies;
 mod cases;
@@ -19,7 +19,7 @@ use self::cases::{Body, CASES, Case, ELSEWHERE, Kind, Made};
 use super::http::Faults;
 use crate::harness::*;
 
-/// They make what lies in no folder, and new each time.
+/// Endpoints that create messages, which lie in no folder and are new each time.
 const SENDS_MESSAGES: [&str; 2] = ["message-sendmail-post", "stet-old-message-post"];
 
 /// A loid that names nothing.
@@ -38,12 +38,12 @@ fn on_each(at_least: usize, about: impl Fn(&Endpoint) -> bool, check: impl Fn(&m
     faults.none();
 }
 
-/// Whether a call of it reads a folder in which other tests work meanwhile.
+/// Returns whether a call of the endpoint reads a folder that other tests change at the same time.
 fn reads_what_others_change(endpoint: &Endpoint) -> bool {
     ["/v3/folder/root", "/v3/folder/home", "/v3/folder/work"].iter().any(|path| endpoint.path.starts_with(path))
 }
 
-/// What of a reply does not differ from call to call.
+/// Returns the part of a reply that does not differ from call to call.
 pub fn lasting(answer: &Answer) -> (u16, Value) {
     let mut json: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     for place in ["", "/result"] {

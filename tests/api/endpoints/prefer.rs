@@ -9,7 +9,7 @@ fn may_be_short(endpoint: &Endpoint) -> bool {
     endpoint.replies_minimally
 }
 
-/// What an ETag says before the object: its revision.
+/// Returns the revision in an ETag, which precedes the object.
 fn revision_in(answer: &Answer) -> Option<u64> {
     answer.header("etag")?.trim_start_matches('"').split('-').next()?.parse().ok()
 }

@@ -179,7 +179,7 @@ fn a_list_of_objects_tells_of_each_that_is_not_there() {
     }
 }
 
-/// Whether the body of an endpoint is a list of objects.
+/// Returns a predicate: whether the body of an endpoint is a list of objects.
 fn takes_a_list() -> impl Fn(&Endpoint) -> bool {
     let document = Server::shared().client().get("/openapi.json").json();
     move |endpoint| {

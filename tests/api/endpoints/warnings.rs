@@ -39,7 +39,7 @@ fn details(answer: &Answer) -> Value {
     if json["result"].is_object() { json["result"]["details"].clone() } else { json["details"].clone() }
 }
 
-/// Whether replies of the endpoint have an envelope.
+/// Returns whether replies of the endpoint have an envelope.
 fn has_envelope(answer: &Answer) -> bool {
     json_of(answer)["status"] == "success"
 }

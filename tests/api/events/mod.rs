@@ -12,17 +12,17 @@ use super::drawer::Desk;
 use super::liveblog::reporter_below;
 use crate::harness::{FollowedEvent, *};
 
-/// A drawer with room for all, nothing in it, and so many stories beside it.
+/// An empty drawer with room for all of the stories beside it.
 fn desk(client: Client, stories: usize) -> Desk {
     Desk::of(client, 1000, stories, 0)
 }
 
-/// The same on the server that tests share.
+/// Returns such a desk on the server that tests share.
 fn shared_desk(stories: usize) -> Desk {
     desk(Server::shared().user("editor"), stories)
 }
 
-/// What following needs of a desk.
+/// Operations on a desk that tests of followers need.
 impl Desk {
     /// Adds a story.
     fn put_in(&self, story: usize) -> Answer {
@@ -86,7 +86,7 @@ fn events_of(container: &str) -> String {
     format!("/v3/container/{}/events", encoded(container))
 }
 
-/// What is stored after an event, and no more.
+/// Returns the events stored after a revision, without waiting for more.
 fn stored(client: &Client, container: &str, after: u64) -> Vec<FollowedEvent> {
     let path = format!("{}?wait=false", events_of(container));
     let mut follow = client.try_follow(&path, Some(after)).expect("it is answered");

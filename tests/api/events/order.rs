@@ -1,4 +1,4 @@
-//! What is told, in which order, and in what form.
+//! The content, order and form of events.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

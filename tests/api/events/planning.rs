@@ -6,7 +6,7 @@ fn id(reply: &Value) -> String {
     reply["info"]["id"].as_str().expect("it has an id").to_owned()
 }
 
-/// What a container tells of all that has become of it since it was made: kinds, and what is named.
+/// Returns all events of a container since its creation: kinds, and the ids in them.
 fn told(client: &Client, container: &str) -> Vec<(String, Vec<String>)> {
     let told = stored(client, container, 1).into_iter();
     told.map(|told| (told.event.clone(), ids(&told).into_iter().map(str::to_owned).collect())).collect()

@@ -97,9 +97,9 @@ fn repeatedly_disconnected_followers_miss_and_repeat_no_event() {
     cut_off_again_and_again(&[], 300);
 }
 
-/// Who came back between the moment at which a change was to be seen and that at which its event
-/// was in the log was told to begin anew. And whoever is told of an event finds it in the
-/// container, late as views are.
+/// Regression test: a follower that returned between the visibility of a change and the logging of
+/// its event had to begin anew. Also, a follower that receives an event finds it in the container,
+/// even with late views.
 #[cfg(feature = "planted-bugs")]
 #[test]
 fn a_follower_who_returns_before_the_log_has_its_events_still_resumes() {

@@ -1,4 +1,4 @@
-//! Who may follow what, and what they are told.
+//! The rights to follow containers, and the events that each follower receives.
 
 use super::*;
 

@@ -86,7 +86,7 @@ impl Entry {
         admin.call("stet-object-import-post", &[]).form(&options, &[]).ok();
     }
 
-    /// Whether an object passes all filters, by their definition.
+    /// Returns whether an object passes all filters, by their definition.
     fn passes(&self, given: &Given) -> bool {
         given.iter().all(|(filter, values)| {
             values.iter().any(|value| match *filter {
@@ -323,7 +323,8 @@ fn bundles_own_folders_and_the_recycle_bin_are_filtered_too() {
     assert_eq!(bin("nobody")["total"], 0);
 }
 
-/// What a caller may not read must not show by which filters it passes.
+/// Guards against leaks: filters must not reveal properties of an object that the caller may not
+/// read.
 #[test]
 fn a_folder_on_the_way_shows_nothing_of_itself_by_filters() {
     let (admin, top) = (Server::shared().user("admin"), own_folder());

@@ -168,8 +168,8 @@ mod listing {
         (editor, top)
     }
 
-    /// By their bytes, a name that was written decomposed stood elsewhere than in the folder's own
-    /// order.
+    /// Regression test: sorted by bytes, a name in decomposed form had another place than in the
+    /// folder's own order.
     #[test]
     fn names_are_sorted_as_they_are_compared() {
         let (client, top) = (Server::shared().user("editor"), own_folder());

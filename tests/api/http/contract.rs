@@ -1,5 +1,5 @@
-//! What is known of every endpoint, against the running server. Those that are served are tried by
-//! calls that go well besides, in `endpoints`.
+//! The contract of every endpoint, checked against the running server. Calls that succeed are in
+//! `endpoints`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! How paths, queries and methods are read, whatever the endpoint.
+//! Rules for paths, queries and methods that hold for every endpoint.
 
 use serde_json::{Value, json};
 

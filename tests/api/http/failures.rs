@@ -1,4 +1,4 @@
-//! How failures go out, and what is told of a request: in the answer, in the log, in the metrics.
+//! Replies of failed requests, and the traces of a request in the reply, the log and the metrics.
 
 use serde_json::json;
 

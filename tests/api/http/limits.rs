@@ -1,4 +1,5 @@
-//! What is too large, too deep, cut off or no HTTP at all: refused, and the server lives on.
+//! Requests that are too large, too deep, cut off or not HTTP at all. They are refused, and the
+//! server continues to serve.
 
 use std::io::{Read, Write};
 

@@ -1,4 +1,4 @@
-//! What every endpoint has in common (docs/api/README.md).
+//! Rules that hold for every endpoint (docs/api/README.md).
 
 mod base_path;
 mod compression;
@@ -35,7 +35,7 @@ pub trait Blind {
     /// The error of an answer that has this status, checked for the form of its surface; null if it
     /// has another.
     fn error(&self, answer: &Answer, status: u16) -> Value;
-    /// What was answered, for people.
+    /// Returns a readable form of an answer.
     fn told(&self, answer: &Answer) -> String;
 }
 

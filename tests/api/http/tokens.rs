@@ -1,4 +1,4 @@
-//! Where a token may stand, and what a cookie may do (docs/api/README.md, "Tokens").
+//! The places of a token in a request, and the rights of a cookie (docs/api/README.md, "Tokens").
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const COOKIE: &str = "MRS_CONNECTION_TOKEN";
 
-/// Whom a request with these headers and this query is taken for.
+/// Returns the user that a request with this query and these headers is attributed to.
 fn user(server: &Server, query: &str, headers: &[(&str, &str)]) -> Option<String> {
     let answer = server.client().send("GET", &format!("/v3/auth/connection{query}"), headers, b"");
     match answer.status {

@@ -238,8 +238,8 @@ fn a_liveblog_that_is_there_keeps_what_its_template_has_otherwise() {
     }
 }
 
-/// Whether a liveblog is moderated may be said when it is made, and be changed later: not only by
-/// its system attributes.
+/// Checks that `moderated` can be set at creation and changed later, not only through the system
+/// attributes.
 #[test]
 fn a_liveblog_begins_moderated_as_its_template_is() {
     let (client, folder) = (user("editor"), own_folder());

@@ -36,7 +36,7 @@ impl Blog {
         Blog::of(user("editor"))
     }
 
-    /// The same of any editor on any server.
+    /// Creates a liveblog of any editor on any server.
     fn of(editor: Client) -> Blog {
         let folder = own_folder();
         Blog { loid: editor.liveblog(&folder, "night"), folder, editor }

@@ -1,4 +1,4 @@
-//! Who sees which posts.
+//! The visibility of posts for each caller.
 
 use super::*;
 

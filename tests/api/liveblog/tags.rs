@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// The same data under another configuration, and what there is of it.
+/// Starts a server on the same data with another configuration, and returns the result of `read`.
 fn restarted<T>(data: &std::path::Path, settings: &[(&str, &str)], read: impl FnOnce([Call<'_>; 4]) -> T) -> T {
     let mut server = Server::on(data, settings);
     let base = settings.iter().find(|(key, _)| *key == "SERVER__BASE_PATH").map_or("", |(_, base)| base);

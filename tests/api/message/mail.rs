@@ -59,7 +59,7 @@ impl MailServer {
         }
     }
 
-    /// What it has taken, in no order.
+    /// Returns the mails that the relay has taken, in no order.
     fn taken(&self) -> Vec<Taken> {
         let read = |path: &PathBuf| std::fs::read_to_string(path).expect("a mail is text");
         let files = std::fs::read_dir(self.folder.path()).expect("its folder can be read");
@@ -104,7 +104,7 @@ fn stet(port: u16, more: &[(&str, &str)]) -> Server {
     Server::with(&[&own, more].concat())
 }
 
-/// What `stet_mails_total` says of an outcome.
+/// Returns the value of `stet_mails_total` for an outcome.
 fn mails(server: &Server, outcome: &str) -> u64 {
     let metrics = String::from_utf8(server.client().get("/metrics").body).expect("metrics are text");
     let wanted = format!("stet_mails_total{{outcome=\"{outcome}\"}} ");

@@ -18,7 +18,7 @@ fn large(number: usize) -> Vec<u8> {
 struct House {
     server: Server,
     desk: Desk,
-    /// How many files must have been collected.
+    /// The number of files that must have been collected.
     collected: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of a name that is taken: the four modes.
+//! The four modes of creation under a taken name.
 
 use super::*;
 

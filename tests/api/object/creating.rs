@@ -1,4 +1,4 @@
-//! What `POST /v3/object/create` makes of its options.
+//! The options of `POST /v3/object/create`.
 
 use super::*;
 
@@ -56,8 +56,8 @@ fn product_details_are_added_to_system_attributes_that_have_none() {
     }
 }
 
-/// Where no issue is being made, `/conf/userdata` has an empty one, which clients give to what they
-/// make.
+/// Covers clients that copy the issue date of `/conf/userdata` into new objects. The date is empty
+/// while no issue is in production.
 #[test]
 fn an_empty_issue_date_is_none_wherever_something_is_made() {
     let desk = Desk::of("reporter");

@@ -8,12 +8,12 @@ use super::*;
 const BOUNDARY: &str = "----stet-object-test";
 const CREATE: &str = "stet-object-create-post";
 
-/// What heads the parts of a form.
+/// Headers of the parts of a form.
 const OPTIONS: &str = "name=\"options\"\r\ncontent-type: application/json";
 const CONTENT: &str = "name=\"content\"; filename=\"a.xml\"\r\ncontent-type: text/xml";
 const COMMENT: &str = "name=\"comment\"";
 
-/// What heads a part of a form, and its bytes.
+/// The header of a part of a form, and its bytes.
 type Part<'a> = (&'a str, &'a [u8]);
 
 fn form(parts: &[Part<'_>]) -> Vec<u8> {

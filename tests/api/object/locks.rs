@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Who has it locked, as a reader sees it.
+/// Returns the user who has locked an object, as a reader sees it.
 fn locker(client: &Client, loid: &str) -> Value {
     let record = read(client, loid);
     assert_eq!(record["locked"].is_null(), record["locker"].is_null(), "{record}");

@@ -1,4 +1,4 @@
-//! What a creation leaves of an object that is there under its name.
+//! The parts of an existing object that a creation under its name keeps.
 
 use super::*;
 
@@ -44,8 +44,8 @@ fn product_and_team_replace_their_own_system_attributes_only() {
     assert_eq!(system(&desk, &bare), json!({ "productInfo": { "edition": "Late" }, "team": "City" }));
 }
 
-/// Those who create under the name of an object again and again take away nothing of what others
-/// count in it meanwhile, whether its texts are short or so long that they are amended ahead.
+/// Checks that repeated creations under an object's name lose no increment by another caller. This
+/// holds for short texts, and for long ones that are amended ahead.
 #[test]
 fn no_increment_is_lost_to_a_creation_that_meets_the_object() {
     let server = Server::start();

@@ -45,7 +45,7 @@ impl Deref for Desk {
 }
 
 impl Desk {
-    /// Of a user of the server that tests share, by the session that they share.
+    /// Returns the desk of a user of the shared server, with the session that tests share.
     fn of(user: &str) -> Desk {
         Desk::at(Server::shared().user(user))
     }
@@ -54,18 +54,18 @@ impl Desk {
         Desk { client, folder: own_folder() }
     }
 
-    /// The creation of an object in its folder, with these bytes of XML and whatever else the
-    /// options say.
+    /// Returns the call that creates an object in its folder, with these bytes of XML and further
+    /// options.
     fn create(&self, name: &str, bytes: &[u8], extra: Value) -> Call<'_> {
         self.create_of(name, ("text/xml", bytes), extra)
     }
 
-    /// The same with bytes of any type.
+    /// Returns such a call with bytes of any type.
     fn create_of(&self, name: &str, (media_type, bytes): (&str, &[u8]), extra: Value) -> Call<'_> {
         self.form_of(json!({ "name": name }), extra, &[("content", name, media_type, bytes)])
     }
 
-    /// The same without content.
+    /// Returns such a call without content.
     fn create_empty(&self, name: &str, extra: Value) -> Call<'_> {
         self.form_of(json!({ "name": name }), extra, &[])
     }
@@ -83,7 +83,7 @@ impl Desk {
         id(&self.create(name, bytes, json!({})).ok())
     }
 
-    /// What another creation under a name that is taken makes of the object there.
+    /// Creates an object under a taken name in that mode, and returns the record.
     fn again(&self, name: &str, bytes: &[u8], mode: &str) -> Value {
         self.create(name, bytes, json!({ "createMode": mode })).ok()
     }
@@ -95,7 +95,7 @@ impl Desk {
         items.map(|item| item["name"].as_str().expect("an item has a name").to_owned()).collect()
     }
 
-    /// How many objects its folder holds; none when it is not there.
+    /// Returns the number of objects in its folder; 0 if the folder does not exist.
     fn count(&self) -> u64 {
         count_in(self, &self.folder)
     }

@@ -128,8 +128,8 @@ fn rights_of_a_moved_object_follow_from_its_new_folder() {
     rename(&reporter, &story, "b.xml").fails(404, "ObjectNotFound");
 }
 
-/// What lies below counts, as far as it is looked at; beyond that an object goes no deeper than it
-/// was.
+/// Checks that the depth below a moved object counts, as far as one step looks. Beyond that, an
+/// object may not be moved deeper than it was.
 #[test]
 fn nothing_comes_to_lie_deeper_than_a_path_may_lead() {
     for (step, deeper) in [("1000", 200), ("1", 400)] {

@@ -69,8 +69,8 @@ fn a_folder_with_1100_nonempty_folders_is_removed_while_others_work() {
     assert!(client.items(&drawer).is_empty());
 }
 
-/// Of a folder that came back in steps, whoever looked meanwhile left a number of objects behind
-/// that was told from then on.
+/// Regression test: a reader during a restore in steps left an outdated number of children in a
+/// cache, and later readers got it.
 #[test]
 fn a_folder_restored_in_steps_counts_its_children_right_despite_readers() {
     const STORIES: usize = 200;

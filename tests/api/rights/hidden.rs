@@ -1,4 +1,4 @@
-//! What may not be read: it shows nowhere, by no name and in no list.
+//! Objects that a caller may not read: no name, list or link shows them.
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,8 @@ fn folders_on_the_way_are_seen_and_nothing_else_in_them() {
     reporter.call("object-discard", &[&"/Top"]).fails(403, "PermissionDenied");
 }
 
-/// What it is linked with is found by its loid, and is nobody's who may not read it.
+/// Checks that the links of a folder are hidden from callers who may not read it, even though its
+/// loid can be resolved.
 #[test]
 fn links_of_a_folder_on_the_way_are_not_told() {
     let (_server, admin, reporter) = desk();

@@ -1,4 +1,4 @@
-//! Who may do what with which object (docs/api/rights.md).
+//! The rights of users to act on objects (docs/api/rights.md).
 
 mod hidden;
 mod homes;
@@ -137,7 +137,7 @@ fn without_read_no_other_privilege_holds() {
     reporter.call("object-discard", &[&story]).fails(404, "ObjectNotFound");
 }
 
-/// Who may only create has made a bundle, and others what lies in it.
+/// Covers a bundle whose creator may only create, and whose members were created by others.
 #[test]
 fn bundle_creators_move_and_discard_only_what_they_created() {
     let server = Server::start();

@@ -163,7 +163,8 @@ fn with_type(desk: &Desk, client: &Client, name: &str, kind: &str, status: Optio
     client.call("stet-object-create-post", &[]).form(&options, &files).send()
 }
 
-/// By a change of type and back a released story became a draft again, without the privilege.
+/// Regression test: by a change of type and back, a released story became a draft again without the
+/// privilege.
 #[test]
 fn a_change_of_type_takes_the_privileges_of_both_statuses() {
     let desk = Desk::new();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What hangs on the items of a topic.
+/// Returns the attachments of a topic's items.
 fn hanging(desk: &Desk, topic: &str, records: bool) -> Vec<Value> {
     let read = desk.read(topic).query("showAttachment", records).ok();
     read["items"].as_array().expect("there is a list").iter().map(|item| item["attachment"].clone()).collect()

@@ -69,8 +69,8 @@ impl Desk {
         self.call("topicplan-get", &[&plan])
     }
 
-    /// What stands in a topic or a plan, subitems after their items, as the caller sees it: names,
-    /// and titles in brackets.
+    /// Returns the lines of a topic or a plan as the editor sees them, subitems after their items.
+    /// Items are names, dividers are titles in brackets.
     fn tree(&self, topic: &str) -> Vec<String> {
         self.tree_of(&self.editor, "topic-get", topic)
     }
@@ -108,7 +108,7 @@ impl Desk {
     }
 }
 
-/// What is named first in a reply.
+/// Returns the id in the `info` of a reply.
 fn id(reply: &Value) -> String {
     reply["info"]["id"].as_str().expect("it has an id").to_owned()
 }

@@ -81,7 +81,7 @@ fn opposite_moves_at_once_lose_nothing() {
     assert_eq!(all, ["  s0", "  s1", "  s2", "  s3", "0", "1", "2", "3"]);
 }
 
-/// Who keeps several topics at hand knows from the reply which of them to read again.
+/// Covers clients that keep several topics, and learn from the reply which of them to read again.
 #[test]
 fn replies_to_moves_list_the_revision_of_each_changed_topic_and_plan() {
     let desk = Desk::new();

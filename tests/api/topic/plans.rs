@@ -135,8 +135,8 @@ fn a_plan_that_is_too_large_to_be_made_at_once_is_the_same() {
     assert_eq!(read["items"].as_array().map(Vec::len), Some(3));
 }
 
-/// What a change of a plan shows of it may be as large, by its own attributes or by those of the
-/// topic: it was answered with 500, "nothing was changed".
+/// Regression test: a change of a plan was answered with 500, "nothing was changed", if the reply
+/// was large. The attributes of the plan or of the topic can make it so.
 #[test]
 fn a_change_of_a_plan_with_much_to_show_is_answered_as_any() {
     let desk = Desk::new();

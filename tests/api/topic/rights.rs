@@ -1,4 +1,4 @@
-//! Who sees and moves what.
+//! The rights to see and move items and topics.
 
 use super::*;
 use crate::api::liveblog::reporter_below;

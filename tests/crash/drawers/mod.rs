@@ -301,7 +301,7 @@ fn acknowledged_drawer_changes_survive_crashes_whole() {
     all_rounds(hire);
 }
 
-/// See `histories/plants.rs`.
+/// Checks that the planted fault is found (`tests/histories/plants.rs`).
 #[cfg(feature = "planted-bugs")]
 #[test]
 #[should_panic(expected = "what is there is")]

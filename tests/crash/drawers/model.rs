@@ -1,4 +1,4 @@
-//! What is known of a worker's things, and what each change makes of them.
+//! The model of a worker's things, and the effect of each change on it.
 
 use std::collections::BTreeMap;
 
@@ -15,34 +15,34 @@ pub enum State {
 /// A story of a worker, or a folder with a story in it.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// Unknown while the reply to its creation is.
+    /// The loid; `None` until the creation is answered.
     pub loid: Option<String>,
-    /// Of its content, or of the story in it.
+    /// The bytes of its content, or of the story in it.
     pub bytes: Vec<u8>,
     pub version: u64,
     pub is_folder: bool,
-    /// Meant for the shared drawer, and left alone otherwise.
+    /// `true` if it is meant for the shared drawer, and unused otherwise.
     pub for_shared: bool,
     pub state: State,
 }
 
-/// What a worker knows of its own things.
+/// The expected state of a worker's own things.
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     pub entries: BTreeMap<String, Entry>,
-    /// Names, hidden ones too.
+    /// The names in each drawer, hidden ones included.
     pub drawers: [Vec<String>; 2],
     pub shared: Vec<String>,
-    /// Numbers given so far; no name comes twice.
+    /// The number of names given so far; no name is used twice.
     pub count: usize,
 }
 
-/// What readers can see of a worker's things.
+/// The readable state of a worker's things.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
-    /// Version and content by name; of a folder those of the story in it.
+    /// Version and content by name; for a folder, those of the story in it.
     pub entries: BTreeMap<String, (u64, Vec<u8>)>,
-    /// Names, and how many are hidden.
+    /// The visible names, and the number of hidden ones.
     pub drawers: [(Vec<String>, u64); 2],
     pub shared: Vec<String>,
 }
@@ -102,7 +102,7 @@ impl Model {
         }
     }
 
-    /// What the change makes of it; `None` where it must be refused because a drawer is full.
+    /// Returns the model after the change; `None` if it must be refused because a drawer is full.
     pub fn after(&self, change: &Change) -> Option<Model> {
         let mut next = self.clone();
         let entry = |bytes: &Vec<u8>, is_folder, for_shared| Entry {
@@ -176,7 +176,7 @@ impl Model {
     }
 }
 
-/// What differs, without the bytes.
+/// Describes the differences, without the bytes.
 pub fn differences(seen: &Seen, wanted: &Seen) -> String {
     let mut told = String::new();
     for name in seen.entries.keys().chain(wanted.entries.keys()) {

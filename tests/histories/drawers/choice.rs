@@ -1,4 +1,4 @@
-//! What clients ask for.
+//! The choice of the clients' calls.
 
 use std::collections::BTreeMap;
 

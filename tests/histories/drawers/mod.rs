@@ -18,11 +18,11 @@ use crate::harness::*;
 /// A pair, by loid.
 pub struct Drawers([String; 2]);
 
-/// What all pairs share.
+/// Data that all pairs share.
 pub struct Room {
-    /// Loids of what is put into drawers.
+    /// Loids of the objects that are put into drawers.
     objects: Vec<String>,
-    /// Where each shortcut was seen: round, pair, drawer, and the object that it stands for.
+    /// The origin of each shortcut that was seen: round, pair, drawer, and its object.
     shortcuts: BTreeMap<Shortcut, (usize, usize, usize, usize)>,
 }
 

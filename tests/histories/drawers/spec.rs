@@ -3,10 +3,9 @@
 
 use crate::histories::record::Whiteboard;
 
-/// The drawers of a pair hold so many: little, so that they are often full and have to drop what
-/// does not fit.
+/// The capacities of a pair's drawers: small, so that they are often full and must drop items.
 pub const CAPACITIES: [usize; 2] = [2, 3];
-/// How many objects there are to put into them: more than fit, few enough to meet often.
+/// The number of objects to put into them: more than fit, but few enough for frequent conflicts.
 pub const OBJECTS: usize = 5;
 
 /// An object, by number.
@@ -19,12 +18,11 @@ pub type Shortcut = u64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Item {
     pub object: Object,
-    /// Given when it was put there; unknown until a reply shows it.
+    /// The id, given at insertion; `None` until a reply shows it.
     pub shortcut: Option<Shortcut>,
 }
 
-/// What a call names an item by: the object that it stands for, or its shortcut, as a reply has
-/// shown it before.
+/// The name of an item in a call: its object, or its shortcut as an earlier reply has shown it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Named {
     pub object: Object,
@@ -35,7 +33,7 @@ pub struct Named {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Op {
     Add(usize, Object),
-    /// All or none.
+    /// Adds all objects or none.
     AddAll(usize, Vec<Object>),
     /// Adds or moves, by object.
     Place(usize, Object, i64),
@@ -43,7 +41,7 @@ pub enum Op {
     Shift(usize, Named, i64),
     Delete(usize, Named),
     Clear(usize),
-    /// To the tail of the other drawer.
+    /// Moves an item to the tail of the other drawer.
     Move {
         from: usize,
         item: Named,
@@ -60,7 +58,7 @@ pub struct Shown {
     pub shortcut: Shortcut,
 }
 
-/// What a call was answered.
+/// The reply to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// The drawer was changed, or was so already: how many items it has now, and those concerned
@@ -82,7 +80,7 @@ pub enum Refusal {
     InvalidParameter,
 }
 
-/// What a call must be answered, but for shortcuts that nobody knows yet.
+/// The required reply, except for shortcuts that no reply has shown yet.
 enum Outcome {
     Changed { count: usize, items: Vec<(usize, Item)> },
     Moved,

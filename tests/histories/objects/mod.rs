@@ -13,7 +13,7 @@ use super::record::Whiteboard;
 use super::tell::as_it_came;
 use crate::harness::*;
 
-/// What a content is told by: the number of the call that wrote it.
+/// The identity of a content: the number of the call that wrote it.
 pub type Tag = usize;
 
 /// A call of a session.
@@ -125,12 +125,12 @@ fn tag_of(size: usize) -> Option<Tag> {
 /// The object, by loid. `LOCKS`: whether it is about locks rather than contents.
 pub struct Object<const LOCKS: bool>(String);
 
-/// What a client remembers.
+/// The memory of a client.
 #[derive(Default)]
 pub struct Known {
-    /// How many calls it has made.
+    /// The number of its calls so far.
     calls: usize,
-    /// Whether it should hold the lock.
+    /// `true` if it should hold the lock.
     holds: bool,
 }
 

@@ -5,14 +5,14 @@
 /// A session, by number.
 pub type Session = usize;
 
-/// Whose the sessions are: one user twice, one who may not break locks of others, one who may.
+/// The users of the sessions: one user twice, one who may not break locks of others, one who may.
 pub const USERS: [&str; 4] = ["editor", "editor", "reporter", "admin"];
 
 fn may_break(session: Session) -> bool {
     USERS[session] != "reporter"
 }
 
-/// What a write is to do beside writing.
+/// The options of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
     pub check_in: bool,
@@ -23,7 +23,7 @@ pub struct Switches {
     pub clean: bool,
 }
 
-/// Only the check-in, which is what a write without a word does.
+/// A check-in only, as a write without options does.
 pub const PLAIN: Switches =
     Switches { check_in: true, keep: false, unlock: false, new_version: false, check_out: false, clean: false };
 
@@ -49,13 +49,13 @@ pub enum Refusal {
     PermissionDenied,
 }
 
-/// What was saved and is not checked in.
+/// Saved content that is not checked in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Draft<B> {
     pub bytes: B,
     author: &'static str,
-    /// How many versions there were, and what the latest was. `None` if the author can't have seen
-    /// that.
+    /// The number of versions and the latest one at the start of the draft. `None` if the author
+    /// can't have seen them.
     base: Option<(usize, B)>,
 }
 
@@ -66,7 +66,7 @@ pub struct Sheet<B> {
     pub versions: Vec<B>,
     /// The author of the latest version.
     latest_by: &'static str,
-    /// It stays when the lock ends.
+    /// The draft, which stays when the lock ends.
     pub draft: Option<Draft<B>>,
     pub lock: Option<Session>,
 }
@@ -82,7 +82,7 @@ impl<B: Clone + PartialEq> Sheet<B> {
         self.versions.last().expect("it was made with a version")
     }
 
-    /// What a session reads: its working copy, or the latest version.
+    /// Returns the content that a session reads: its working copy, or the latest version.
     pub fn seen_by(&self, session: Session) -> &B {
         let draft = self.draft.as_ref().filter(|_| self.lock == Some(session));
         draft.map_or(self.latest(), |draft| &draft.bytes)

@@ -22,10 +22,10 @@ pub struct Plans {
     ids: Mutex<BTreeMap<Tag, String>>,
 }
 
-/// What a client remembers.
+/// The memory of a client.
 #[derive(Default)]
 pub struct Known {
-    /// How many calls it has made.
+    /// The number of its calls so far.
     calls: usize,
     /// Dividers that it has been shown, and the plans that they stand in; they may be gone.
     dividers: BTreeMap<Tag, usize>,

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use crate::histories::record::Whiteboard;
 
-/// How many topics there are to plan.
+/// The number of topics to plan.
 pub const TOPICS: usize = 3;
 
 /// A topic, by number.
 pub type Topic = usize;
 
-/// What a divider is told by: the number of the call that put it there. It is its title.
+/// The identity of a divider: the number of the call that inserted it. It is also the title.
 pub type Tag = usize;
 
 /// A line of a plan.
@@ -47,7 +47,7 @@ pub enum What {
         plan: usize,
         divider: Tag,
     },
-    /// Out of every plan that they are in.
+    /// Moves topics out of every plan that they are in.
     Move {
         topics: Vec<Topic>,
         target: usize,
@@ -65,21 +65,22 @@ pub struct Op {
     pub what: What,
 }
 
-/// What a call was answered.
+/// The reply to a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// How many topics the plan has, and the one concerned if it is in it, with its position.
+    /// The number of topics in the plan, and the topic concerned with its position if it is in the
+    /// plan.
     Changed {
         count: usize,
         topic: Option<(Topic, usize)>,
     },
     Divider(Tag, usize),
-    /// What moved, in the order of the call, and where it stands.
+    /// The moved topics, in the order of the call, with their positions.
     Moved(Vec<(Topic, usize)>),
     /// Changed; the reply says no more.
     Done,
     List(Vec<Line>),
-    /// There is no such topic or divider.
+    /// No such topic or divider exists.
     NotFound,
     /// A reply that does not agree with itself, or a failure: nothing explains either.
     Garbled(String),
@@ -87,7 +88,7 @@ pub enum Reply {
 
 struct NotFound;
 
-/// What a reply tells of: the plan after the change, and in it these.
+/// The parts of the plan after a change that its reply shows.
 enum Told {
     Changed(usize, Option<Topic>),
     Divider(usize, Tag),
@@ -96,7 +97,7 @@ enum Told {
     List(usize),
 }
 
-/// For each topic whether it is hidden.
+/// For each topic, `true` if it is hidden.
 type Hidden = [bool; TOPICS];
 
 /// The state.
@@ -104,7 +105,7 @@ type Hidden = [bool; TOPICS];
 pub struct Pair {
     /// Topics that lie in the recycle bin keep their places.
     plans: [Vec<Line>; 2],
-    /// Those that lie in the recycle bin.
+    /// Topics in the recycle bin.
     discarded: Hidden,
 }
 
@@ -114,7 +115,7 @@ impl Pair {
         self.plans[plan].iter().copied().filter(is_shown).collect()
     }
 
-    /// Where a line stands among those that are shown.
+    /// Returns the position of a line among the visible ones.
     fn position(&self, plan: usize, line: Line) -> Result<usize, NotFound> {
         self.shown(plan, self.discarded).iter().position(|there| *there == line).ok_or(NotFound)
     }
@@ -204,7 +205,7 @@ impl Pair {
         Ok(Told::Moved(target, topics))
     }
 
-    /// What is told, when these are hidden.
+    /// Returns the reply when these topics are hidden.
     fn tell(&self, told: &Told, hidden: Hidden) -> Reply {
         let place = |plan: usize, line: Line| self.shown(plan, hidden).iter().position(|there| *there == line);
         let topic = |plan: usize, topic: Topic| place(plan, Line::Topic(topic)).map(|at| (topic, at));
@@ -224,8 +225,8 @@ impl Pair {
         }
     }
 
-    /// What is hidden when the reply is made: what the change has left so, and after a change what
-    /// others have discarded since.
+    /// Returns the possible sets of hidden topics when the reply is built. After a change, others
+    /// may have discarded further topics.
     fn hidden_by_then(&self, told: &Told) -> Vec<Hidden> {
         let sets = if let Told::List(_) = told { 0..1 } else { 0..1 << TOPICS };
         let hidden = |set: usize| std::array::from_fn(|topic| self.discarded[topic] || set & (1 << topic) != 0);

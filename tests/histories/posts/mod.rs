@@ -16,14 +16,14 @@ const TIMESTAMPS: [u64; 2] = [1_763_733_784_005, 1_763_733_999_000];
 /// A liveblog.
 pub struct LiveBlog {
     loid: String,
-    /// Its revision when it was made.
+    /// The revision at its creation.
     revision: u64,
 }
 
-/// What a client remembers.
+/// The memory of a client.
 #[derive(Default)]
 pub struct Known {
-    /// How many calls it has made.
+    /// The number of its calls so far.
     calls: usize,
     /// Names that it has been shown last; they may be gone.
     names: Vec<String>,

@@ -6,14 +6,14 @@ use stet_domain::liveblog::post_name;
 use crate::histories::newsroom::CLIENTS;
 use crate::histories::record::Whiteboard;
 
-/// Whose sessions the clients have: the last one does not moderate.
+/// The users of the clients' sessions; the last one does not moderate.
 pub const USERS: [&str; CLIENTS] = ["editor", "editor", "admin", "reporter"];
 
 fn moderates(client: usize) -> bool {
     USERS[client] != "reporter"
 }
 
-/// What a writing is told by: the number of the call. It is the title of the post and the content.
+/// The identity of a write: the number of the call. It is the title of the post and its content.
 pub type Tag = usize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub enum Status {
 impl Status {
     pub const ALL: [Status; 4] = [Status::Pending, Status::Approved, Status::Rejected, Status::Deleted];
 
-    /// As replies have it.
+    /// Returns the name of the status in replies.
     pub fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
@@ -43,7 +43,7 @@ impl Status {
     }
 }
 
-/// What becomes of a post whose name is taken.
+/// The treatment of a taken name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Exception,
@@ -71,7 +71,7 @@ pub enum What {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Op {
     pub by: usize,
-    /// What it writes, if it writes.
+    /// The identity of what it writes, if it writes.
     pub tag: Tag,
     pub what: What,
 }
@@ -101,10 +101,9 @@ pub enum Refusal {
 pub enum Reply {
     /// The post was changed; what it is then is a reading of its own.
     Done,
-    /// The same for a new post, or one that was written over, by its name; unknown if it was
-    /// removed before the reply was made.
+    /// A new or overwritten post, by its name; `None` if it was removed before the reply was built.
     Made(Option<String>),
-    /// What was read, and the liveblog's revision.
+    /// The post that was read, and the liveblog's revision.
     Post(Post, u64),
     Removed(u64),
     Content(Tag),
@@ -182,7 +181,7 @@ impl Posts {
         }
     }
 
-    /// That name, or with the number after the last of those that are like it.
+    /// Returns that name, or a numbered one after the last of the similar names.
     fn free_name(&self, name: String) -> String {
         if self.at(&name).is_err() {
             return name;

@@ -1,4 +1,4 @@
-//! What clients ask for.
+//! The choice of the clients' calls.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use super::spec::{Attachment, Line, OBJECTS, Op, Reply, Tag, What, Which};
 use crate::harness::Dice;
 use crate::histories::newsroom::CALLS;
 
-/// What a client remembers: items and dividers that it has been shown, and where; they may be
-/// elsewhere by now, or gone.
+/// The memory of a client: items and dividers that it has seen, and their places. They may have
+/// moved or been removed since.
 #[derive(Default)]
 pub struct Known {
-    /// How many calls it has made.
+    /// The number of its calls so far.
     calls: usize,
     lines: BTreeMap<Tag, Place>,
 }

@@ -19,7 +19,7 @@ use crate::harness::*;
 /// A pair, by loid.
 pub struct Topics {
     topics: [String; 2],
-    /// What is hung on items.
+    /// Objects that are attached to items.
     objects: [String; OBJECTS],
     /// Ids of items and dividers, by their tags, as replies have shown them; they stay for all
     /// time.

@@ -5,29 +5,29 @@ use std::collections::BTreeSet;
 
 use crate::histories::record::Whiteboard;
 
-/// How many objects there are to hang on items.
+/// The number of objects to attach to items.
 pub const OBJECTS: usize = 2;
 
 /// An object, by number.
 pub type Object = usize;
 
-/// What a writing is told by: the number of the call. It is the name of an item, the title of a
+/// The identity of a write: the number of the call. It is the name of an item, the title of a
 /// divider, or the comment on an item.
 pub type Tag = usize;
 
-/// A line of a topic or of an item. `A` is what is told of the object that hangs on an item.
+/// A line of a topic or of an item. `A` is the known part of the object attached to an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Line<A> {
-    /// Of the call that made it.
+    /// The identity of the call that created it.
     pub tag: Tag,
-    /// `None`: a divider.
+    /// The item; `None` for a divider.
     pub item: Option<Item<A>>,
 }
 
-/// What is told of an item.
+/// The known parts of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Item<A> {
-    /// 0 is none.
+    /// The comment; 0 if there is none.
     pub comment: Tag,
     pub attachment: A,
     /// Subitems, and dividers between them.
@@ -39,12 +39,11 @@ pub struct Item<A> {
 pub enum Attachment {
     Nothing,
     Object(Object),
-    /// It lies in the recycle bin.
+    /// An object in the recycle bin.
     Hidden,
 }
 
-/// What a call names an item by in a topic: itself, or the item that it is a subitem of, and
-/// itself.
+/// The name of an item in a call: itself, or the item above it and itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Which {
     pub item: Tag,
@@ -92,7 +91,7 @@ pub enum What {
         under: Option<Tag>,
         divider: Tag,
     },
-    /// Wherever the sources are.
+    /// Moves items from wherever they are.
     Move {
         sources: Vec<Tag>,
         target: usize,
@@ -116,27 +115,27 @@ pub struct Op {
     pub what: What,
 }
 
-/// What a call was answered.
+/// The reply to a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// An item, and where it stands; without what stands below it.
     Item(Line<Attachment>, usize),
     /// A divider that was put there or moved, and where it stands.
     Divider(Tag, usize),
-    /// What moved, in the order of the call, and where it stands.
+    /// The moved items, in the order of the call, with their places.
     Moved(Vec<(Tag, usize)>),
     /// Changed. What an item is then is a reading of its own.
     Done,
     Tree(Vec<Line<Attachment>>),
-    /// There is no such item, divider or object.
+    /// No such item, divider or object exists.
     NotFound,
     /// A reply that does not agree with itself, or a failure: nothing explains either.
     Garbled(String),
 }
 
 impl Reply {
-    /// Whether the reply tells this. What it shows of an item that was changed is what can be read
-    /// when it is made: an object that others have discarded since is hidden.
+    /// Returns whether this expected reply agrees with the actual one. The reply shows an item as
+    /// of the time when it is built: an object discarded since by others is hidden.
     fn is_told_as(&self, reply: &Reply) -> bool {
         let is_hidden_since = |line: &Line<Attachment>, told: &Line<Attachment>| {
             let attachment = |line: &Line<Attachment>| line.item.as_ref().map(|item| item.attachment);
@@ -161,12 +160,12 @@ struct NotFound;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pair {
     topics: [Lines; 2],
-    /// Whether an object lies in the recycle bin.
+    /// For each object, `true` if it is in the recycle bin.
     discarded: [bool; OBJECTS],
 }
 
 impl Pair {
-    /// What stands in a topic, or below one of its items.
+    /// Returns the lines of a topic, or those below one of its items.
     fn lines(&mut self, topic: usize, under: Option<Tag>) -> Result<&mut Lines, NotFound> {
         let own = &mut self.topics[topic];
         let Some(tag) = under else { return Ok(own) };

@@ -12,7 +12,7 @@ use crate::harness::*;
 /// A line of the document's table.
 struct Told {
     kind: String,
-    /// By label, its values; `None`: those that come up.
+    /// The values of each label; `None` if they are not fixed in advance.
     labels: BTreeMap<String, Option<BTreeSet<String>>>,
     from_the_start: bool,
     means: String,
@@ -37,7 +37,7 @@ fn told() -> BTreeMap<String, Told> {
     lines.map(line).collect()
 }
 
-/// What the server says is in the document, and means that.
+/// Asserts that every metric of the server is in the document, with the same meaning.
 fn all_is_told(scrape: &Scrape, told: &BTreeMap<String, Told>) {
     for (name, family) in &scrape.families {
         let told = told.get(name).unwrap_or_else(|| panic!("{name} is not in docs/METRICS.md"));
@@ -56,7 +56,7 @@ fn all_is_told(scrape: &Scrape, told: &BTreeMap<String, Told>) {
     }
 }
 
-/// What is to be there from the start is.
+/// Asserts that every metric that must exist from the start does so.
 fn all_begins(scrape: &Scrape, told: &BTreeMap<String, Told>) {
     for (name, told) in told.iter().filter(|(_, told)| told.from_the_start) {
         assert!(scrape.families.contains_key(name), "{name} is not there");
@@ -109,7 +109,7 @@ fn the_document_and_a_server_tell_the_same_from_the_first_answer_on() {
     agrees("promtool", &["check", "metrics"], Some(&Scrape::of(&server.base).text));
 }
 
-/// How many series tell of turns that were slow.
+/// Returns the number of series about slow turns.
 fn of_slow_turns(scrape: &Scrape) -> usize {
     scrape.series.keys().filter(|series| series.starts_with("stet_http_slow_turn")).count()
 }

@@ -50,7 +50,7 @@ impl Prometheus {
         }
     }
 
-    /// What it answers at a path, if it does.
+    /// Returns its answer at a path, if any.
     fn ask(&self, path: &str) -> Option<Value> {
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
         let mut answer = agent.get(format!("{}/api/v1/{path}", self.base)).call().ok()?;

@@ -1,5 +1,5 @@
-//! What the server tells those who watch it: `/metrics`, the document about it, the rules for
-//! alerts and the dashboard.
+//! The monitoring of a server: `/metrics`, the document about it, the rules for alerts and the
+//! dashboard.
 
 mod alerts;
 mod catalogue;

@@ -1,6 +1,6 @@
-//! The rules of `deploy/prometheus/alerts.yml` on what real servers say, in the time that they ask
-//! for: Prometheus' own `promtool` evaluates them on a course of time made of two looks at a
-//! server, before the cause of an alert and after it.
+//! The rules of `deploy/prometheus/alerts.yml` on metrics of real servers, over the periods that
+//! they require. Prometheus' own `promtool` evaluates them. Its input is made of two scrapes: one
+//! before the cause of an alert and one after it.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output};
@@ -16,12 +16,12 @@ use super::{file, text};
 const BEFORE: usize = 10;
 const AFTER: usize = 60;
 
-/// How the cause goes on.
+/// The course of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// It came once, and what it left stays.
+    /// A single event, whose effect remains.
     Once,
-    /// What is counted grows each minute as it did with the first.
+    /// A continuing cause: counters grow each minute as they did at first.
     GoesOn,
 }
 
@@ -48,7 +48,7 @@ pub fn run(program: &str, arguments: &[&str], input: Option<&str>) -> Option<Out
     Some(child.wait_with_output().expect("it can be waited for"))
 }
 
-/// The same where it is to say that all is well.
+/// Runs a program of Prometheus, which must report success.
 pub fn agrees(program: &str, arguments: &[&str], input: Option<&str>) {
     let Some(output) = run(program, arguments, input) else { return };
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -73,8 +73,8 @@ fn course(before: Option<f64>, after: Option<f64>, grows: bool) -> String {
     format!("{first} {then}")
 }
 
-/// A server that looks for ten minutes as it does in `before`, and then for an hour as it does in
-/// `after`.
+/// Returns the series of a server that is in the state `before` for ten minutes, and then in the
+/// state `after` for an hour.
 fn input(before: &Scrape, after: &Scrape, cause: Cause) -> Value {
     let at = [("job", "stet"), ("instance", "here")].map(|(name, value)| format!("{name}=\"{value}\"")).join(",");
     let up = |scrape: &Scrape| Some(f64::from(u8::from(scrape.up)));
@@ -120,8 +120,7 @@ fn fired(selector: &str) -> String {
     format!("clamp_max(count(count_over_time(ALERTS{{{selector}}}[2h])) or vector(0), 1)")
 }
 
-/// What a server looked like before and after the cause of these alerts raises them, and did not
-/// before.
+/// Asserts that the cause raises these alerts, and that they were not raised before.
 pub fn raises(before: &Scrape, after: &Scrape, cause: Cause, names: &[&str]) {
     let mut wanted = Vec::new();
     for name in names {
@@ -132,7 +131,7 @@ pub fn raises(before: &Scrape, after: &Scrape, cause: Cause, names: &[&str]) {
     evaluated(before, after, cause, &wanted);
 }
 
-/// No alert is raised, nor about to be, but for those named.
+/// Asserts that no alert is raised or pending, except those named.
 pub fn raises_nothing_but(before: &Scrape, after: &Scrape, but: &[&str]) {
     let selector = format!("alertname!~\"{}\"", but.join("|"));
     evaluated(before, after, Cause::GoesOn, &[(fired(&selector), BEFORE + AFTER - 1, 0)]);

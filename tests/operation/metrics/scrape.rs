@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use crate::harness::*;
 
-/// A look at a server, as Prometheus takes one.
+/// A scrape of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Scrape {
-    /// Whether it answered.
+    /// `true` if it answered.
     pub up: bool,
     /// The answer.
     pub text: String,
-    /// By name, what it says of the metric.
+    /// The type and description of each metric, by name.
     pub families: BTreeMap<String, Family>,
-    /// By series, as it stands there: the value.
+    /// The value of each series, by its text.
     pub series: BTreeMap<String, f64>,
 }
 
-/// What stands about a metric.
+/// The description of a metric.
 #[derive(Debug, Clone, Default)]
 pub struct Family {
     pub kind: String,
@@ -66,12 +66,12 @@ impl Scrape {
         }
     }
 
-    /// Whether it tells a time of day.
+    /// Returns whether a series is a point in time.
     pub fn is_time(&self, series: &str) -> bool {
         self.families.get(self.family(series)).is_some_and(|family| family.means.contains("seconds since 1970"))
     }
 
-    /// Whether it only grows.
+    /// Returns whether a series can only grow.
     pub fn counts(&self, series: &str) -> bool {
         let family = self.family(series);
         self.families.get(family).is_some_and(|family| family.kind != "gauge")

@@ -19,7 +19,7 @@ fn part_files_of_a_killed_export_are_removed_by_the_next() {
     assert_eq!(names, ["City/.stet-note", "City/a.xml", "City/a.xml.record.json", "City.record.json"]);
 }
 
-/// Its content was taken for a part that a killed export had left.
+/// Regression test: its content was taken for the partial file of a killed export.
 #[test]
 fn an_object_that_is_called_as_a_part_keeps_its_content() {
     let (server, folder) = (Server::shared(), own_folder());

@@ -1,4 +1,5 @@
-//! What goes wrong is told, and the rest is done; what was cut short is gone on with.
+//! Failures during a transfer: they are reported, the rest is done, and an interrupted transfer can
+//! be continued.
 
 use std::os::unix::ffi::OsStrExt;
 

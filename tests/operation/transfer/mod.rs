@@ -25,7 +25,7 @@ fn done(ended: Run) -> String {
     ended.out
 }
 
-/// What lies in a directory: the bytes of files, by their paths in it.
+/// Returns the files in a directory: their bytes by their relative paths.
 fn tree(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     fn collect(at: &Path, top: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in std::fs::read_dir(at).expect("it can be listed") {

@@ -1,4 +1,4 @@
-//! What is exported and imported again is what it was.
+//! Round trips: an export that is imported again yields the same objects.
 
 use serde_json::Value;
 
@@ -148,7 +148,7 @@ fn a_data_directory_without_a_server_is_as_good() {
     assert!(!files.path().join("none").exists());
 }
 
-/// What agencies send, related and copied, goes to another repository and back.
+/// Sends agency items, related and copied, to another repository and back.
 #[test]
 fn wire_items_make_the_whole_way() {
     let wire = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/wire");

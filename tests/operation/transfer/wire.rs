@@ -174,7 +174,7 @@ fn one_version_in_several_forms_is_an_object_each() {
     assert!(again.starts_with("0 created, 3 already present; "), "{again}");
 }
 
-/// Whoever came second took what the first had made for something else.
+/// Regression test: the second import took the objects of the first one for something else.
 #[test]
 fn imports_of_one_tree_at_once_find_nothing_that_differs() {
     let (first, second, folder) = (Server::shared(), Server::start(), own_folder());

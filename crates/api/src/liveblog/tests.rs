@@ -1,5 +1,5 @@
-//! What is shown of posts that change, or go, while they are looked at. Over HTTP no test could say
-//! when.
+//! Replies about posts that are changed or removed while they are read. A test over HTTP could not
+//! choose the moment.
 
 use stet_domain::error::Code;
 use stet_domain::lifecycle::NewObject;

@@ -20,7 +20,7 @@ fn rows_with_routes() -> Vec<(Value, &'static Route)> {
     interface().into_iter().map(|row| (row.clone(), route(&row))).collect()
 }
 
-/// What a kind is called in the file.
+/// Returns the name of a kind in the file.
 fn kind_name(kind: ParameterKind) -> &'static str {
     match kind {
         ParameterKind::Text | ParameterKind::Source => "string",

@@ -170,7 +170,7 @@ fn every_status_that_may_come_is_listed_and_no_other() {
 
 #[test]
 fn no_schema_is_a_mere_boolean_and_every_list_says_of_what() {
-    /// Where schemas stand by name, and where one stands.
+    /// Keys whose value maps names to schemas. `ONES` are keys whose value is one schema.
     const MAPS: [&str; 4] = ["properties", "patternProperties", "$defs", "schemas"];
     const ONES: [&str; 5] = ["schema", "items", "additionalProperties", "not", "propertyNames"];
     fn walk(value: &Value, place: &str) {
@@ -369,7 +369,8 @@ fn a_form_lists_all_its_parts_and_those_that_must_be_there() {
     }
 }
 
-/// What documents and scripts go by must be there: a name that nothing has excludes nothing.
+/// Extensions that documents and scripts rely on must exist: a filter by an unknown name excludes
+/// nothing.
 #[test]
 fn each_extension_that_is_told_of_is_in_the_document() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");

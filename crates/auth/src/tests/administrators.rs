@@ -1,12 +1,12 @@
-//! Somebody is always left who may manage users and groups; and who changed what is in the audit
-//! trail.
+//! The rule that at least one user can always manage users and groups, and the audit trail of such
+//! changes.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::GroupChange;
 
-/// What can be done to two users and two groups.
+/// A change to one of two users or two groups.
 #[derive(Debug, Clone, Copy)]
 enum Deed {
     /// Keep a user out, or let them in.

@@ -1,4 +1,4 @@
-//! How many sessions a user may have, which there are, and ending one from outside.
+//! The limit of sessions per user, the list of sessions, and ending a session from outside.
 
 use super::*;
 
@@ -7,7 +7,7 @@ async fn limited(per_user: usize) -> Server {
     limited_again(&server, per_user).await
 }
 
-/// The same data under another limit, after a restart.
+/// Restarts the server over the same data with another limit.
 async fn limited_again(server: &Server, per_user: usize) -> Server {
     let options = SessionOptions { per_user, ..SessionOptions::default() };
     Server::start_with(&server.store, &server.clock, CHEAP, options).await

@@ -1,4 +1,4 @@
-//! What an ended session and an expired lock leave behind, where something can't be read.
+//! Locks after the end of their session or their expiry, where some rows can't be read.
 
 use bytes::Bytes;
 use stet_actors::runtime::ChangeRequest;

@@ -1,5 +1,5 @@
-//! What all tests of this module share: a server as far as it matters here, over a store that lets
-//! a test step in.
+//! The shared fixture of these tests: the parts of a server that matter here, over a store that a
+//! test can make fail.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -49,7 +49,7 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A server as far as it matters here; another one over the same store is what is there after a
+/// The parts of a server that matter here. A second one over the same store shows the state after a
 /// restart.
 struct Server {
     store: Arc<MemoryStore>,
@@ -116,7 +116,7 @@ impl Server {
         }
     }
 
-    /// What was done to keys, as the audit trail tells it.
+    /// Returns the changes of keys that the audit trail has: kind and key.
     fn told_of_keys(&self) -> Vec<(String, String)> {
         let of_keys = self.store.events().into_iter().filter(|event| event.kind.starts_with("key."));
         of_keys.map(|event| (event.kind, event.ids.join(" "))).collect()

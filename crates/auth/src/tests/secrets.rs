@@ -125,9 +125,9 @@ fn a_hash_of_a_password_in_another_form_stays_good_and_is_made_anew() {
     });
 }
 
-/// Whoever had the password and a session could write it over the one that an administrator had
-/// just set: the change was decided by the password as it was when the call came, and made when the
-/// new one's hash was there.
+/// Regression test: a change of one's own password could override one that an administrator had
+/// just set. It was decided by the password at the time of the call, but made after the new one was
+/// hashed.
 #[test]
 fn ones_own_password_change_never_overrides_an_administrators_change() {
     run(async {

@@ -1,4 +1,4 @@
-//! How sessions last and end, and what of them is on disk.
+//! The lifetime and end of sessions, and their rows on disk.
 
 use super::*;
 

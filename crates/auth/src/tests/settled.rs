@@ -50,7 +50,7 @@ fn revoking_a_key_name_revokes_both_keys_of_that_name() {
     });
 }
 
-/// It was found no more, and was there again after a restart.
+/// Regression test: such a key could no longer be found, but was valid again after a restart.
 #[test]
 fn a_key_whose_revocation_the_disk_refuses_is_there_until_it_takes_it() {
     run(async {

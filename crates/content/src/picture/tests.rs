@@ -263,7 +263,7 @@ fn lossless() -> Vec<u8> {
     encoded(&halves(16, 16).into(), ImageFormat::WebP).split_off(12)
 }
 
-/// What a lossy frame of that size begins with.
+/// Returns the beginning of a lossy frame of that size.
 fn lossy(side: u16) -> Vec<u8> {
     [&[0x10, 0x02, 0, 0x9d, 0x01, 0x2a][..], &side.to_le_bytes(), &side.to_le_bytes(), &[0; 8]].concat()
 }

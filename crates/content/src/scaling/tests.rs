@@ -34,7 +34,8 @@ async fn scaled(scaler: &Scaler, bytes: &SharedBytes) -> Result<ScaledPicture> {
     scaler.scaled(&content(bytes), ContentReader::of(bytes.clone())).await
 }
 
-/// As if the content were not to be had any more.
+/// Asks for a scaled picture whose content can no longer be read, so that only the cache can
+/// answer.
 async fn kept(scaler: &Scaler, bytes: &SharedBytes) -> Result<ScaledPicture> {
     scaler.scaled(&content(bytes), ContentReader::of(SharedBytes::from_static(b"nothing"))).await
 }
@@ -119,8 +120,8 @@ async fn one_who_goes_away_keeps_nobody_from_the_picture() {
     scaled(&scaler, &bytes).await.expect("it is a picture");
 }
 
-/// Who asked for a picture that another had asked for before waited for all pictures of the other,
-/// or was told that it took too long.
+/// Regression test: a caller who asked for a picture after another caller had to wait for all
+/// pictures of that caller. The wait could end in a timeout.
 #[tokio::test]
 async fn picture_requests_wait_in_their_own_queue_not_in_an_earlier_callers() {
     async fn of<T>(name: &str, task: impl Future<Output = T>) -> T {

@@ -102,11 +102,11 @@ pub fn membership(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Membe
 /// The known facts of an object in a drawer.
 #[derive(Debug, Clone, Copy, Default)]
 struct MemberFacts {
-    /// Whether the object certainly was there once.
+    /// `true` if the object was certainly in the drawer at some time.
     came: bool,
     may_have_come: bool,
     may_have_gone: bool,
-    /// Whether the object may have left by a deletion, and not by a move.
+    /// `true` if the object may have left by a deletion, and not by a move.
     deleted: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the replay finds of drawers.
+//! The findings of the replay about drawers.
 
 use super::model::{DrawerChange, DrawerModel};
 use crate::replay::evidence::{
@@ -6,7 +6,7 @@ use crate::replay::evidence::{
 };
 use crate::replay::{ContainerModel, MOST_DOUBTS, Replay, replay};
 
-/// Makes changes on paper and writes down what a server would have told.
+/// A model of a server: applies changes and records the evidence that a server would have given.
 struct Server {
     drawers: Vec<(DrawerModel, u64)>,
     evidence: ReplayEvidence<DrawerModel>,
@@ -23,7 +23,7 @@ impl Server {
         }
     }
 
-    /// Does it without telling anybody.
+    /// Applies a change without recording evidence.
     fn silently(&mut self, drawer: u16, change: DrawerChange) -> u64 {
         let (model, revision) = &mut self.drawers[usize::from(drawer)];
         *revision += u64::from(model.apply(change).expect("it is allowed"));
@@ -63,7 +63,8 @@ impl Server {
         self.evidence.doubts.push(DoubtfulCall { there, ..DoubtfulCall::of(here.0, here.1) });
     }
 
-    /// What the server holds in the end, perhaps not what it should.
+    /// Sets the final contents that the server reports, lets `spoil` falsify the evidence, and
+    /// replays it.
     fn end(mut self, spoil: impl FnOnce(&mut ReplayEvidence<DrawerModel>)) -> Replay<DrawerChange> {
         for (span, (model, revision)) in self.evidence.containers.iter_mut().zip(&self.drawers) {
             span.held = model.items.clone();

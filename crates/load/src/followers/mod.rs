@@ -80,9 +80,9 @@ struct FollowerLedger {
 struct FollowerProgress {
     /// The last received revision.
     last: AtomicU64,
-    /// Whether its stream ended and it has not reconnected.
+    /// `true` while its stream has ended and it has not reconnected.
     away: AtomicBool,
-    /// Whether it ever received a `reset`.
+    /// `true` if it ever received a `reset`.
     was_sent_on: AtomicBool,
 }
 

@@ -75,7 +75,7 @@ pub struct ConditionResult {
     pub criterion: String,
     /// The value of the load, in words.
     pub value: String,
-    /// Whether the condition holds, so that the load has failed.
+    /// `true` if the condition holds, so that the load has failed.
     pub holds: bool,
 }
 

@@ -28,7 +28,7 @@ struct ClientPosts {
 pub struct LastRequest {
     /// The post concerned.
     pub post: Option<PostId>,
-    /// Whether the post's loid was known.
+    /// `true` if the post's loid was known.
     pub known: bool,
     /// The revision up to which the client has polled.
     pub since: u64,

@@ -47,7 +47,7 @@ pub struct ListingEvidence {
     pub revision: u64,
     /// The reported number of posts by state.
     pub counts: [u64; 4],
-    /// Whether the counts agree with the total, and the listing shows as many posts as it should.
+    /// `true` if the counts agree with the total, and the listing has as many posts as it should.
     pub whole: bool,
     /// The joined prints of the shown posts: see [`super::wire::print`].
     pub print: u64,
@@ -93,8 +93,8 @@ pub struct LiveblogEvidence {
     pub before: u64,
     /// The content of the liveblog in the end.
     pub end: FinalLiveblog,
-    /// Whether revisions are reported and count changes one by one. If not, `acked` has the changes
-    /// of each post in their order.
+    /// `true` if revisions are reported and count changes one by one. If not, `acked` has the
+    /// changes of each post in their order.
     pub counted: bool,
     /// Posts whose creation was acknowledged.
     pub known: HashMap<PostId, KnownPost>,

@@ -70,7 +70,7 @@ pub enum PostChange {
     Post {
         /// The step of its text.
         step: u32,
-        /// Whether the post has an attachment.
+        /// `true` if the post has an attachment.
         attached: bool,
     },
     /// A new text.
@@ -113,7 +113,7 @@ pub struct PostAppearance {
     pub step: Option<u32>,
     /// The state.
     pub status: PostState,
-    /// Whether it has exactly the expected attachment.
+    /// `true` if it has exactly the expected attachment.
     pub attached: bool,
 }
 
@@ -134,7 +134,7 @@ pub struct PostModel {
     pub look: PostAppearance,
     /// The revision of the last change.
     pub changed: u64,
-    /// Whether the post has been removed.
+    /// `true` if the post has been removed.
     pub removed: bool,
 }
 

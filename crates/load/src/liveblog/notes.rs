@@ -25,7 +25,7 @@ pub struct LiveblogNotes {
 
 /// The interpretation of a reply to a change.
 pub(super) struct ReplyNote {
-    /// Whether the reply was well-formed.
+    /// `true` if the reply was well-formed.
     pub understood: bool,
     /// The revision that the change made, if any.
     pub revision: Option<u64>,

@@ -146,9 +146,9 @@ impl NewsroomObjects {
 /// The changes that a reply to a publication reports as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublicationReply {
-    /// Whether the story got its headline.
+    /// `true` if the story got its headline.
     pub headline: bool,
-    /// Whether the front page's counter was raised.
+    /// `true` if the front page's counter was raised.
     pub front: bool,
 }
 

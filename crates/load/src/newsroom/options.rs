@@ -8,11 +8,11 @@ use crate::hostile::MOST;
 /// The flags; each overrides the key of the same name in the section `[newsroom]`.
 #[derive(Debug, Clone, PartialEq, Args, Serialize)]
 pub struct NewsroomFlags {
-    /// How many clients share a drawer, a liveblog and a topic [default: 50]
+    /// Clients that share a drawer, a liveblog and a topic [default: 50]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     desk: Option<u32>,
-    /// How many hostile clients of each kind work beside the newsroom, 0 to 64 [default: 0]
+    /// Hostile clients of each kind beside the newsroom, 0 to 64 [default: 0]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     hostile: Option<u32>,

@@ -97,15 +97,15 @@ pub enum NewsroomThing {
     Post(u32),
     /// The state of a post: its index in [`PostState::ALL`].
     State(u32),
-    /// Whether the client's story is linked with a wire.
+    /// The link of the client's story with a wire: 1 if it exists.
     Link(u32),
-    /// Whether a wire is in the drawer.
+    /// The presence of a wire in the drawer: 1 if it is there.
     Wire(u32),
-    /// Whether the client's story has a copy for a channel.
+    /// The copy of the client's story for a channel: 1 if it exists.
     Copy(u32),
-    /// Whether a message is in the inbox.
+    /// The presence of a message in the inbox: 1 if it is there.
     Message(u32),
-    /// Whether a small object exists.
+    /// The existence of a small object: 1 if it exists.
     Scrap(u32),
 }
 

@@ -47,7 +47,7 @@ pub struct LoadSettings {
     pub rate: Option<u32>,
     /// The number of clients, or the rate, over time.
     pub ramp: Option<Ramp>,
-    /// Whether the ramp is one of the rate.
+    /// `true` if the ramp is one of the rate.
     pub open: bool,
     /// The seed of the plans.
     pub seed: u64,
@@ -58,11 +58,11 @@ pub struct LoadSettings {
     pub mix: Option<OperationMix>,
     /// The folder below which the load works.
     pub folder: String,
-    /// Whether the created objects are kept.
+    /// `true` if the created objects are kept.
     pub keep: bool,
     /// The directory of the report.
     pub report: Option<PathBuf>,
-    /// Whether progress is not printed.
+    /// `true` if progress is not printed.
     pub quiet: bool,
     /// Conditions under which the load counts as failed.
     pub fail_if: Vec<String>,

@@ -125,7 +125,7 @@ impl<'de> Deserialize<'de> for Ramp {
 pub struct Pace {
     /// The number of active clients, or of calls per second, over time.
     pub ramp: Ramp,
-    /// Whether calls are scheduled at times of their own (open loop).
+    /// `true` if calls are scheduled at times of their own (open loop).
     pub open: bool,
     /// The number of clients that share the calls.
     pub clients: usize,

@@ -32,7 +32,7 @@ struct PendingEvidence<C> {
     newest: u64,
     /// The newest revision at earlier folds, oldest first.
     looks: VecDeque<(Instant, u64)>,
-    /// Whether everything is kept from now on.
+    /// `true` if everything is kept from now on.
     kept: bool,
 }
 

@@ -116,7 +116,7 @@ struct ReplaySearch<'e, P: ContainerModel> {
     timed: Vec<Vec<usize>>,
     /// The largest range of revisions of a timed doubt, by container.
     widest: Vec<u64>,
-    /// Whether each half of a doubt is used.
+    /// For each doubt, `true` for each of its halves that is used.
     used: Vec<(bool, bool)>,
     /// All members that a container ever held.
     ever: Vec<HashSet<u32>>,

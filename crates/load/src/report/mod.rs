@@ -33,9 +33,9 @@ pub struct LoadReport {
     pub begun: SystemTime,
     /// The duration in seconds.
     pub elapsed_s: f64,
-    /// Whether a signal ended it.
+    /// `true` if a signal ended it.
     pub interrupted: bool,
-    /// Whether it was an open loop.
+    /// `true` if it was an open loop.
     pub open: bool,
     /// The measurements by kind of operation, in the scenario's order, for the kinds in the mix.
     pub kinds: Vec<(&'static str, KindMeasurements)>,
@@ -51,7 +51,7 @@ pub struct LoadReport {
     pub hostile: Option<Tallies>,
     /// The owner of the rules that refused some operations, such as "the drawers".
     pub rules: &'static str,
-    /// Whether the generator was the bottleneck.
+    /// The judgement whether the generator was the bottleneck.
     pub saturation: Saturation,
     /// The verification.
     pub verdict: LoadVerdict,

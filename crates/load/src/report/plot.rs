@@ -16,7 +16,7 @@ pub struct PlotAxis {
     pub ticks: Vec<(f64, String)>,
     /// The smallest and the largest value.
     pub range: (f64, f64),
-    /// Whether the axis is logarithmic.
+    /// `true` if the axis is logarithmic.
     pub log: bool,
 }
 

@@ -82,7 +82,7 @@ fn report(finding: VerificationFinding) -> LoadReport {
     }
 }
 
-/// The same beside an earlier load.
+/// A report of that load, compared with an earlier load.
 fn compared() -> LoadReport {
     let mut earlier: serde_json::Value =
         serde_json::from_str(&json::json(&report(VerificationFinding::Verified)).expect("it can be written"))
@@ -141,7 +141,7 @@ fn the_server_the_machine_and_the_conditions_are_in_the_report() {
     assert_eq!(command_line(words.into_iter()), r"stet load --note 'it'\''s' '' --url http://h:1/a");
 }
 
-/// The same with followers, one of which was let go for an odd reason.
+/// A report of that load with two followers, whose streams ended for an odd reason.
 fn followed(finding: VerificationFinding) -> LoadReport {
     let board = Board::new(0);
     for revision in 1..=40u64 {
@@ -272,7 +272,7 @@ fn the_html_report_is_well_formed_and_self_contained_for_any_input() {
     }
 }
 
-/// They stood in one chart, and a reader took what was planned for errors.
+/// Regression test: both were in one chart, so that planned refusals looked like errors.
 #[test]
 fn planned_refusals_stand_apart_from_errors() {
     let page = html::page(&report(VerificationFinding::Verified));

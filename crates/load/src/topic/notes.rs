@@ -38,7 +38,7 @@ pub struct TopicNotes {
 /// The evaluation of the reply to a change.
 #[derive(Default)]
 pub(super) struct TopicReplyNote {
-    /// Whether the reply has the expected shape.
+    /// `true` if the reply has the expected shape.
     pub understood: bool,
     /// The id of the created line.
     pub made: Option<Box<str>>,

@@ -9,7 +9,7 @@ use crate::followers::audience::{MAX_FOLLOWERS, threads};
 #[derive(Debug, Clone, PartialEq, Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TopicFlags {
-    /// How many topics the plan has; 1 is one hot topic, without moves between topics [default: 4]
+    /// Topics in the plan; 1 is one hot topic, without moves between topics [default: 4]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     topics: Option<u16>,
@@ -18,21 +18,21 @@ pub struct TopicFlags {
     #[arg(long, value_name = "S")]
     #[serde(skip_serializing_if = "Option::is_none")]
     skew: Option<f64>,
-    /// How many items are in each topic to begin with [default: 50]
+    /// Initial items in each topic [default: 50]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     fill: Option<u32>,
-    /// How many items each client has of its own before it removes one for each that it makes
+    /// Items that each client keeps of its own; beyond them it removes one for each that it makes
     /// [default: 5]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<u32>,
-    /// How many stories there are to attach to items [default: 8]
+    /// Stories that can be attached to items [default: 8]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     objects: Option<u32>,
-    /// How many readers follow the events of the first topic for the whole run, each with a
-    /// connection of its own [default: 20]
+    /// Readers that follow the events of the first topic for the whole run, each with a connection
+    /// of its own [default: 20]
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     followers: Option<u32>,

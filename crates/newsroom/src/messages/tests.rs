@@ -1,4 +1,4 @@
-//! What is kept of messages, and for how long.
+//! The retention of messages.
 
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -88,7 +88,7 @@ impl House {
         entries.iter().filter_map(subject).collect()
     }
 
-    /// What has been counted of messages since the last sweep.
+    /// Returns the bytes of messages sent since the last sweep.
     pub(super) fn sent_bytes(&self) -> u64 {
         self.messages.sent_bytes.load(Ordering::Relaxed)
     }
@@ -98,7 +98,7 @@ impl House {
     }
 }
 
-/// Whether a future waits, polled once.
+/// Polls a future once, and returns whether it is pending.
 fn is_pending<T>(future: &mut std::pin::Pin<&mut impl Future<Output = T>>) -> bool {
     future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending()
 }
@@ -322,7 +322,7 @@ fn a_change_that_is_refused_or_fails_keeps_nobody_waiting() {
     });
 }
 
-/// As versions before could leave them.
+/// Covers rows that earlier versions could leave.
 #[test]
 fn an_entry_without_its_message_is_not_counted_and_is_swept() {
     run(async {

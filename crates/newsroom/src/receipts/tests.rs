@@ -66,7 +66,7 @@ impl World {
         self.create_under(claim, claim.once().map(|once| once.only())).await
     }
 
-    /// The same for one of several that the call lists.
+    /// Creates such a document as one of several that the call lists.
     async fn create_at(&self, claim: &Claim, place: usize) -> Result<String> {
         let step = claim.once().map(|once| once.at(place, root(DatabaseId::FIRST))).transpose()?;
         self.create_under(claim, step).await

@@ -30,9 +30,9 @@ enum State {
     Quick,
     /// The next commit is to be slow.
     Slow,
-    /// It has shown its change, and the cache still shows what was before.
+    /// The change is visible, but the cache still has the previous state.
     Behind,
-    /// Somebody was answered meanwhile.
+    /// Somebody else was answered during that time.
     Overtaken,
 }
 

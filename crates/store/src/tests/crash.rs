@@ -1,5 +1,5 @@
-//! The promise, at every sync that there is: a scenario is counted through once, then played again
-//! for each of its syncs and each way in which that one can go wrong.
+//! The durability promise at every sync. A scenario runs once to count its syncs. Then it runs
+//! again for each of them and each way in which that sync can fail.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::fault::{DiskFault, FaultPlan};
 const GROUPS: usize = 5;
 const GROUP: usize = 3;
 
-/// What was answered, by the number of the set; the machine was up at that moment.
+/// Answers by the number of the change set, while the machine was up.
 type Answers = Arc<Mutex<BTreeMap<usize, Result<Seq, StoreError>>>>;
 
 fn name(number: usize) -> String {
@@ -70,7 +70,7 @@ fn check(store: &RedbStore, answers: &Answers, when: &str) {
     assert_eq!(events.len(), there.len(), "{when}: a set is there whole or not at all");
 }
 
-/// What a plan's number counts.
+/// The kind of operation that a plan's number counts.
 #[derive(Debug, Clone, Copy)]
 enum Count {
     Syncs,

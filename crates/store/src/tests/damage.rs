@@ -1,4 +1,4 @@
-//! Files that are damaged, lost, or another store's: a start tells it, or has lost nothing.
+//! Damaged or lost files, and files of another store: a start reports them, or has lost nothing.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,8 +30,8 @@ fn on_disk(files: &Bytes3) -> SimulatedDisk {
 const FOLDED_CHANGES: u64 = 3;
 const CHANGES: u64 = 10;
 
-/// What the process leaves that is killed after [`CHANGES`], and before the one that was ended well
-/// after [`FOLDED_CHANGES`].
+/// Returns two states of the files. The first is that of a clean end after [`FOLDED_CHANGES`], the
+/// second that of a killed process after [`CHANGES`].
 fn killed() -> (Bytes3, Bytes3) {
     let disk = SimulatedDisk::new();
     let store = open(&disk);
@@ -47,7 +47,7 @@ fn killed() -> (Bytes3, Bytes3) {
     (before, files(&disk))
 }
 
-/// How many changes there are, which are the first ones.
+/// Returns the number of changes in the store. They must be the first ones.
 fn there(store: &RedbStore) -> u64 {
     let rows = store.scan(ReadLevel::Committed, Table::Marks, &KeyRange::prefix(b"0"), 1000, false).expect("readable");
     let wanted: Vec<_> = (1..=rows.len()).map(|number| format!("{number:03}")).collect();
@@ -63,7 +63,7 @@ fn lost(files: &Bytes3) -> JournalLoss {
     }
 }
 
-/// Where the record of a change is, each being a page long.
+/// Returns the offset of a change's record. Each record is one page long.
 fn record(files: &Bytes3, number: u64) -> usize {
     let name = format!("{number:03}");
     // A table's number, the length of the key, the key, and the length of the value and one.
@@ -481,7 +481,7 @@ fn the_journal_of_new_tables_is_theirs_alone() {
     assert!(lost(&files).why.contains("another"));
 }
 
-/// What one page, or a bit of it, becomes.
+/// Damage to one page.
 #[derive(Debug, Clone)]
 enum Blow {
     Zeros,

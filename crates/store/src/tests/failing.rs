@@ -144,8 +144,8 @@ fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
     assert_eq!((held.wait(), waits.wait()), (Ok(held.seq), Ok(held.seq)));
 }
 
-/// Who read the new epoch, and then rows that were not taken back yet, built on what was refused
-/// and was taken for fresh.
+/// Regression test: a reader that saw the new epoch could then read rows that were not taken back
+/// yet. It took the refused change for a current one.
 #[test]
 fn readers_of_the_new_epoch_see_nothing_of_refused_changes() {
     // It takes milliseconds to take all back, and one look may miss them.

@@ -132,7 +132,7 @@ fn a_full_disk_leaves_the_room_that_there_is() {
     append(&mut journal, &[set(seq + 1, 50_000)], seq - 1).expect("what is folded makes room");
 }
 
-/// It took what was left of the disk, was refused, and kept it.
+/// Regression test: a refused record kept the remaining disk space that it had taken.
 #[test]
 fn a_record_for_which_the_disk_has_no_room_leaves_it_as_it_was() {
     let disk = SimulatedDisk::new();

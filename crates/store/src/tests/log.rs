@@ -339,7 +339,7 @@ fn no_segment_is_opened_beyond_what_there_is_room_for() {
     assert_eq!((revisions(8, 9), store.shared.opened.count()), ((vec![9, 10, 11, 12], false), 3));
 }
 
-/// What is left of a log at some time, after so many checkpoints, if events are kept for ten
+/// Returns the times of the events that are left after some checkpoints, if events are kept for ten
 /// seconds.
 fn left(disk: &SimulatedDisk, now_ms: u64, checkpoints: u64, trim: usize) -> Vec<u64> {
     let mut options = packing(disk, 1);
@@ -397,7 +397,7 @@ fn expired_events_are_not_read_from_memory_and_closed_stores_read_none() {
     assert_eq!(store.events(LogDirection::Back(None), &EventPeriod::default()), Err(StoreError::Closed));
 }
 
-/// They stayed until the next change, which on a server that nobody uses is never.
+/// Regression test: such events stayed until the next change, so on an unused server for ever.
 #[test]
 fn events_past_their_retention_go_although_nothing_changes() {
     const HOUR_MS: u64 = 60 * 60 * 1000;

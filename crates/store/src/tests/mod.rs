@@ -1,5 +1,5 @@
-//! What the tests share: stores on a disk that fails on demand, change sets, and waiting with a
-//! limit.
+//! The shared fixture of these tests: stores on a disk that fails on demand, change sets, and
+//! waiting with a limit.
 
 mod answers;
 mod blob;
@@ -31,7 +31,7 @@ use stet_domain::trace::Trace;
 use super::fault::SimulatedDisk;
 use super::{OpenError, RedbStore, StoreOptions};
 
-/// How long anything may take.
+/// The longest time that a test waits for anything.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Options for a store on `disk` that makes checkpoints only when told to, that is, when it is
@@ -45,7 +45,7 @@ fn options(disk: &SimulatedDisk) -> StoreOptions {
     options
 }
 
-/// The same with a checkpoint after nearly every commit.
+/// Options for a store on `disk` that makes a checkpoint after nearly every commit.
 fn busy_options(disk: &SimulatedDisk) -> StoreOptions {
     let mut options = options(disk);
     options.checkpoint.entries = 1;

@@ -1,4 +1,4 @@
-//! Who is called when.
+//! The order of the callbacks of change sets.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::StoreFile;
 use crate::shared::SubmissionPhase;
 
-/// What was called, in order: `c3` for the third set's `on_commit`, `d3` for its `on_done`.
+/// The callbacks so far, in order: `c3` for the third set's `on_commit`, `d3` for its `on_done`.
 type Log = Arc<Mutex<Vec<String>>>;
 
 fn logged(store: &RedbStore, log: &Log, name: usize, changes: Vec<RowChange>) -> ChangeSet {

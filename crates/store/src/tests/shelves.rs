@@ -85,8 +85,8 @@ impl Life {
     }
 }
 
-/// What stands on all shelves of the root folder, visible or not, as shelf, slot and whether it is
-/// hidden.
+/// Returns all slots of the shelves in the root folder, visible or not: shelf, slot, and whether it
+/// is hidden.
 async fn shown(repository: &Repository) -> Vec<(Loid, u64, bool)> {
     let mut shown = Vec::new();
     for record in repository.rows::<Record>(Table::Objects).expect("readable") {

@@ -44,8 +44,8 @@ fn open_in(folder: &TempDir) -> RedbStore {
     RedbStore::open(options).expect("the store opens")
 }
 
-/// How many rows have each large text, as the tables of a closed store say. Their texts must be
-/// those, and no others.
+/// Returns the number of rows that use each large text, from the tables of a closed store. Asserts
+/// that no other texts are stored.
 fn uses(folder: &TempDir) -> BTreeMap<String, u64> {
     let db = redb::Database::open(folder.path().join("state.redb")).expect("a database");
     let transaction = db.begin_read().expect("begun");

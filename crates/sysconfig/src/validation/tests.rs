@@ -212,7 +212,7 @@ fn random_element() -> impl Strategy<Value = MetadataElement> {
     )
 }
 
-/// What a document has that the elements do not allow, by the words of the documentation.
+/// Collects the paths in a document that the elements do not allow, according to the documentation.
 fn expected(elements: &[(&str, MetadataElement)], node: &Node, path: &str, into: &mut BTreeSet<(String, bool)>) {
     let known = |name: &str| elements.iter().find(|(known, _)| *known == name).map(|(_, element)| element);
     let rank = |element: &MetadataElement| match &*element.validity {

@@ -30,7 +30,7 @@ pub struct Reply {
     pub status: Option<u16>,
     /// The bytes of the body, as received.
     pub bytes: u64,
-    /// Whether the caller hung up before the end of the reply.
+    /// `true` if the caller hung up before the end of the reply.
     pub cut: bool,
     /// The time until the last byte.
     pub took: Duration,

@@ -63,7 +63,7 @@ pub struct Slot {
     pub stands: SlotContent,
     /// The position among the slots.
     pub order: StoredOrder,
-    /// Whether the slot is hidden because its object is in the recycle bin.
+    /// `true` if the slot is hidden because its object is in the recycle bin.
     pub hidden: bool,
 }
 

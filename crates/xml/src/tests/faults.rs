@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Refused texts, and the kind and place of each fault.
 
 use serde_json::json as j;
 

@@ -1,4 +1,4 @@
-//! What becomes what.
+//! The mapping between XML and JSON.
 
 use serde_json::json as j;
 

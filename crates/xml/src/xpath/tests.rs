@@ -1,4 +1,4 @@
-//! What expressions find and set, and that none takes more than its budget.
+//! The nodes that expressions find and set, and the budget that no expression exceeds.
 
 use proptest::prelude::*;
 
@@ -206,8 +206,8 @@ fn taken(expression: &str, xml: &str) -> u64 {
     u64::MAX - budget.looks
 }
 
-/// An expression of 750 bytes that compares 600 letters with 64, and looks at nothing meanwhile,
-/// was done some millions of times: two minutes of a processor for what counted as half a second.
+/// Regression test: an expression of 750 bytes compared 600 letters with 64 some millions of times,
+/// without visiting a node. It took two minutes of a processor, and counted as half a second.
 #[test]
 fn xpath_work_between_node_visits_counts_once_per_node() {
     let (nodes, xml) = (100, wide(100));
@@ -241,8 +241,8 @@ fn xpath_work_between_node_visits_counts_once_per_node() {
     }
 }
 
-/// So was a text of megabytes that went through one function after the other, or was compared with
-/// many.
+/// Regression test: work on a text of megabytes counted too little if the text passed several
+/// functions, or was compared with many others.
 #[test]
 fn xpath_work_on_document_texts_counts_by_their_length() {
     let xml = format!("<r><i>{}</i></r>", "x".repeat(100_000));

@@ -21,7 +21,7 @@ fn story() -> Story {
     story
 }
 
-/// What is found wrong.
+/// Returns the problems that the replay finds.
 fn found(evidence: &LiveblogEvidence) -> Vec<String> {
     let order = ChangeOrder::of(evidence);
     let replayed = replay(evidence, &order);

@@ -7,12 +7,12 @@ use crate::followers::FollowerOutcome;
 use crate::followers::board::event_text;
 use crate::replay::evidence::{AcknowledgedChange, ContainerRead, ContainerSpan, DoubtfulCall, UNREPORTED};
 
-/// Makes changes on paper and writes down what a server would have told. There are two topics and
-/// their plan; lines 0 and 1 were there before, in the first.
+/// A model of a server: applies changes and records the evidence that a server would have given.
+/// There are two topics and their plan. Lines 0 and 1 exist from the start, in the first topic.
 struct Server {
     containers: Vec<(TopicModel, u64)>,
     evidence: TopicEvidence,
-    /// What followers of the first topic were told.
+    /// The events that followers of the first topic received.
     events: Vec<Box<str>>,
 }
 

@@ -80,7 +80,7 @@ fn schema_and_reference_are_what_the_vocabulary_says() {
     golden(REFERENCE, &reference());
 }
 
-/// Whether a file is as the schema has it; `None` where there is no tool to say so.
+/// Returns whether a file is valid under the schema; `None` where `xmllint` is missing.
 fn is_valid(file: &Path) -> Option<bool> {
     let schema = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(SCHEMA);
     let checked = Command::new("xmllint").arg("--noout").arg("--relaxng").arg(schema).arg(file).output();
