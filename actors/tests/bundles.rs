@@ -53,7 +53,7 @@ struct World {
     bundles: Vec<Loid>,
 }
 
-/// With a web container and so many bundles.
+/// Runs a test with a web container and that number of bundles.
 fn run<F: Future<Output = ()>>(bundles: usize, test: impl FnOnce(World) -> F) {
     actix::System::new().block_on(async {
         let store = Arc::new(MemoryStore::new());

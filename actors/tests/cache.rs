@@ -36,7 +36,7 @@ enum Mood {
 
 struct Numbers {
     source: Arc<Source>,
-    /// Each reading takes one.
+    /// The permits, of which each reading takes one.
     gate: Arc<Semaphore>,
 }
 

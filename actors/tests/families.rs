@@ -60,7 +60,7 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
     });
 }
 
-/// Every index entry follows from a row, and every container is as its family says.
+/// Asserts that every index entry follows from a row, and that every container fits its family.
 fn assert_proved(store: &MemoryStore) {
     assert_sound(FAMILIES, store);
     let mut faults = Vec::new();
@@ -411,7 +411,7 @@ enum Step {
     },
     Discard(usize),
     Restore(usize),
-    /// And one of the same name is made.
+    /// Destroys an object, and creates another of the same name.
     Destroy(usize),
     Panic(usize),
     Sweep,

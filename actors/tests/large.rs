@@ -32,7 +32,7 @@ impl ChangePermit for Turn {
     }
 }
 
-/// One turn at a time.
+/// A gate that lets one turn at a time through.
 #[derive(Debug)]
 struct Gate {
     free: Arc<Semaphore>,

@@ -265,7 +265,7 @@ impl World {
     }
 }
 
-/// Every index entry follows from a row, and every row's entries are there.
+/// Asserts that the index entries are exactly those that follow from the rows.
 fn check_indexes(rows: &[((Table, Bytes), Bytes)]) {
     let mut expected: BTreeMap<(Table, Bytes), Bytes> = BTreeMap::new();
     let mut entries: Vec<(RowPlace, Bytes)> = Vec::new();

@@ -239,9 +239,9 @@ impl JointCommand for Sees {
     }
 }
 
-/// Somebody is told that an object is gone, or locked, because of a change that is not on disk yet.
-/// If that fails, they were told what never was: so they hear of it only once it has come about,
-/// although nothing of the container that they asked is pending.
+/// Checks answers that are based on a pending change of another object, such as that it is deleted
+/// or locked. If the commit fails, the answer would be wrong. So it waits for the commit, although
+/// nothing of its own container is pending.
 #[test]
 fn an_answer_waits_for_what_it_is_based_on_whosever_it_is() {
     async fn waits<T: std::fmt::Debug>(
@@ -340,8 +340,8 @@ fn a_look_for_locks_counts_only_as_long_as_what_it_saw_may_come_to_be() {
     });
 }
 
-/// While the disk was full, a third of all mails, logins and keys were told of an internal error: a
-/// commit of others had failed while theirs was made ready, with which they had nothing in common.
+/// Regression test: with a full disk, a third of all mails, logins and keys failed with an internal
+/// error. An unrelated commit had failed while theirs was prepared.
 #[test]
 fn independent_commits_succeed_although_an_earlier_commit_failed() {
     run(RuntimeOptions::default(), |world| async move {

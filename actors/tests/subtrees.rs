@@ -73,18 +73,18 @@ struct Node {
 
 #[derive(Debug, Clone, Copy)]
 enum Op {
-    /// Under that node, with a name of few, a folder or a story.
+    /// Creates a folder or a story under that node, with one of few names.
     Create(usize, u8, bool),
     Discard(usize),
     Restore(usize),
     Destroy(usize),
-    /// Into the drawer.
+    /// Adds a node to the drawer.
     Add(usize),
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Carried out to its end.
+    /// An operation that is carried out to its end.
     Whole(Op),
     /// An operation that is decided, and then left after that number of further commits.
     Begun(Op, usize),
@@ -94,7 +94,7 @@ enum Step {
     Fails,
     /// A crash: everything that is not on disk is lost.
     Crash,
-    /// All that is under way comes to its end.
+    /// Every change under way comes to its end.
     Settle,
 }
 

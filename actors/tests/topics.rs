@@ -65,7 +65,7 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
     });
 }
 
-/// Every index entry follows from a row, and every container is as its family says.
+/// Asserts that every index entry follows from a row, and that every container fits its family.
 fn assert_proved(store: &MemoryStore) {
     assert_sound(Families::ALL, store);
     let mut faults = Vec::new();
@@ -349,8 +349,7 @@ fn a_move_tells_each_container_of_what_has_left_it_or_come() {
     });
 }
 
-/// Everything may be read, and it is counted how often that is asked anew, knowing nothing of what
-/// was found before.
+/// Rights to read everything, with a count of the decisions that begin without earlier results.
 #[derive(Debug, Default)]
 struct Afresh(AtomicUsize);
 
@@ -455,7 +454,7 @@ impl RowReader for Looked<'_> {
     }
 }
 
-/// Nothing asks for a number.
+/// A number source that must not be used.
 struct NoNumbers;
 
 impl NumberSource for NoNumbers {
@@ -915,7 +914,7 @@ enum Step {
     },
     Discard(usize),
     Restore(usize),
-    /// And one of the same name is made.
+    /// Destroys an object, and creates another of the same name.
     Destroy(usize),
     Reopen,
 }
@@ -947,7 +946,7 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Debug, Clone, PartialEq)]
 struct Written {
     name: String,
-    /// Nothing for a divider.
+    /// The item; `None` for a divider.
     item: Option<Loid>,
     divider: Option<u64>,
     story: Option<usize>,

@@ -1,4 +1,4 @@
-//! Many connections that wait for what is sent to all of them.
+//! Many followers, whose connections wait for events sent to all of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -14,7 +14,7 @@ const SIZES: [usize; 3] = [10, 1_000, 100_000];
 const FOLLOWERS: usize = 2_000;
 const POSTS_A_SECOND: u32 = 50;
 
-/// One call, asked of liveblogs of different sizes.
+/// A call to liveblogs of different sizes.
 type Ask<'a> = &'a dyn Fn(&str, usize) -> Requests;
 
 /// Posts, listings, polls and searches in liveblogs of 10, 1,000 and 100,000 posts.

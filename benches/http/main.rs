@@ -260,8 +260,8 @@ fn rights(plan: &Plan) {
     }
 }
 
-/// From the start of the process to the first 200: on a new directory, sample newsroom included,
-/// and on one with 100,000 objects.
+/// Measures the time from the start of the process to the first 200. The directory is new, with the
+/// sample newsroom, or has 100,000 objects.
 fn starts(plan: &Plan) {
     let mut new: Vec<f64> = (0..plan.rounds).map(|_| Stet::start("journal").started.as_secs_f64()).collect();
     println!("\nstart to first 200, new data directory with the sample: {:.3} s", median(&mut new));

@@ -35,7 +35,7 @@ impl Redis {
         Some(redis)
     }
 
-    /// For each client: one item pushed to each of its lists in turn.
+    /// Returns requests that push one item to each of a client's lists in turn.
     pub fn pushes_in(&self, clients: usize, lists: usize) -> Vec<Vec<Vec<u8>>> {
         let each = (lists / clients).clamp(1, 64);
         (0..clients)

@@ -19,7 +19,7 @@ pub struct Stet {
     durability: String,
     pub address: String,
     token: String,
-    /// From the start of the process to the first 200.
+    /// The time from the start of the process to the first 200.
     pub started: Duration,
 }
 
@@ -170,7 +170,7 @@ impl Stet {
         reply["info"]["id"].as_str().expect("a drawer has an id").to_owned()
     }
 
-    /// For each client: adds of its own story to drawers, each followed by its delete.
+    /// Returns requests that add the client's own story to drawers, each followed by its delete.
     pub fn changes_in(&self, clients: usize, drawers: usize) -> Vec<Vec<Vec<u8>>> {
         self.changes_with(clients, drawers, &[])
     }
@@ -189,8 +189,8 @@ impl Stet {
             .collect()
     }
 
-    /// For each client: its own story put near the middle of a drawer of so many items, moved, and
-    /// taken out again.
+    /// Returns requests that put the client's own story near the middle of a drawer of `items`
+    /// items, move it, and remove it.
     pub fn positions_in(&self, clients: usize, items: usize) -> Vec<Vec<Vec<u8>>> {
         let folder = format!("/Positions/{clients}-{items}");
         let fill: Vec<Vec<Vec<u8>>> = (0..items.div_ceil(1000))
@@ -227,14 +227,14 @@ impl Stet {
         [&self.token, &limited].map(|token| self.raw_as(token, "GET", &path, &[], b""))
     }
 
-    /// For each client: the record of a story of its own.
+    /// Returns a request for the record of the client's own story.
     pub fn reads_in(&self, clients: usize) -> Vec<Vec<Vec<u8>>> {
         let story = |client: usize| self.story(&format!("read-{client}.xml"));
         (0..clients).map(|client| vec![self.request("GET", &format!("/v3/object/{}", story(client)), &[])]).collect()
     }
 
-    /// For each client: an item of its own, of a drawer of so many, put near the middle and away
-    /// from it, with these headers.
+    /// Returns requests that move the client's own item of a drawer of `items` items to and from
+    /// its middle, with these headers.
     pub fn moves_in(&self, clients: usize, items: usize, headers: &[(&str, &str)]) -> Vec<Vec<Vec<u8>>> {
         let stories: Vec<String> = (0..items).map(|n| self.story(&format!("move-{n}.xml"))).collect();
         let drawer = self.drawer("moves", &stories);
@@ -328,7 +328,8 @@ impl Stet {
         self.raw("POST", &path, &[("content-type", "multipart/form-data; boundary=b")], form.as_bytes())
     }
 
-    /// For each client: a post at a time of its own, newer than all others, and its removal.
+    /// Returns requests that create a post newer than all others, at a time of the client's own,
+    /// and remove it.
     pub fn posts_in(&self, clients: usize, blog: &str) -> Vec<Vec<Vec<u8>>> {
         const LATE: u64 = 1_000_000_000_000;
         (0..clients as u64)

@@ -77,8 +77,8 @@ const WORK: [Work; 7] = [
     ),
 ];
 
-/// All of it, each with new servers: rates in turns, and what they cost the processor, which is
-/// true on a busy machine as well.
+/// Runs all comparisons, each with new servers: rates in alternation, and processor time per
+/// answer. The latter is meaningful on a busy machine as well.
 pub fn beside(plan: &Plan) {
     let Some(binary) = std::env::var_os(BINARY) else {
         return println!("\nno TrailBase here (`{BINARY}`): scripts/bench-trailbase builds one");
@@ -110,8 +110,8 @@ pub fn beside(plan: &Plan) {
     }
 }
 
-/// One side's turn. What it has put off, such as TrailBase its log of requests, is done and counted
-/// before the other side's begins.
+/// Measures one side. Its deferred work, such as TrailBase's log of requests, is done and counted
+/// before the other side begins.
 fn in_turn(costs: &mut Costs, pid: u32, address: &str, asked: &Requests, length: Duration) -> Load {
     costs.during(pid, || {
         let load = drive(&Target::new(address), asked, length);
@@ -181,14 +181,14 @@ impl TrailBase {
         ask(&self.address, &self.json("POST", "items", &rows));
     }
 
-    /// For each client: a row of its own in one list, and its removal.
+    /// Returns requests that create the client's own row in one list, and remove it.
     fn adds(&self) -> Requests {
         (1..=CLIENTS)
             .map(|id| vec![self.json("POST", "items", &item(id, id)), self.request("DELETE", &format!("items/{id}"))])
             .collect()
     }
 
-    /// For each client: another position for a row of its own, and another one.
+    /// Returns requests that give the client's own row one position and then another.
     fn moves(&self) -> Requests {
         self.fill(ITEMS);
         (1..=CLIENTS)
@@ -199,7 +199,7 @@ impl TrailBase {
             .collect()
     }
 
-    /// For each client: a record of its own.
+    /// Returns a request for the client's own record.
     fn reads(&self) -> Requests {
         self.fill(CLIENTS);
         (1..=CLIENTS).map(|id| vec![self.request("GET", &format!("items/{id}"))]).collect()

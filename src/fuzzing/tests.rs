@@ -142,7 +142,7 @@ fn wire(target: &str) -> Vec<Vec<u8>> {
     files(&folder).into_iter().filter_map(of_file).collect()
 }
 
-/// Another input, made of one or two.
+/// Returns an input derived from one or two others.
 fn changed(dice: &mut Dice, inputs: &[Vec<u8>]) -> Vec<u8> {
     let mut input = inputs[dice.roll(inputs.len())].clone();
     for _ in 0..=dice.roll(4) {

@@ -207,7 +207,7 @@ fn every_family_is_read_and_refreshed_and_told_of_together() {
     }
 }
 
-/// Many refresh and read; one of them breaks the file every second time.
+/// Lets many callers refresh and read, while one of them breaks the file every second time.
 #[test]
 fn a_storm_of_refreshes_joins_and_no_read_fails_or_sees_a_broken_file() {
     const CLIENTS: usize = 64;

@@ -119,7 +119,7 @@ fn locks_and_working_copies_are_held_to() {
     assert_eq!(content(&Server::shared().user("reporter"), &story), "<s><a>3</a><b>2</b></s>", "it is checked in");
 }
 
-/// Each of many sets its own node, and all are there at the end.
+/// Lets many callers set one node each, and expects all of these changes at the end.
 #[test]
 fn no_change_of_a_reference_is_lost() {
     let desk = Desk::of("editor");

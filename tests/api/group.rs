@@ -88,7 +88,7 @@ fn the_last_administrator_can_be_neither_removed_nor_disabled() {
     admin.call("stet-user-get", &[&"admin"]).fails(403, "PermissionDenied");
 }
 
-/// Nobody could have come in any more.
+/// Guards against a state in which no administrator could log in.
 #[test]
 fn users_without_a_login_are_no_administrators_without_single_sign_on() {
     let group = |server: &Server| {

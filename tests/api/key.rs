@@ -172,7 +172,7 @@ fn a_key_that_can_not_be_is_refused_by_what_is_wrong_with_it() {
     assert_eq!(keys(&admin).ok()["total"], 1);
 }
 
-/// With another key than `folder` the privilege was given everywhere.
+/// Regression test: with another key than `folder`, the privilege was granted everywhere.
 #[test]
 fn a_privilege_with_an_unknown_key_is_refused() {
     let server = Server::start();

@@ -82,7 +82,7 @@ impl<'c> Writes<'c> {
         Writes { client, folder, topic, item, subitem, liveblog, post, drawer, story }
     }
 
-    /// All of them, writing these attributes.
+    /// Returns all of these calls, writing these attributes.
     fn all(&self, attributes: &Value) -> Vec<(&'static str, Call<'_>)> {
         let call = |id: &str, path: &[&dyn std::fmt::Display]| self.client.call(id, path);
         let new = |name: &str| json!({ "folder": self.folder, "name": name, "attributes": attributes });

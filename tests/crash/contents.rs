@@ -20,7 +20,7 @@ type Bytes = Vec<u8>;
 
 /// A worker that writes and locks.
 struct Desk {
-    /// Loids, and what must be there.
+    /// Loids, and the expected objects.
     objects: Vec<(String, Sheet<Bytes>)>,
     /// The token of another session of the same user, whom a lock keeps out.
     twin: String,
@@ -39,7 +39,7 @@ struct Seen {
 }
 
 impl std::fmt::Debug for Seen {
-    /// Without the bytes.
+    /// Formats the state without the bytes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let sizes: Vec<usize> = self.versions.iter().map(Vec::len).collect();
         write!(f, "versions of {sizes:?} bytes, read as {} bytes, locked: {}", self.content.len(), self.is_locked)
@@ -174,7 +174,7 @@ impl Worker for Desk {
         }
     }
 
-    /// Every draft is there, too.
+    /// Asserts that every draft is there, too.
     fn end(&mut self, client: &Client) {
         for object in 0..OBJECTS {
             let check_out = Change::Write(Switches { check_out: true, check_in: false, ..PLAIN }, None);

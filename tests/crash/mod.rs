@@ -43,7 +43,7 @@ trait Worker: Send {
 /// Workers for a new server, which has a folder for them.
 type Hire = fn(&Server, &Client, &str, &mut Dice) -> Vec<Box<dyn Worker>>;
 
-/// Some bytes; now and then so many that they must lie in a file.
+/// Returns random bytes, sometimes so many that they must lie in a file.
 fn some_bytes(dice: &mut Dice) -> Vec<u8> {
     let len = if dice.roll(8) == 0 { 150_000 + dice.roll(100_000) } else { 1 + dice.roll(2000) };
     let seed = dice.roll(256);

@@ -17,7 +17,7 @@ const STRETCH: u64 = 1_000_000_000;
 const STATUSES: [(&str, &str); 4] =
     [("approved", "approve"), ("rejected", "reject"), ("pending", "pending"), ("deleted", "delete")];
 
-/// All there is to a post.
+/// The complete state of a post.
 #[derive(Clone, PartialEq)]
 struct Post {
     title: String,
@@ -31,7 +31,7 @@ struct Post {
 }
 
 impl std::fmt::Debug for Post {
-    /// Without the bytes.
+    /// Formats the post without the bytes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Post { title, content, attachments, status, version, turns } = self;
         let attached: Vec<_> = attachments.iter().map(|(name, bytes)| (name, bytes.len())).collect();
@@ -107,7 +107,7 @@ fn after(posts: &Posts, change: &Change) -> Posts {
     next
 }
 
-/// One who posts.
+/// A worker that posts.
 struct Poster {
     number: u64,
     liveblog: String,

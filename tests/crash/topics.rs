@@ -85,7 +85,7 @@ where
     }
 }
 
-/// One who makes topics of a template.
+/// A worker that creates topics from a template.
 struct Founder {
     folder: String,
     template: String,

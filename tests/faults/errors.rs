@@ -78,7 +78,7 @@ impl Run {
         wait_until(&format!("{}: the checkpoint is made", self.when), done);
     }
 
-    /// All of it, and what is there afterwards: before and after a loss of power.
+    /// Runs the whole scenario, and checks the state before and after a loss of power.
     fn all(mut self, seed: u64) -> Run {
         self.start();
         let before = self.house.disk.syncs_of(StoreFile::State);
@@ -132,11 +132,11 @@ fn play(at: Option<At>) -> ([u64; 3], bool) {
 /// commit in some runs and not in others.
 const LOOSE: u64 = 6;
 
-/// Every sync of each file goes wrong in this way, each in a run of its own.
+/// Lets every sync of each file fail in this way, each in a run of its own.
 ///
-/// In the short form every third does, and of the six faults that two begin with the first, two
-/// with the second and two with the third sync (`begin`): each sync meets two of them.
-/// `STET_FAULT_STRIDE=1` is the long form.
+/// In the short form, every third sync fails. Of the six faults, two begin with each of the first
+/// three syncs (`begin`), so each sync meets two faults. `STET_FAULT_STRIDE=1` selects the long
+/// form.
 pub fn at_every_sync(fault: DiskFault, times: u64, begin: u64) {
     let (counted, _) = play(None);
     let stride = setting("STET_FAULT_STRIDE").unwrap_or(3).max(1);

@@ -39,7 +39,7 @@ fn filled_disk() -> SimulatedDisk {
     SimulatedDisk::holding(StoreFile::ALL.map(|file| (file, template().filled.file(file.name()).to_vec())))
 }
 
-/// One server, and what it stands on.
+/// A server and its environment.
 pub struct House {
     pub disk: SimulatedDisk,
     pub clock: Option<ManualClock>,

@@ -14,10 +14,10 @@ use super::*;
 const FOLDER: &str = "/Faults";
 /// The base of the posts' timestamps, in milliseconds.
 const POSTED: u64 = 1_763_733_784_005;
-/// More than lies in the tables: the content is a file.
+/// A size at which the content is a file, and not in the tables.
 const LARGE: usize = 50_000;
 
-/// One call.
+/// A call.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {
     Drawer(&'static str),
@@ -27,7 +27,7 @@ pub enum Step {
     Discard(&'static str),
     Destroy(&'static str),
     Clear(&'static str),
-    /// Another version of a story, of that size.
+    /// A new version of a story, of that size.
     Write(&'static str, usize),
     /// A lock by the session that makes all calls.
     Lock(&'static str),
@@ -40,7 +40,7 @@ pub enum Step {
 
 use Step::*;
 
-/// Before the checkpoint.
+/// Steps before the checkpoint.
 pub const FIRST: &[Step] = &[
     Drawer("a"),
     Drawer("b"),
@@ -55,7 +55,7 @@ pub const FIRST: &[Step] = &[
     Post("live", 1, 10),
 ];
 
-/// Between the checkpoint and the restart.
+/// Steps between the checkpoint and the restart.
 pub const SECOND: &[Step] = &[
     Discard("two"),
     Move("b", "one", "a"),
@@ -66,7 +66,7 @@ pub const SECOND: &[Step] = &[
     Reject("live", 1),
 ];
 
-/// After the restart.
+/// Steps after the restart.
 pub const THIRD: &[Step] =
     &[Add("b", "four"), Destroy("three"), Clear("a"), Add("b", "one"), Write("four", 20), Post("live", 3, 30)];
 
@@ -230,7 +230,7 @@ fn look(client: &Client) -> State {
 pub struct Possible(BTreeSet<State>);
 
 impl Possible {
-    /// Nothing has been made yet.
+    /// Starts with one state, in which nothing has been created yet.
     pub fn new() -> Possible {
         Possible(BTreeSet::from([State::default()]))
     }

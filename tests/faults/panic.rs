@@ -27,7 +27,8 @@ impl Command for Defect {
     }
 }
 
-/// No call has a defect that panics, so the command comes in behind the web layer.
+/// Strikes a drawer with a command that panics. It is submitted behind the web layer, since no call
+/// has such a defect.
 pub fn strike(house: &House, drawer: &str) -> Error {
     let loid: Loid = drawer.parse().expect("a drawer's id is a loid");
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");

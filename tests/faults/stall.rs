@@ -101,7 +101,8 @@ fn while_the_tables_stall_neither_changes_nor_reads_wait() {
 /// Large changes of one user: that which is made, and those that may wait.
 const LARGE: usize = 1 + 64;
 
-/// All of one user's went to their containers at once, and everybody else's change came after them.
+/// Regression test: all large changes of one user entered their containers' queues at once, and
+/// everybody else's changes came after them.
 #[test]
 fn large_changes_of_one_user_wait_for_their_turn_and_small_ones_do_not() {
     let house = House::started();

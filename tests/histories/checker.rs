@@ -28,7 +28,7 @@ fn sequential(seeds: &[u64]) -> History {
     recorder.history()
 }
 
-/// Another answer than this one.
+/// Returns a different answer.
 fn falsified(reply: &Reply, dice: &mut Dice) -> Reply {
     match reply {
         Reply::Changed { count, items } if items.is_empty() || dice.roll(2) == 0 => {

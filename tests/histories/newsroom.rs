@@ -128,7 +128,7 @@ impl Whereabouts {
 /// Data that all clients of a run share.
 struct Work<'a, S: Subject> {
     room: &'a S::Room,
-    /// Each with its history.
+    /// The things, each with its history.
     things: &'a [(S, Recorder<S::Board>)],
     /// The clients' tokens.
     tokens: &'a [String],
@@ -185,8 +185,8 @@ fn judge<W: Whiteboard>(history: &[Call<W>], which: &str) -> Result<(), String> 
 }
 
 impl<S: Subject> Work<'_, S> {
-    /// All clients of all things make their calls, while the server is killed so many times; gives
-    /// the server as it is then.
+    /// Lets all clients of all things make their calls, while the server is killed `kills` times.
+    /// Returns the server after the last restart.
     fn go_on(&self, mut server: Server, kills: usize, chance: impl Fn(&[u64]) -> Dice + Sync) -> Server {
         let whereabouts = Whereabouts::of(&server);
         let done = AtomicUsize::new(0);

@@ -23,11 +23,11 @@ pub enum Lie {
     LoseAnswers,
     /// One answer to a read comes [`STALL`] late.
     Stall,
-    /// Some additions are refused because there is too much to do.
+    /// Some additions are refused as overload.
     Overload,
-    /// Some deletions are refused by somebody who stands before the server.
+    /// Some deletions are refused by a proxy in front of the server.
     TooMany,
-    /// From one read on nothing is answered.
+    /// No read is answered after some point.
     Hang,
 }
 

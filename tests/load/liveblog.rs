@@ -9,7 +9,7 @@ fn load(base: &str, options: &[&str]) -> Load {
     Load::scenario("liveblog", base, options)
 }
 
-/// Many changes, few reads.
+/// A mix of many changes and few reads.
 const CHANGES: &str = "post=6,edit=4,moderate=4,remove=1,poll=3,list=1";
 
 #[test]
@@ -87,7 +87,7 @@ fn a_file_and_several_threads_of_followers_are_used() {
     assert_eq!((&report["parameters"]["followers"], &report["parameters"]["text"]), (&json!("9"), &json!("1 bytes")));
 }
 
-/// Each lie, and what is said of it.
+/// Checks the report on each lie.
 #[test]
 fn a_server_that_lies_is_found_out() {
     let server = Server::start();

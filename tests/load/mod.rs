@@ -76,7 +76,7 @@ impl Load {
     }
 }
 
-/// For those that are to lose calls.
+/// The condition of loads that are expected to lose calls.
 const ANY_MAY_FAIL: &str = "--fail-if=failed>100%";
 
 #[track_caller]
@@ -192,7 +192,7 @@ fn an_open_loop_keeps_to_its_times_and_tells_how_late_it_was() {
     assert_eq!(report["saturation"]["threads"].as_array().map(Vec::len), Some(2));
 }
 
-/// One call is slow; all that were due meanwhile waited for it.
+/// Checks that one slow call shows in all calls that were due during it and had to wait.
 #[test]
 fn in_an_open_loop_a_standstill_shows_in_every_call_that_was_due_in_it() {
     let server = Server::start();

@@ -15,7 +15,7 @@ fn load(base: &str, options: &[&str]) -> Load {
     Load::scenario("topic", base, options)
 }
 
-/// Many changes, few reads.
+/// A mix of many changes and few reads.
 const CHANGES: &str = "read=2,structure=4,plan=1,item=6,edit=6,attach=3,shift=6,move=6,divider=3,remove=2,order=2";
 
 #[test]
@@ -82,7 +82,7 @@ fn lied_to(lie: Lie) -> (Server, Proxy, Vec<&'static str>) {
     (server, liar, [&options[..], &FILL].concat())
 }
 
-/// Each lie, and what is said of it.
+/// Checks the report on each lie.
 #[test]
 fn a_server_that_lies_is_found_out() {
     let (_server, honest, options) = lied_to(Lie::None);

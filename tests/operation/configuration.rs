@@ -107,7 +107,7 @@ fn the_schema_is_the_one_among_the_documents() {
     assert_eq!((printed.code, printed.out), (Some(0), std::fs::read_to_string(kept).expect("it is there")));
 }
 
-/// Some faults showed only when others had been mended.
+/// Regression test: some faults were reported only after others had been corrected.
 #[test]
 fn one_check_reports_the_faults_of_all_kinds() {
     let ground = TempDir::new().expect("a temporary directory can be made");

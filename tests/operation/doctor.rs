@@ -42,7 +42,8 @@ fn says(run: &Run, code: i32, level: &str, check: &str, parts: &[&str]) {
     assert!(lines(run, check).iter().any(fits), "{level} {check} {parts:?} is missing in:\n{}", run.out);
 }
 
-/// All that could have changed of a directory: names, bytes, times, owners and rights.
+/// Returns the state of a directory that a command could change: names, bytes, times, owners and
+/// rights.
 fn state(data: &Path) -> BTreeMap<String, (Vec<u8>, SystemTime, u32, u32)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![data.to_owned()];
@@ -142,8 +143,8 @@ fn without_a_directory_it_says_what_the_first_start_does_and_makes_none() {
     says(&doctor(home.path(), &[]), 0, "warn", "directory", &["was interrupted", "begins again"]);
 }
 
-/// No start goes on without the tables where changes were in them; the doctor warned, and ended
-/// with 0.
+/// Regression test: a start refuses to continue without tables that held changes. The doctor only
+/// warned, and ended with 0.
 #[test]
 fn the_doctor_fails_if_tables_are_missing_while_other_files_are_left() {
     for left in ["journal.wal", "journal.mark", "content/ab"] {

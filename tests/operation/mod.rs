@@ -81,7 +81,7 @@ impl Serving {
         Serving::logging(command, Stdio::null())
     }
 
-    /// With its log where it is wanted.
+    /// Starts the command with its log in that place.
     fn logging(mut command: Command, log: impl Into<Stdio>) -> Serving {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().expect("the binary can be started");
         let out = BufReader::new(child.stdout.take().expect("its output is piped"));

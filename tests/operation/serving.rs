@@ -1,4 +1,4 @@
-//! From start to end: what is printed, how faults are told, how signals are taken.
+//! A server from start to end: its output, the reports of faults, and the handling of signals.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -503,8 +503,8 @@ fn threads_are_told_apart_by_their_names() {
     wait_until("stet-large-work", || names().iter().any(|name| name == "stet-large-work"));
 }
 
-/// Beside hostile clients most of the memory of a server was some that the allocator had kept for a
-/// second after it was freed, or until threads with little work looked for it.
+/// Guards against memory that the allocator keeps after it was freed. With hostile clients it was
+/// most of the server's memory, kept for a second, or until idle threads looked for it.
 #[test]
 fn the_allocator_keeps_freed_memory_for_milliseconds() {
     let server = Server::start();

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// More than two thousand, or what this process may have open beside all that other tests have.
+/// Returns a number of connections: more than two thousand, or fewer if this process may not open
+/// that many beside other tests.
 fn many() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("limits can be read");
     let files =

@@ -1,4 +1,4 @@
-//! Many who follow, and some who do not read.
+//! Many followers, some of which do not read.
 
 use super::*;
 

@@ -64,8 +64,8 @@ fn connections_torn_down_in_the_middle_leave_all_of_a_change_or_nothing() {
     assert_eq!(code, Some(0), "{text}");
 }
 
-/// Behind a reply that closes the connection nothing is carried out, so a client knows what to send
-/// again. Requests that wait cost little memory.
+/// Checks that no request after a reply that closes the connection is carried out, so a client
+/// knows which to send again. Waiting requests cost little memory.
 #[test]
 fn changes_sent_ahead_are_carried_out_up_to_the_reply_that_closes() {
     let _turn = turn();

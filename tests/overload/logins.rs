@@ -1,4 +1,4 @@
-//! Everybody logs in at once.
+//! Many logins at once.
 
 use super::*;
 

@@ -148,7 +148,7 @@ fn assert_overloaded(answer: &Answer) {
     assert!(seconds.is_some_and(|seconds| seconds >= 1), "{answer:?}");
 }
 
-/// Others are served: one who reads, and one who writes something of their own.
+/// Asserts that other users are served: one who reads, and one who writes something of their own.
 fn assert_serves(server: &Server) {
     assert_eq!(server.client().get("/healthz").status, 200);
     let client = server.login("reporter");

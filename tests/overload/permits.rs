@@ -8,7 +8,7 @@ use super::*;
 const CLIENTS: usize = 24;
 /// Changes that each asks for at least.
 const CHANGES: usize = 40;
-/// And at most: by then somebody must have been refused.
+/// The largest number of calls; before it, at least one must have been refused.
 const MOST: usize = 2000;
 
 /// Lets many clients make drawers with `change` (client, its number, the change's) until some were

@@ -39,7 +39,7 @@ fn begun(server: &Server, request: &[u8]) -> TcpStream {
     stream
 }
 
-/// All of it.
+/// Reads the whole reply.
 fn answer(server: &Server, request: &[u8]) -> (u16, Value) {
     let (status, body) = next_answer(&mut begun(server, request)).expect("all of it comes");
     (status, serde_json::from_slice(&body).expect("it is JSON"))

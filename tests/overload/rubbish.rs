@@ -1,5 +1,5 @@
-//! Every seed of the fuzz targets as a request: refused or taken, but never a failure of the
-//! server's own.
+//! The seeds of the fuzz targets as requests. Each is refused or accepted, but never causes a
+//! failure of the server's own.
 
 use std::path::PathBuf;
 

@@ -70,8 +70,8 @@ fn uploads_leave_room_on_the_disk_and_all_else_goes_on() {
     assert_eq!(client.get("/readyz").json(), json!({ "status": "ready" }));
 }
 
-/// Only uploads left the reserve: a user could fill the disk by changes until no change was
-/// possible.
+/// Regression test: only uploads left the reserve free. A user could fill the disk by changes until
+/// no change was possible.
 #[test]
 fn large_changes_leave_room_on_the_disk_and_small_ones_and_removals_go_on() {
     let _turn = turn();

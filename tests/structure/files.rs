@@ -20,9 +20,9 @@ struct Module {
     file: String,
     /// The path that an imported name stands for.
     imports: HashMap<String, Names>,
-    /// Modules all of whose names are here, too.
+    /// Modules whose names are all imported.
     globs: Vec<Names>,
-    /// Paths that its code has, from wherever they start.
+    /// Paths in its code, relative or absolute.
     paths: BTreeSet<Names>,
 }
 
@@ -54,7 +54,7 @@ impl Tree {
         }
     }
 
-    /// All files, by their paths below the root.
+    /// Returns all files, by their paths below the root.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.modules.values().map(|module| module.file.as_str())
     }

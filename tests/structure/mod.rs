@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use self::files::Tree;
 
-/// No ring may have more files.
+/// The largest permitted number of files in a ring.
 const RING: usize = 10;
 
 /// The modules of the domain that may not use others. The borders between crates are kept by Cargo.

@@ -14,7 +14,7 @@ mod planning;
 
 /// A file of the collection.
 struct WireFile {
-    /// Below the collection.
+    /// The path below the collection.
     path: String,
     bytes: Vec<u8>,
 }
@@ -62,7 +62,7 @@ fn read_back(client: &Client, drawer: &str, expected: &[(String, &WireFile)]) {
     }
 }
 
-/// All items of the collection; none, said so, where there is no collection.
+/// Returns all items of the collection; none, with a message, where it is missing.
 fn items() -> Vec<WireFile> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/wire");
     if !top.is_dir() {

@@ -6,7 +6,7 @@ use stet_domain::object::NameCounts;
 use stet_domain::store::Table;
 use stet_domain::store::memory::MemoryStore;
 
-/// Every row says which index entries follow from it; those are there, and no others.
+/// Asserts that the index entries are exactly those that follow from the rows.
 pub fn assert_sound(families: Families, store: &MemoryStore) {
     let rows = store.rows();
     let mut wanted: Vec<_> = rows

@@ -599,7 +599,7 @@ fn circles_bombs_and_what_lies_elsewhere_are_refused() {
     );
 }
 
-/// Each of these kept a thread for minutes, or took gigabytes, before it was bounded.
+/// Regression test: each of these texts kept a thread for minutes, or took gigabytes.
 #[test]
 fn repeated_work_of_configuration_readers_is_bounded() {
     let refused = |files: &[(&str, &str)], part: &str| {

@@ -378,7 +378,8 @@ fn replace(file: &Path, text: &str) -> Result<(), CallError> {
 mod tests {
     use super::*;
 
-    /// Every object that could not be read was taken for discarded, and left out silently.
+    /// Regression test: every object that could not be read was taken for discarded, and left out
+    /// silently.
     #[test]
     fn an_object_that_could_not_be_read_is_none_that_has_gone() {
         let failed = |source: &str, code: &str| json!({ "source": source, "code": code, "message": "It is so." });

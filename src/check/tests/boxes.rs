@@ -28,7 +28,7 @@ fn message(number: u64) -> (Message, [MessageEntry; 2], MessageCopies) {
     (sent, [entry("ada", MessageBox::Outbox), entry("bob", MessageBox::Inbox)], MessageCopies { number, count: 2 })
 }
 
-/// All of that of the messages 3 to 9.
+/// Returns a ground with the messages 3 to 9 and all of their rows.
 fn with_messages() -> Ground {
     let (ground, mut changes) = (Ground::new(), Vec::new());
     for number in 3..10 {

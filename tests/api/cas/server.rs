@@ -66,8 +66,7 @@ impl CasServer {
         CasServer::serving(None)
     }
 
-    /// One that speaks TLS as `localhost`, and its certificate in PEM, which is signed by nobody
-    /// else.
+    /// Starts a server with TLS as `localhost`. Returns it and its self-signed certificate in PEM.
     pub fn start_with_tls() -> (CasServer, String) {
         let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate can be made");
         let key = rustls::pki_types::PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());

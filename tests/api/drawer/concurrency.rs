@@ -1,5 +1,5 @@
-//! Many at once: one serial order explains every reply, nothing is lost or doubled, and what was
-//! acknowledged survives a crash.
+//! Many concurrent operations: one serial order explains every reply, nothing is lost or doubled,
+//! and acknowledged changes survive a crash.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// Every write to a drawer of two stories. Each would change the drawer.
+/// Returns every write to a drawer of two stories. Each would change the drawer.
 fn writes<'d>(desk: &'d Desk, target: &str) -> Vec<Call<'d>> {
     vec![
         desk.shift(0, -1),

@@ -48,12 +48,12 @@ impl Desk {
         desk
     }
 
-    /// Another drawer in the same folder.
+    /// Creates another drawer in the same folder.
     fn other(&self, name: &str, capacity: u32) -> String {
         self.client.drawer(&self.folder, name, capacity)
     }
 
-    /// Another one with some of the stories in it.
+    /// Creates another drawer with some of the stories in it.
     fn other_with(&self, stories: &[usize], capacity: u32) -> String {
         let other = self.other("other", capacity);
         self.client.call("drawer-items-post", &[&other]).json(&self.sources(stories)).ok();
@@ -154,7 +154,7 @@ impl Desk {
         json!({ "sources": stories.iter().map(|story| self.stories[*story].as_str()).collect::<Vec<_>>() })
     }
 
-    /// Everything there is to see of the drawer.
+    /// Returns the visible state of the drawer.
     fn state(&self) -> (String, Value) {
         let answer = read(&self.client, &self.drawer);
         (tag(&answer), answer.ok())

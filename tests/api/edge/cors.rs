@@ -74,7 +74,7 @@ fn assert_admitted(answer: &Answer, origin: &str) {
     assert_eq!(names.len(), count, "a header comes twice: {answer:?}");
 }
 
-/// Such a write of a listed page or of one that is not.
+/// Returns a write as a page of that origin sends it.
 fn write(server: &Server, origin: &str) -> Answer {
     write_from(server, server.user("editor").token(), origin, &[])
 }

@@ -14,8 +14,8 @@ const FOREIGN: [&[(&str, &str)]; 5] = [
     &[("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")],
 ];
 
-/// Each way to get the cookie, with this password: as JSON sent as text, which a page may send
-/// without being asked, as a form, and as a copy of a session.
+/// Tries each way to get the cookie with this password: JSON sent as text, a form, and a copy of a
+/// session. A page may send the first without asking.
 fn ways_in(server: &Server, token: &str, password: &str, headers: &[(&str, &str)]) -> [Answer; 3] {
     let send = |path: &str, media_type: &str, body: &str| {
         server.client().send("POST", path, &[&[("content-type", media_type)], headers].concat(), body.as_bytes())

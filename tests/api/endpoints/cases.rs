@@ -1,4 +1,4 @@
-//! For each endpoint a call that goes well, on things made for it alone.
+//! A call for each endpoint that succeeds, on objects made for it alone.
 
 use std::fmt::Display;
 
@@ -17,14 +17,14 @@ pub struct Case {
 pub enum Part {
     /// An object, by its loid.
     Object(String, Kind),
-    /// Anything else.
+    /// Any other value.
     Word(String),
 }
 
 /// A requirement for an object in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Any object will do.
+    /// Any object.
     Any,
     Drawer,
     Bundle,
@@ -116,7 +116,7 @@ impl Display for Part {
 }
 
 impl Made {
-    /// With these in place of the parameters of the path.
+    /// Returns a call with these parameters of the path.
     fn on<const N: usize>(path: [Part; N]) -> Made {
         Made { path: path.into(), ..Made::default() }
     }
@@ -362,7 +362,7 @@ const PLAN_TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/topicpl
 
 macro_rules! cases {
     ($($id:literal: $make:expr;)*) => {
-        /// All of them.
+        /// All cases.
         pub const CASES: &[Case] = &[$(Case { id: $id, make: $make }),*];
     };
 }

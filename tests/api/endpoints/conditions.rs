@@ -154,7 +154,7 @@ impl Write {
         Write { made, objects: vec![id], bulk: false }
     }
 
-    /// All that a caller can see of its objects, and of what lies beside them.
+    /// Returns the visible state of its objects, and of the folder that they are in.
     fn seen(&self, corner: &Corner) -> Vec<(Option<String>, Value)> {
         let mut seen: Vec<_> = self.objects.iter().map(|object| seen(corner, object)).collect();
         seen.push((None, corner.client.call("folder-get", &[&corner.folder]).ok()["items"].clone()));
@@ -423,7 +423,7 @@ fn a_reply_has_no_header_that_the_document_does_not_list() {
     );
 }
 
-/// Many clients change one object at once; each learns what its own change has led to.
+/// Lets many clients change one object at once. Each must get the result of its own change.
 #[test]
 fn concurrent_changes_are_each_answered_with_their_own_result() {
     let corner = Corner::new();

@@ -41,7 +41,8 @@ fn exists(client: &Client, path: &str) -> bool {
     client.afresh().call("folder-get", &[&path]).send().status == 200
 }
 
-/// Nothing follows a reply that closes the connection, and what has no reply was not carried out.
+/// Asserts that nothing follows a reply that closes the connection, and that no request without a
+/// reply was carried out.
 fn assert_ends_with_close(client: &Client, replies: &[(u16, String)], paths: &[String], what: &str) {
     let closing = replies.iter().position(|(_, connection)| connection == "close");
     assert!(closing.is_none_or(|place| place + 1 == replies.len()), "{what}: {replies:?}");

@@ -14,7 +14,7 @@ pub fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// All that comes until the server closes the connection.
+/// Reads until the server closes the connection.
 pub fn rest(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     // A reset after the answer is as good as an end.

@@ -276,7 +276,8 @@ fn a_liveblog_begins_moderated_as_its_template_is() {
     assert_eq!((id(&met), &met["info"]["moderated"]), (id(&plain), &json!(false)));
 }
 
-/// One of another type than `LiveBlog`, made again without its type, keeps type and workflow.
+/// Checks that a liveblog of another type than `LiveBlog` keeps type and workflow when it is
+/// replaced without a type.
 #[test]
 fn a_liveblog_replaced_without_type_takes_statuses_of_its_own_workflow() {
     let server = Server::start();

@@ -103,7 +103,7 @@ impl Blog {
         self.call("liveblog-post-put", &[&post]).form(options, files)
     }
 
-    /// One of the four calls that set the state of a post.
+    /// Returns one of the four calls that set the state of a post.
     fn set(&self, post: &str, call: &str) -> Call<'_> {
         self.call(&format!("liveblog-post-{call}-post"), &[&post])
     }

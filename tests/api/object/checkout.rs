@@ -14,8 +14,8 @@ fn is(version: u64, text: &str, locker: Option<&str>) -> (u64, String, Value) {
     (version, text.to_owned(), json!(locker))
 }
 
-/// Somebody who writes, the same user elsewhere, and somebody else who reads; an object with the
-/// content `one`.
+/// Returns a client that writes, one of the same user in another session, one of a reader, and an
+/// object with the content `one`.
 fn desk() -> (Client, Client, Client, String) {
     let server = Server::shared();
     let desk = Desk::at(server.login("editor"));

@@ -55,7 +55,7 @@ impl House {
         }
     }
 
-    /// All went that had to, nothing else did, and no row has lost its bytes.
+    /// Asserts that exactly the unused files were deleted, and no row has lost its bytes.
     fn done(self) {
         // They go before they are counted.
         let counted = || self.desk.client.count("stet_content_collected_total");

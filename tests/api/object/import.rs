@@ -223,7 +223,8 @@ fn imports_need_the_configure_privilege_and_all_required_fields() {
     }
 }
 
-/// Such an object was refused, so a newsroom whose workflows differ could not be taken over.
+/// Regression test: such an object was refused, so a newsroom with other workflows could not be
+/// migrated.
 #[test]
 fn a_status_that_the_configuration_does_not_know_is_kept() {
     let (admin, folder) = (Server::shared().user("admin"), own_folder());

@@ -106,7 +106,7 @@ fn count_in(client: &Client, folder: &str) -> u64 {
     if answer.status == 404 { 0 } else { answer.ok()["total"].as_u64().expect("a listing has a total") }
 }
 
-/// With these in the query, where a name alone means `true`: `checkOut&checkIn=false`.
+/// Adds this query to a call. A name alone means `true`, as in `checkOut&checkIn=false`.
 fn with<'c>(call: Call<'c>, query: &str) -> Call<'c> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs

@@ -1,4 +1,4 @@
-//! One object and many.
+//! Reads of one object and of many.
 
 use super::*;
 

@@ -73,8 +73,8 @@ fn homes_are_in_the_main_database_and_in_no_other() {
     newcomer.call("folder-post", &[]).json(&there).fails(403, "PermissionDenied");
 }
 
-/// In a home all privileges count that its user holds anywhere: with `write` in one folder and
-/// `destroy` in another, a story could be moved home and destroyed there.
+/// Regression test: a user has in their home every privilege that they hold anywhere. With `write`
+/// in one folder and `destroy` in another, they could move a story home and destroy it there.
 #[test]
 fn a_move_to_where_the_caller_may_do_more_needs_delete() {
     let server = Server::start();

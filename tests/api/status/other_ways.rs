@@ -1,4 +1,4 @@
-//! All other calls that name a status are held to the same rules, and leave the same event.
+//! Other calls that set a status: they follow the same rules, and leave the same event.
 
 use super::*;
 
@@ -215,7 +215,8 @@ fn a_creation_with_a_status_takes_the_privilege_of_its_command() {
     assert_eq!(copy(&desk.editor).status, 200);
 }
 
-/// Such a status was kept among the system attributes, beside another status of the record.
+/// Regression test: such a status was kept among the system attributes, beside a different status
+/// of the record.
 #[test]
 fn a_status_in_the_system_attributes_of_a_creation_is_the_status() {
     let desk = Desk::new();

@@ -80,7 +80,7 @@ fn a_topic_begins_as_its_template_is() {
     call(TEMPLATE).ok();
 }
 
-/// Nothing counted the attributes of subitems before all of them had been read.
+/// Regression test: the attributes of subitems were not counted before all of them had been read.
 #[test]
 fn a_topic_is_refused_as_soon_as_its_template_has_too_many_attributes() {
     let desk = Desk::new();

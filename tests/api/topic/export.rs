@@ -43,7 +43,7 @@ impl Desk {
     }
 }
 
-/// All that can be said of an item.
+/// Returns the body of an item with every property.
 fn all_of_an_item(story: &str) -> Value {
     json!({
         "name": "Storm: \"Ada\"; part 1, draft\\final",

@@ -16,7 +16,7 @@ const WORKERS: usize = 4;
 /// Name of the story in a folder of a worker.
 const CHILD: &str = "child.xml";
 
-/// One who changes things.
+/// A worker that changes things.
 struct Shelf {
     number: usize,
     folder: String,

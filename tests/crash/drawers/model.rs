@@ -81,8 +81,8 @@ impl Model {
         self.entries.iter().filter(|(_, entry)| fits(entry)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// In front of the visible item of that position, or at the tail; then makes room as
-    /// docs/api/drawers.md, "Adding at a position", has it.
+    /// Inserts a name in front of the visible item of that position, or at the tail. Then it makes
+    /// room as docs/api/drawers.md, "Adding at a position", describes.
     pub fn insert(&mut self, name: &str, drawer: usize, position: usize) {
         let visible = self.visible(drawer);
         if let Some(at) = visible.iter().position(|there| there == name)

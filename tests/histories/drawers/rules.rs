@@ -124,7 +124,7 @@ impl Real {
     }
 }
 
-/// One number for each call.
+/// Returns numbers, one for each call.
 pub fn seeds() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(any::<u64>(), 1..60)
 }

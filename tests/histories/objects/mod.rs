@@ -1,5 +1,5 @@
-//! One object that several sessions write and lock: its content, its versions, its working copy,
-//! its lock.
+//! Histories of one object that several sessions write and lock: its content, its versions, its
+//! working copy and its lock.
 
 pub mod spec;
 mod tell;
@@ -115,7 +115,7 @@ fn bytes(tag: Tag) -> Vec<u8> {
 
 /// `store.small_body_bytes` of these servers.
 const LARGE: usize = 500;
-/// More than there are contents in a history.
+/// A bound above the number of contents in a history.
 const TAGS: usize = 1 + CLIENTS * CALLS;
 
 fn tag_of(size: usize) -> Option<Tag> {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::spec::{Change, Switches};
 use crate::harness::{Answer, Client, encoded};
 
-/// Below the object of that loid.
+/// Returns a path below the object of that loid.
 pub fn path(object: &str, rest: &str) -> String {
     format!("/v3/object/{}{rest}", encoded(object))
 }

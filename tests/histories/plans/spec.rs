@@ -184,7 +184,7 @@ impl Pair {
         }
     }
 
-    /// Into the recycle bin, or out of it.
+    /// Moves a topic into the recycle bin, or out of it.
     fn put(&mut self, topic: Topic, discarded: bool) -> Result<Told, NotFound> {
         let before = std::mem::replace(&mut self.discarded[topic], discarded);
         if before == discarded { Err(NotFound) } else { Ok(Told::Done) }

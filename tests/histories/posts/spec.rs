@@ -76,7 +76,7 @@ pub struct Op {
     pub what: What,
 }
 
-/// All that is shown of a post.
+/// The shown state of a post.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Post {
     pub name: String,
@@ -117,7 +117,7 @@ pub enum Reply {
 /// The whiteboard.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Posts {
-    /// In the order of creation.
+    /// The posts in the order of creation.
     posts: Vec<Post>,
     /// Changes so far.
     revision: u64,

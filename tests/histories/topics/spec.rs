@@ -272,7 +272,7 @@ impl Pair {
         }
     }
 
-    /// Into the recycle bin, or out of it.
+    /// Moves an object into the recycle bin, or out of it.
     fn put(&mut self, object: Object, discarded: bool) -> Result<Reply, NotFound> {
         let before = std::mem::replace(&mut self.discarded[object], discarded);
         if before == discarded { Err(NotFound) } else { Ok(Reply::Done) }

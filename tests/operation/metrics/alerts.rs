@@ -1,5 +1,5 @@
-//! Each alert is caused on a real server and raised by what it says then. Those that a failing disk
-//! or a panic causes are in `tests/faults/alerts.rs`.
+//! Alerts, each caused on a real server and raised by its metrics. Those that a failing disk or a
+//! panic causes are in `tests/faults/alerts.rs`.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -238,8 +238,8 @@ fn scrape_over_tls(server: &Server, certificate: &str) -> Scrape {
     Scrape::read(body.to_owned())
 }
 
-/// Only the log told of either: whoever did not read it heard of it when no client could connect
-/// any more.
+/// Regression test: only the log reported either. Operators who did not read it noticed when no
+/// client could connect any more.
 #[test]
 fn a_certificate_that_ends_soon_or_can_not_be_renewed_raises_an_alert() {
     let (files, first) = Files::made();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Each export that was killed left its parts behind, until they filled the disk.
+/// Regression test: each killed export left its partial files behind, until they filled the disk.
 #[test]
 fn part_files_of_a_killed_export_are_removed_by_the_next() {
     let (server, folder) = (Server::shared(), own_folder());

@@ -247,7 +247,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any content that a post may have.
+        /// Any permitted content of a post.
         #[test]
         fn any_content_leaves_the_document_well_formed(
             markup in "([<>&;/!a:=' \"]|\\]\\]>|<a|</a>|<!--|-->|<!\\[CDATA\\[|xmlns|xmlns:a='b'|&lt;|<\\?x|\\?>|\\PC){0,24}",

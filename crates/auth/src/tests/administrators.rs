@@ -158,8 +158,8 @@ proptest! {
     }
 }
 
-/// Between the look at the groups and the change lies the hash of a password, and the group may be
-/// deleted meanwhile: its name would be waiting for whoever makes a group of that name.
+/// Covers a group deleted while the new user's password is hashed, after the check of the groups.
+/// Otherwise the user would join a later group of the same name.
 #[test]
 fn users_cannot_be_added_to_a_group_that_was_deleted_meanwhile() {
     run(async {

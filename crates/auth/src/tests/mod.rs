@@ -78,7 +78,7 @@ impl Server {
         Server { store: store.clone(), clock: clock.clone(), repository, directory, sessions }
     }
 
-    /// With the user `ada`, who can log in.
+    /// Starts a server with the user `ada`, who can log in.
     async fn new() -> Server {
         Server::with(CHEAP).await
     }

@@ -7,7 +7,8 @@ use stet_domain::store::memory::run_until_waiting;
 use super::keys::{key, make};
 use super::*;
 
-/// Both were made, and the one that could be revoked was the one whose token nobody had.
+/// Regression test: both keys were created. Only one could be revoked, and that was the one whose
+/// token nobody had.
 #[test]
 fn creating_a_key_twice_while_the_first_is_pending_is_a_duplicate() {
     run(async {

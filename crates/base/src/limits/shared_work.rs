@@ -189,8 +189,8 @@ mod tests {
         }
     }
 
-    /// One user with 126 pieces of work asked for a large object. Other users who asked for the
-    /// same object had to wait for all of that work.
+    /// Regression test: one user with 126 pieces of work asked for a large object. Other users who
+    /// asked for the same object had to wait for all of that work.
     #[tokio::test]
     async fn callers_wait_in_their_own_queue_and_not_in_an_earlier_callers() {
         let turns = FairQueue::new("test", "tests", 1, 100);

@@ -1,4 +1,4 @@
-//! Against what Java is known to write, and there and back.
+//! Comparisons with the known output of Java, and round trips.
 
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;

@@ -59,7 +59,7 @@ impl Ground {
         self.store.submit(set).expect("it is taken");
     }
 
-    /// All folders once.
+    /// Collects all folders once.
     async fn collect(&self) -> CollectionTotal {
         collect_all(&self.collector()).await
     }

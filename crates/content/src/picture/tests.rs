@@ -8,12 +8,12 @@ const RED: Rgb<u8> = Rgb([220, 10, 10]);
 const BLUE: Rgb<u8> = Rgb([10, 10, 220]);
 const MOST: u64 = 1_000_000;
 
-/// With more memory than any picture of that many pixels takes.
+/// Scales a picture with more memory than any picture of that many pixels takes.
 fn scale(bytes: &[u8], longest: u32, most_pixels: u64) -> Result<ScaledPicture, String> {
     scale_within(bytes, longest, PictureLimits { pixels: most_pixels, bytes: most_pixels * 32 })
 }
 
-/// With all the memory that is asked for.
+/// Scales a picture with all the memory that it asks for.
 fn scale_within(bytes: &[u8], longest: u32, most: PictureLimits) -> Result<ScaledPicture, String> {
     super::scale(bytes, longest, most, &|_| Ok(())).map_err(|unscaled| match unscaled {
         ScalingFailure::Unfit(why) => why,
@@ -246,7 +246,7 @@ fn chunk(name: &str, bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// One that claims to have so many bytes.
+/// Returns a chunk that claims to have that length.
 fn claiming(name: &str, len: u32, bytes: &[u8]) -> Vec<u8> {
     [name.as_bytes(), &len.to_le_bytes(), bytes].concat()
 }

@@ -1,4 +1,4 @@
-//! Beside a sorted map.
+//! Comparisons with a sorted map.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn assert_same(sequence: &Sequence<Thing>, model: &BTreeMap<u128, bool>) {
 enum Step {
     Put(u128, bool),
     Remove(u128),
-    /// Everything from the first number up to the second.
+    /// Removes the range from the first number up to the second.
     Clear(u128, u128),
 }
 
@@ -87,7 +87,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Beside a map; what was cloned before stays as it was.
+    /// Compares a sequence with a map. Earlier clones must stay as they were.
     #[test]
     fn a_sequence_is_a_sorted_map_with_positions(first in 0u128..2500, steps in steps()) {
         let mut model: BTreeMap<u128, bool> = (0..first).map(|order| (order, order % 7 > 0)).collect();

@@ -208,7 +208,8 @@ fn followers_that_heard_nothing_have_a_page_too() {
     assert!(!text::table(&empty).contains("NaN") && json::json(&empty).is_ok());
 }
 
-/// Every element is closed where it should be; gives the text of the page and its attributes.
+/// Asserts that every element is closed in the right place. Returns the text of the page and its
+/// attributes.
 fn parsed(page: &str) -> (String, Vec<(String, String)>) {
     let mut reader = Reader::from_str(page);
     let (mut text, mut attributes, mut depth) = (String::new(), Vec::new(), 0);

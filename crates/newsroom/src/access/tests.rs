@@ -170,7 +170,7 @@ impl Dice {
         (self.0 >> 33) as usize % end
     }
 
-    /// Up to four grants, of which most allow to read.
+    /// Returns up to four grants, most of which allow to read.
     fn rights(&mut self, folders: &[Loid]) -> Rights {
         let grants: Vec<_> = (0..1 + self.below(4))
             .map(|_| Grant {

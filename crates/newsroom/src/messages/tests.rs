@@ -26,12 +26,12 @@ pub(super) struct House {
 }
 
 impl House {
-    /// With two users, who may write to each other.
+    /// Starts with two users, who may write to each other.
     async fn new() -> House {
         House::with(&SmtpConfig::default()).await
     }
 
-    /// And a relay.
+    /// Starts with these users and a relay.
     pub(super) async fn with(smtp: &SmtpConfig) -> House {
         let (store, clock) = (Arc::new(MemoryStore::default()), ManualClock::at(1_700_000_000_000));
         let repository =
@@ -49,7 +49,7 @@ impl House {
         House { store, clock, messages }
     }
 
-    /// From the one to the other.
+    /// Sends a message from one of them to the other.
     pub(super) async fn send(&self, subject: &str) -> Loid {
         let mail =
             NewMessage { subject: subject.to_owned(), recipients: vec!["bob".to_owned()], ..NewMessage::default() };
@@ -57,7 +57,7 @@ impl House {
         self.messages.send(mail, ChangeRequest::by(who)).await.unwrap().id()
     }
 
-    /// From a user, who is made for it, to bob.
+    /// Creates a user, and sends a message from this user to bob.
     async fn send_from(&self, sender: &str, subject: &str) -> Loid {
         if self.messages.directory.user(sender).unwrap().is_none() {
             self.messages.directory.by(CallerIdentity::operator()).put_user(User::new(sender)).await.unwrap();

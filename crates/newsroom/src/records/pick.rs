@@ -183,7 +183,7 @@ mod tests {
     }
 
     proptest! {
-        /// For any text, a value is found exactly where following the keys leads to one.
+        /// Checks for any text that a value is found exactly where its keys lead to one.
         #[test]
         fn a_value_is_what_following_its_keys_leads_to(text in ".{0,40}", number in any::<i64>(), deep in 1usize..20) {
             let mut record = json!({ "#text": text, "n": number });

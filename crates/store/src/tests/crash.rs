@@ -58,7 +58,7 @@ fn play(store: &RedbStore, disk: &SimulatedDisk) -> Answers {
     answers
 }
 
-/// Everything acknowledged is there, nothing refused is, and what is there came in order.
+/// Asserts that every acknowledged set is there, no refused one is, and the sets are in order.
 fn check(store: &RedbStore, answers: &Answers, when: &str) {
     let rows = store.scan(ReadLevel::Committed, Table::Objects, &KeyRange::prefix(b"o"), 1000, false).expect("scanned");
     let there: Vec<String> = rows.iter().map(|(key, _)| String::from_utf8_lossy(key).into_owned()).collect();

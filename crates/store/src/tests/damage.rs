@@ -72,8 +72,8 @@ fn record(files: &Bytes3, number: u64) -> usize {
     found.expect("the record is there") / PAGE * PAGE
 }
 
-/// One way of damaging the files that a killed process leaves, and what is then there: every change
-/// up to one, and up to which they are known to be lost.
+/// A way to damage the files of a killed process, and the result. The numbers are the last change
+/// that is then present, and the last change known to be lost.
 type Damage = (&'static str, fn(&mut Bytes3), u64, Option<u64>);
 
 fn spoil(files: &mut Bytes3, last: u64, byte: impl Fn(u8) -> u8) {

@@ -126,8 +126,8 @@ fn change_sets_queued_behind_a_full_disk_commit_report_a_full_disk() {
     }
 }
 
-/// Between a panic of the writer and the end of its thread those who wait for what is pending were
-/// taken in, and never answered.
+/// Regression test: a caller could begin to wait between a panic of the writer and the end of its
+/// thread. It was never answered.
 #[test]
 fn a_store_whose_writer_has_panicked_takes_in_nobody_who_waits() {
     let disk = SimulatedDisk::new();
@@ -381,8 +381,8 @@ fn a_table_that_could_not_be_read_once_is_read_again() {
     assert_eq!(all_marks(&store), 2);
 }
 
-/// Each read waited for two seconds, on a thread that others needed, for an opening that had failed
-/// at once.
+/// Regression test: each read waited for two seconds for an opening that had failed at once. It
+/// kept a thread that others needed.
 #[test]
 fn reads_do_not_wait_for_tables_that_cannot_be_opened() {
     let disk = SimulatedDisk::new();
@@ -413,7 +413,8 @@ fn reads_do_not_wait_for_tables_that_cannot_be_opened() {
     assert_eq!(all_marks(&store), 2);
 }
 
-/// Each read of it had the file opened anew three times, which ended the snapshots of all others.
+/// Regression test: each read of such a page reopened the file three times, which ended the
+/// snapshots of all other readers.
 #[test]
 fn an_unreadable_page_is_retried_rarely_and_blocks_no_other_page() {
     let disk = SimulatedDisk::new();

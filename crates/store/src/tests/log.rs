@@ -81,7 +81,7 @@ fn is_sound(store: &RedbStore) {
 enum Step {
     /// A change set with events of these containers, 0 being none, at times that are so far apart.
     Happen(Vec<(u64, u64)>),
-    /// One at which the disk fails.
+    /// A checkpoint during which the disk fails.
     Fail(u64),
     Checkpoint,
     Close,

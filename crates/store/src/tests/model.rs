@@ -17,7 +17,7 @@ enum Step {
     Submit(Vec<(usize, u8, Option<u16>)>),
     /// The journal's disk stands still, until the next wait.
     Stall,
-    /// Everything submitted is decided.
+    /// Waits until everything submitted is decided.
     Wait,
     Checkpoint,
     Close,

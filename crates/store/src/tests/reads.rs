@@ -122,7 +122,8 @@ fn a_scan_is_of_one_state_whatever_is_folded_in_its_midst() {
     }
 }
 
-/// One whose snapshot had failed read the next one with what it had taken from memory before.
+/// Regression test: a scan whose snapshot had failed read the next snapshot together with rows
+/// taken from memory before.
 #[test]
 fn a_scan_that_is_begun_anew_looks_into_memory_anew() {
     for view in [ReadLevel::Committed, ReadLevel::Latest] {

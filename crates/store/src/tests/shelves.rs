@@ -98,7 +98,7 @@ async fn shown(repository: &Repository) -> Vec<(Loid, u64, bool)> {
     shown
 }
 
-/// Every index entry follows from a row, and every container is as its family says.
+/// Asserts that every index entry follows from a row, and that every container fits its family.
 fn assert_proved(store: &RedbStore, when: &str) {
     let all =
         |table| store.scan(ReadLevel::Committed, table, &KeyRange::prefix(&[]), usize::MAX, false).expect("readable");

@@ -4,7 +4,7 @@ use serde_json::json as j;
 
 use super::*;
 
-/// Both forms of one content, each of which gives the other to the letter.
+/// Asserts that two forms of one content convert to each other exactly.
 #[track_caller]
 fn same(xml_text: &str, value: &Value) {
     assert_eq!(&json(xml_text), value);

@@ -4,7 +4,7 @@ use super::*;
 
 const NEW: PostChange = PostChange::Post { step: 1, attached: false };
 
-/// Everything that can be done, acknowledged.
+/// Returns a story with all kinds of changes, each acknowledged.
 fn story() -> Story {
     let mut story = Story::new();
     for number in 0..60 {

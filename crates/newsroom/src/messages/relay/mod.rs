@@ -443,7 +443,7 @@ mod tests {
         });
     }
 
-    /// Such a mail was tried again and again, and no other was sent.
+    /// Regression test: such a mail was retried without end, and no other was sent.
     #[test]
     fn interrupted_mails_that_cannot_be_saved_are_dropped_and_others_continue() {
         run(async {
@@ -490,7 +490,7 @@ mod tests {
         });
     }
 
-    /// Before, such a mail waited for the next message, or for an hour, and the boxes grew
+    /// Regression test: such a mail waited for the next message, or for an hour, and the boxes grew
     /// uncounted.
     #[test]
     fn a_mail_whose_sender_has_gone_away_goes_out_as_any() {

@@ -26,10 +26,10 @@ pub struct Dearest {
 
 /// The number of times that a request is sent.
 pub enum Calls {
-    /// Once alone, then four at a time for a second. Several requests alternate where repeating one
-    /// of them would change nothing.
+    /// Requests sent alone, then four at a time for a second. Several requests alternate where
+    /// repeating one of them would change nothing.
     Repeated(Vec<Request>),
-    /// Once, because the request uses up its objects.
+    /// A request sent once, because it uses up its objects.
     Once(Request),
 }
 
