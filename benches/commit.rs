@@ -11,8 +11,8 @@ use stet_domain::store::{ChangeSet, RowChange, Store, Table};
 use stet_store::{Durability, RedbStore, StoreOptions};
 use tokio::sync::mpsc;
 
-/// Submits `count` change sets, at most `in_flight` at a time; gives how long until the last was on
-/// disk.
+/// Submits `count` change sets, at most `in_flight` at a time. Returns the time until the last was
+/// on disk.
 fn submit(store: &Arc<RedbStore>, count: u64, in_flight: u64, next: &mut u64) -> Duration {
     let (done, mut answers) = mpsc::unbounded_channel();
     let begun = Instant::now();

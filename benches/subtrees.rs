@@ -41,7 +41,7 @@ struct Measured {
     waits: Histogram<u64>,
 }
 
-/// Carries a change out while somebody else moves an item of a drawer, again and again.
+/// Carries a change out while another caller moves an item of a drawer again and again.
 async fn measured(
     repository: &Repository,
     drawer: Loid,

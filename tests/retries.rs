@@ -1,11 +1,11 @@
-//! `kill -9` between clients that send each call again until it is answered: every call under an
-//! `Idempotency-Key` is carried out once, never twice and never not at all.
+//! `kill -9` with clients that send each call again until it is answered. Every call under an
+//! `Idempotency-Key` is carried out exactly once.
 //!
-//! Each client makes objects whose names give way to those that are there, so that one made twice
-//! would show. What has no answer when the server dies is sent again after its restart; what had
-//! one must be answered the same.
+//! Names of created objects give way to existing ones, so that a second creation would show. A call
+//! without an answer when the server dies is sent again after its restart. A call with an answer
+//! must get the same one.
 //!
-//! `STET_CRASH_ROUNDS` says how many rounds (3).
+//! `STET_CRASH_ROUNDS` sets the number of rounds (3).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ struct Worker {
     taken: BTreeSet<String>,
 }
 
-/// A call, by the name of what it makes.
+/// A call, named by the thing that it creates.
 #[derive(Clone)]
 enum Call {
     Folder(String),
@@ -77,7 +77,7 @@ impl Worker {
         }
     }
 
-    /// The next call: things are made, and what was uploaded is added to the drawer.
+    /// Returns the next call: things are created, and uploads are added to the drawer.
     fn next(&self) -> Call {
         if let Some((Call::Upload(name, _), Some(reply))) = self.calls.last() {
             return Call::Add(name.clone(), reply["id"].as_str().expect("an object has an id").to_owned());
@@ -121,7 +121,7 @@ impl Worker {
         }
     }
 
-    /// Sends the calls of the last round again: an answer must stay what it was.
+    /// Sends the calls of the last round again. Their answers must stay the same.
     fn check(&mut self, client: &Client, from: usize) {
         for index in from..self.calls.len() {
             let (call, before) = self.calls[index].clone();

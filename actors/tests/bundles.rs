@@ -88,7 +88,7 @@ impl World {
         events.last().expect("something has happened").ids.clone()
     }
 
-    /// Copies all bundles for a channel. Gives in how many rounds, too.
+    /// Copies all bundles for a channel, in rounds. Also returns the number of rounds.
     async fn copy(&self, channel: &str, inherit: Option<&str>) -> (Result<Vec<CopiedBundle>, Error>, usize) {
         let copy = |bundle: &Loid| CopyToChannel {
             bundle: *bundle,

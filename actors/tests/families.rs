@@ -1,5 +1,5 @@
-//! A family that nobody but the tests has lives as the others do: what holds for all families is
-//! told by none of them.
+//! A family that only tests have. It behaves like the others, so the rules common to all families
+//! are in no family's own code.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -20,7 +20,7 @@ use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{RowPlace, Table};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A turn that counts what it is charged.
+/// A turn that counts its charges.
 struct Turn {
     _permit: OwnedSemaphorePermit,
     charged: Arc<AtomicUsize>,

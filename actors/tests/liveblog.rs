@@ -77,7 +77,7 @@ fn body(text: &str) -> PostBody {
     PostBody { content: content(text), text: text.to_lowercase().as_str().into() }
 }
 
-/// A post at noon and so many milliseconds.
+/// Returns a post dated `after` milliseconds past noon.
 fn post(text: &str, after: u64) -> AddPost {
     AddPost {
         fields: PostFields { timestamp: Some(NOON + after), ..PostFields::default() },

@@ -1,9 +1,9 @@
-//! Random life of a few drawers against whiteboard lists: commands, joint commands, panics, failed
-//! commits, idle sweeps, restarts.
+//! A random life of a few drawers, compared with lists as a model: commands, joint commands,
+//! panics, failed commits, idle sweeps and restarts.
 //!
-//! What it proves: nothing acknowledged is lost, nothing refused is half there, no two instances of
-//! a container live at once, and what is on disk is what the containers show, with every index as
-//! the rows say.
+//! It checks that nothing acknowledged is lost, and nothing refused has an effect. No two instances
+//! of a container live at once. The rows on disk are what the containers show, and every index
+//! follows from the rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

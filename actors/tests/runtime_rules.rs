@@ -134,7 +134,7 @@ impl Command for Long {
     }
 }
 
-/// Says what was counted when its turn came.
+/// A command that returns the count at the time of its turn.
 struct Note(Arc<AtomicUsize>);
 
 impl Command for Note {
@@ -385,8 +385,8 @@ fn failing_commits_are_reported_as_storage_full_only_if_the_disk_is_full() {
 /// Objects were destroyed although the caller had received an error.
 #[test]
 fn a_change_of_a_subtree_that_came_to_nothing_is_not_gone_on_with() {
-    /// Lets the commit that is pending fail as soon as whoever comes after it has read what lies in
-    /// the bin along with an entry.
+    /// Lets the pending commit fail as soon as a later task has read the bin members along with an
+    /// entry.
     fn fail_once_it_was_read(store: &Arc<MemoryStore>) {
         let again = store.clone();
         store.after_next_read_of(Table::BinMembers, move || {

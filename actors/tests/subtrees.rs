@@ -1,10 +1,10 @@
-//! Random trees that are discarded, restored and destroyed in steps of a few objects, with
-//! creations and other such calls amid the steps, commits that fail, and crashes; against a model
-//! in which each call is one step.
+//! Random trees that are discarded, restored and destroyed in steps of a few objects. Between the
+//! steps come creations and other calls, failed commits, and crashes. In the model each call is one
+//! step.
 //!
-//! What it proves: from the first step on everybody finds what the model says, nothing is lost or
-//! left over at the end, however often the process ends meanwhile, and no step changes more objects
-//! than it may.
+//! It checks that from the first step on, every caller finds what the model says. At the end
+//! nothing is lost or left over, however often the process ended. No step changes more objects than
+//! it may.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -297,8 +297,8 @@ impl World {
         }
     }
 
-    /// Carries a call out, to its end or until it is decided and so many commits have been made
-    /// after.
+    /// Carries a call out to its end, or until it is decided and `commits` further commits are
+    /// done.
     async fn carry_out(&mut self, op: Op, commits: Option<usize>) {
         let op = self.fit(op);
         let mut model = self.model.clone();

@@ -838,8 +838,7 @@ fn a_topic_has_so_many_lines_and_no_more() {
     });
 }
 
-/// Opposite moves of the same items at once: none is lost, none is there twice, and all come to an
-/// end.
+/// Opposite concurrent moves of the same items: none is lost or duplicated, and all of them end.
 #[test]
 fn opposite_moves_at_once_lose_nothing() {
     run(|world| async move {
@@ -876,7 +875,7 @@ fn opposite_moves_at_once_lose_nothing() {
 const TOPICS: usize = 2;
 const STORIES: usize = 3;
 
-/// A step of a random life. Numbers are taken by what there is of it.
+/// A step of a random life. Numbers count modulo the number of existing things.
 #[derive(Debug, Clone)]
 enum Step {
     Add {

@@ -79,7 +79,7 @@ async fn handle(request: HttpRequest, _: Payload, answer: Data<(Bytes, String)>)
     HttpResponse::Ok().content_type("application/json").body(answer.0.clone())
 }
 
-/// A stream of what is sent to all, a greeting first.
+/// Returns a stream of all events, with a greeting first.
 async fn follow(followers: Data<Sender<Bytes>>) -> HttpResponse {
     let hello = Bytes::from_static(b"id: 0\nevent: hello\ndata: {}\n\n");
     let events = unfold((Some(hello), followers.subscribe()), |(hello, mut events)| async move {

@@ -104,10 +104,10 @@ async fn one(mut stream: TcpStream, speaks: Speaks, requests: Vec<Vec<u8>>, unti
     }
 }
 
-/// Says of an answer that it is made while it goes out; its JSON has no line ends.
+/// The header of an answer of unknown length; its JSON has no line ends.
 const CHUNKED: &[u8] = b"\r\ntransfer-encoding: chunked\r\n";
 
-/// Reads one answer; gives its status.
+/// Reads one answer, and returns its status.
 pub async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> u16 {
     buffer.clear();
     let head = loop {

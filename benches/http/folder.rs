@@ -4,8 +4,8 @@ use super::client::{Load, Target, drive};
 use super::stet::Stet;
 use super::{Plan, Requests, ratio, report};
 
-/// The first 20 of 100 objects and of 100,000, by name; of folders that nobody changes, and of ones
-/// that somebody does.
+/// Measures listings of the first 20 of 100 and of 100,000 objects, by name, in folders that do or
+/// do not change.
 pub fn sizes(plan: &Plan) {
     let server = Stet::start("journal");
     let folders = [100, 100_000].map(|objects| (objects, format!("/Size/{objects}")));

@@ -127,7 +127,7 @@ async fn one(
     (heard, text.split_off(from))
 }
 
-/// Memory of a process in KiB: what is in RAM now, and the most that ever was.
+/// Returns the resident memory of a process in KiB. `peak` returns its maximum so far.
 fn resident(pid: u32) -> u64 {
     status(pid, "VmRSS:")
 }

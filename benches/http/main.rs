@@ -123,9 +123,9 @@ fn changes(plan: &Plan, what: &str, clients: usize, drawers: usize) {
     ratio("durable / bare handler", &rows, |row| row[0].rate / row[2].rate);
 }
 
-/// Adds and deletes in drawers beside pushes to lists of a Redis with `appendfsync always`, from as
-/// many clients, none of which sends ahead; and beside a bare handler that answers the same
-/// requests without doing anything.
+/// Measures adds and deletes in drawers beside pushes to lists of a Redis with `appendfsync
+/// always`. As many clients send them, none of which sends ahead. A bare handler that answers the
+/// same requests without any work is measured, too.
 fn beside_redis(plan: &Plan, what: &str, clients: usize, drawers: usize) {
     let Some(redis) = Redis::start() else {
         return println!("\nno redis-server here: scripts/bench-redis installs one");

@@ -81,7 +81,7 @@ impl Stet {
         Stet::start_on(data, &self.durability.clone())
     }
 
-    /// Makes at least so many stories, 64 at a time, 1,000 in a folder.
+    /// Creates at least `count` stories, 64 at a time, 1,000 in a folder.
     pub fn make_objects(&self, count: usize) -> usize {
         const CLIENTS: usize = 64;
         let each = count.div_ceil(CLIENTS);
@@ -96,7 +96,7 @@ impl Stet {
         each * CLIENTS
     }
 
-    /// Makes so many stories in a folder, 50 at a time.
+    /// Creates `count` stories in a folder, 50 at a time.
     pub fn fill(&self, folder: &str, count: usize) {
         const CLIENTS: usize = 50;
         let each = count / CLIENTS;
@@ -127,7 +127,7 @@ impl Stet {
         self.child.id()
     }
 
-    /// A request as it goes over the wire.
+    /// Returns the bytes of a request.
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
         self.raw(method, path, headers, b"")
     }
@@ -247,7 +247,7 @@ impl Stet {
         .collect()
     }
 
-    /// Path of a drawer of so many items with its items, and the ETag of that.
+    /// Returns the path of a drawer of `items` items, with its items, and the ETag of that.
     pub fn drawer_of(&self, items: usize) -> (String, String) {
         let stories: Vec<String> = (0..items).map(|n| self.story(&format!("read-{n}.xml"))).collect();
         let drawer = self.drawer(&format!("drawer-of-{items}"), &stories);
@@ -271,7 +271,7 @@ impl Stet {
         })
     }
 
-    /// A topic of so many items, and the loids of some of them, evenly spread.
+    /// Creates a topic of `items` items. Returns the loids of some of them as well, evenly spread.
     pub fn topic_of(&self, name: &str, items: usize, some: usize) -> (String, Vec<String>) {
         let body = json!({ "name": name, "folderPath": "/Bench" });
         let reply = self.call("POST", "/v3/container/topic", &body);
@@ -293,12 +293,12 @@ impl Stet {
         self.json("POST", &format!("/v3/container/topic/{topic}/topicitem"), item)
     }
 
-    /// A request with a JSON body as it goes over the wire.
+    /// Returns the bytes of a request with a JSON body.
     pub fn json(&self, method: &str, path: &str, body: &Value) -> Vec<u8> {
         self.raw(method, path, &[("content-type", "application/json")], body.to_string().as_bytes())
     }
 
-    /// A liveblog of so many approved posts, a second apart.
+    /// Creates a liveblog of `posts` approved posts, a second apart.
     pub fn liveblog_of(&self, posts: usize) -> String {
         let body = json!({ "name": format!("blog-{posts}"), "folderPath": "/Bench" });
         let reply = self.call("POST", "/v3/container/liveblog/from/template", &body);
@@ -313,7 +313,8 @@ impl Stet {
         blog
     }
 
-    /// A post as it goes over the wire, of this time in epoch milliseconds, or of now.
+    /// Returns the bytes of a request for a new post, dated this time in epoch milliseconds, or
+    /// now.
     pub fn post(&self, blog: &str, timestamp: Option<u64>) -> Vec<u8> {
         let mut options = json!({ "title": "Goal", "createMode": "AUTO_RENAME", "tags": ["match"] });
         if let Some(timestamp) = timestamp {
@@ -341,7 +342,7 @@ impl Stet {
             .collect()
     }
 
-    /// A search as it goes over the wire.
+    /// Returns the bytes of a search.
     pub fn search(&self, blog: &str, body: &Value) -> Vec<u8> {
         let path = format!("/v3/container/liveblog/{blog}");
         self.raw("POST", &path, &[("content-type", "application/json")], body.to_string().as_bytes())

@@ -9,7 +9,7 @@ use super::client::{Load, Target, drive};
 use super::stet::Stet;
 use super::{Plan, Requests, median};
 
-/// The work that is compared: what it is called, and what each client asks for.
+/// A compared workload: its title, and the requests of each client.
 type Work = (&'static str, fn(&Stet) -> Requests);
 
 const CLIENTS: usize = 64;
@@ -84,7 +84,7 @@ impl Costs {
     }
 }
 
-/// Waits until a process does next to nothing any more: until what it had put off is done.
+/// Waits until a process is nearly idle, so that its deferred work is done.
 pub fn settle(pid: u32) {
     let used = || ticks(pid).values().map(|(_, used)| used[0] + used[1]).sum::<u64>();
     let begun = Instant::now();

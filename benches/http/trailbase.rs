@@ -1,9 +1,9 @@
-//! A TrailBase, whose records are rows of SQLite, beside ours: the calls of each that do the same
-//! for an editor.
+//! A TrailBase, whose records are rows of SQLite, beside ours. The compared calls do the same for
+//! an editor.
 //!
-//! They are not the same. TrailBase syncs no change before it answers (SQLite with `synchronous =
-//! NORMAL`), stet each. A row knows nothing of others: neither order nor duplicates are kept, and
-//! nobody is asked for a token.
+//! The servers give different guarantees. TrailBase syncs no change before it answers (SQLite with
+//! `synchronous = NORMAL`), stet each. TrailBase's rows are independent: it keeps neither order nor
+//! uniqueness, and requires no token.
 
 use std::ffi::OsString;
 use std::fs;
@@ -175,7 +175,7 @@ impl TrailBase {
         self.raw(method, path, "application/json", &body.to_string())
     }
 
-    /// A list of so many items, with ids from 1 on.
+    /// Creates a list of `items` items, with ids from 1 on.
     fn fill(&self, items: usize) {
         let rows: Value = (0..items).map(|n| item(n + 1, n)).collect();
         ask(&self.address, &self.json("POST", "items", &rows));

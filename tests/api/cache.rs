@@ -1,4 +1,4 @@
-//! `/v3/conf/cache`: what is in force, and when it changes.
+//! `/v3/conf/cache`: the configuration in force, and the times when it changes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;

@@ -157,7 +157,7 @@ fn an_object_without_a_content_type_infers_it_from_file_or_object_name() {
     assert_eq!(imported["info"]["virtualAttributes"]["contentType"], "text/html");
 }
 
-/// Creates an object by a form of `options` and a `content` with this head; gives its record.
+/// Creates an object by a form of `options` and a `content` with this head.
 fn created(client: &Client, options: &Value, head: &str, bytes: &str) -> Answer {
     let options = options.to_string();
     let form = [("name=\"options\"", options.as_str()), (head, bytes)];

@@ -348,7 +348,8 @@ fn nothing_is_kept_of_a_call_with_a_password_or_a_token_in_it() {
     user(&one).fails(409, "DuplicatedName");
 }
 
-/// An upload of so many bytes that has sent its beginning, and the key that it holds.
+/// Begins an upload of `length` bytes by sending its beginning. Returns the connection, and the key
+/// that it holds.
 fn begin_upload(server: &Server, client: &Client, beginning: &[u8], length: usize) -> (TcpStream, String) {
     let token = client.token();
     loop {

@@ -1,4 +1,4 @@
-//! The older, unversioned resources: each page of the documents about them, and what it says.
+//! The older, unversioned resources, checked against the pages that document them.
 
 use std::collections::BTreeSet;
 

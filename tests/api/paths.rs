@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// `limits.path_depth` and `limits.path_bytes` where nobody says otherwise.
+/// The defaults of `limits.path_depth` and `limits.path_bytes`.
 const DEPTH: usize = 64;
 const BYTES: usize = 16_384;
 

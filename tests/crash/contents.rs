@@ -25,7 +25,7 @@ struct Desk {
     /// The token of another session of the same user, whom a lock keeps out.
     twin: String,
     dice: Dice,
-    /// The change that was under way when the server died, and of which object.
+    /// The object and the change that was under way when the server died.
     pending: Option<(usize, Change<Bytes>)>,
 }
 

@@ -1,5 +1,5 @@
-//! `kill -9` during the first start: the next one begins anew, and makes what one makes that nobody
-//! disturbs.
+//! `kill -9` during the first start: the next start begins anew, and has the result of an
+//! undisturbed one.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,11 +1,12 @@
-//! `kill -9` under load, again and again: what was acknowledged is there, and nothing is half
-//! there.
+//! `kill -9` under load, again and again: every acknowledged change is there, and no change is
+//! there in part.
 //!
-//! Each worker changes things that nobody else touches, and keeps a model of them: what every
-//! acknowledged change has made of them. The one change under way when the server dies may be there
-//! or not, but nothing between. Now and then the server is killed again while it recovers.
+//! Each worker changes things of its own, and keeps a model of them after every acknowledged
+//! change. The one change under way when the server dies may be there or not, but not in part.
+//! Sometimes the server is killed again while it recovers.
 //!
-//! `STET_CRASH_ROUNDS` says how many rounds (3), `STET_CRASH_SEED` repeats the choices of a run.
+//! `STET_CRASH_ROUNDS` sets the number of rounds (3), `STET_CRASH_SEED` repeats the choices of a
+//! run.
 
 mod bundles;
 mod contents;
@@ -23,15 +24,15 @@ use crate::harness::*;
 
 /// A worker that changes things, and knows their expected state.
 trait Worker: Send {
-    /// Changes things until the server is gone, counting what is acknowledged. Notes the change
+    /// Changes things until the server is gone, and counts acknowledged changes. Notes the change
     /// that was under way then.
     fn work(&mut self, client: &Client, acknowledged: &AtomicUsize);
 
     /// Returns whether the outcome of a change is unknown.
     fn has_pending(&self) -> bool;
 
-    /// Compares what is there with what must be, the pending change being made or not, and goes on
-    /// from that.
+    /// Compares the present state with the model, with or without the pending change, and continues
+    /// from it.
     fn settle(&mut self, client: &Client);
 
     /// Asserts conditions that must hold after all rounds.
@@ -157,7 +158,7 @@ fn crash_again_and_again(rounds: u64, settings: &[(&str, &str)], hire: Hire, dic
     assert_eq!(code, Some(0), "what is there is not whole: {output}");
 }
 
-/// Waits for all; a failure goes on with the words of the one who found something.
+/// Waits for all threads. A panic continues with the message of the thread that found a fault.
 fn join_all(threads: Vec<std::thread::ScopedJoinHandle<'_, ()>>) {
     for thread in threads {
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

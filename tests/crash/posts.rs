@@ -207,7 +207,7 @@ impl Poster {
         }
     }
 
-    /// Reads what is there of this poster's.
+    /// Reads the present posts of this worker.
     fn look(&mut self, client: &Client) -> Posts {
         let listing = client.get(&self.path("")).ok();
         let items = listing["items"].as_array().expect("a liveblog has items");

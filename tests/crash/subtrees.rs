@@ -77,7 +77,7 @@ fn subtree_changes_begun_before_a_crash_are_completed_after_it() {
     assert_eq!(code, Some(0), "what is there is not whole: {output}");
 }
 
-/// A check that does not find this would find no loss of what is left to be done.
+/// Checks that the loss of a remainder is found.
 #[cfg(feature = "planted-bugs")]
 #[test]
 fn unfinished_work_that_a_change_forgot_is_found_by_the_check() {

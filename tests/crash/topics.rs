@@ -1,6 +1,6 @@
-//! Topics, plans and templates. Each worker has a pair of topics or of plans of its own, does with
-//! it what the clients of a history do, and holds what it finds against the same whiteboard
-//! (`histories::topics`, `histories::plans`); others make topics of a template.
+//! Topics, plans and templates. Each worker has a pair of topics or of plans of its own. It makes
+//! the same calls as the clients of a history, and compares the state with the same whiteboard
+//! (`histories::topics`, `histories::plans`). Other workers create topics from a template.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

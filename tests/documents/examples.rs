@@ -204,7 +204,7 @@ fn shown_token(text: &str) -> Option<String> {
     is_token.then(|| format!("{prefix}{SHOWN}"))
 }
 
-/// Compares a file with what it must be, and shows the first line that differs.
+/// Compares a file with its expected text, and shows the first line that differs.
 fn same(kept: &str, wanted: &str, path: &Path) {
     let differing = kept.lines().zip(wanted.lines()).find(|(kept, wanted)| kept != wanted);
     let path = path.display();

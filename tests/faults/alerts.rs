@@ -15,7 +15,7 @@ fn look(house: &House) -> Scrape {
     Scrape::of(&house.client().base)
 }
 
-/// A look at which this state of the store is told.
+/// Returns a scrape that reports this state of the store.
 fn look_until(house: &House, state: &str) -> Scrape {
     let series = format!("stet_store_state{{state=\"{state}\"}}");
     wait_until(state, || look(house).series.get(&series) == Some(&1.0));

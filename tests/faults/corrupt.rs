@@ -12,7 +12,7 @@ use stet_domain::store::{ChangeSet, ReadLevel, RowChange, RowReader, Store, Tabl
 
 use super::*;
 
-/// Puts a row past all rules; gives what was there.
+/// Writes a row without any checks, and returns the previous value.
 fn put(house: &House, table: Table, key: &Bytes, value: Bytes) -> Bytes {
     let store = house.store();
     let before = store.get(ReadLevel::Committed, table, key).expect("the row can be read").expect("it is there");

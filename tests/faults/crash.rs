@@ -1,5 +1,4 @@
-//! Losing power: of what was written and not synced anything may be left, torn at any sector, or
-//! nothing.
+//! Losses of power: any part of the unsynced writes may remain, torn at any sector, or nothing.
 
 use super::errors::at_every_sync;
 use super::model::{FIRST, Possible};

@@ -1,11 +1,11 @@
-//! I/O errors, a full disk and a loss of power at every sync of each of the store's files, in the
-//! course of a day: objects are made, drawers filled, things moved and removed, a checkpoint made,
-//! the server started again.
+//! I/O errors, a full disk and a loss of power at every sync of each of the store's files. The
+//! scenario creates objects, fills drawers, moves and removes, makes a checkpoint, and restarts the
+//! server.
 
 use super::model::{FIRST, Possible, SECOND, Step, THIRD};
 use super::*;
 
-/// A plan for one file, told when something goes wrong.
+/// A plan for one file, printed when something fails.
 #[derive(Debug, Clone, Copy)]
 pub struct At {
     pub file: StoreFile,
@@ -114,7 +114,7 @@ impl Run {
     }
 }
 
-/// Runs the scenario; gives the number of syncs of each file, and whether the fault has come.
+/// Runs the scenario. Returns the number of syncs of each file, and whether the fault occurred.
 fn play(at: Option<At>) -> ([u64; 3], bool) {
     let mut house = House::shared();
     // Reached by the calls before the restart, so that a checkpoint is made among them.

@@ -184,8 +184,9 @@ fn a_session_that_runs_out_ends_its_streams() {
     house.stop();
 }
 
-/// The kinds that one is told who follows from behind an event or from now on, and does not look
-/// before three posts and the end of the liveblog are on disk; then what that must have been.
+/// Returns the kinds of events that a slow follower receives, from behind an event or from now on.
+/// It reads only when three posts and the discarding of the liveblog are on disk. Also returns the
+/// expected kinds.
 async fn told_at_the_end(
     (app, repository): (&Arc<App>, &Repository),
     followers: &Arc<Followers>,

@@ -24,7 +24,7 @@ fn fill(disk: &SimulatedDisk) {
     disk.plan(FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
 }
 
-/// Creates stories until the disk has no room; gives the names of those acknowledged.
+/// Creates stories until the disk is full. Returns the names of those acknowledged.
 fn until_full(client: &Client, prefix: &str) -> Vec<String> {
     let (made, answer) = until_refused(client, prefix);
     let refused = answer.fails(507, "StorageFull");
@@ -32,7 +32,7 @@ fn until_full(client: &Client, prefix: &str) -> Vec<String> {
     made
 }
 
-/// Creates stories until one is refused; gives the names of those acknowledged, and the refusal.
+/// Creates stories until one is refused. Returns the names of those acknowledged, and the refusal.
 fn until_refused(client: &Client, prefix: &str) -> (Vec<String>, Answer) {
     let mut made = Vec::new();
     loop {

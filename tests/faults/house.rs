@@ -44,9 +44,9 @@ pub struct House {
     pub disk: SimulatedDisk,
     pub clock: Option<ManualClock>,
     pub config: Config,
-    /// Rows that memory holds beside the tables; without it as many as the real server's.
+    /// The number of rows in memory beside the tables; `None` for the real server's value.
     pub rows_in_memory: Option<usize>,
-    /// Change sets in a commit at most; without it as many as the real server's.
+    /// The maximum of change sets in a commit; `None` for the real server's value.
     pub sets_in_commit: Option<usize>,
     data: TempDir,
     running: Option<Running>,
@@ -140,7 +140,7 @@ impl House {
         self.try_start().unwrap_or_else(|error| panic!("the server does not come up: {error}"));
     }
 
-    /// Starts the server, or tells why it does not come up.
+    /// Starts the server, or returns the reason why it does not start.
     pub fn try_start(&mut self) -> Result<(), String> {
         assert!(self.running.is_none(), "it runs already");
         let clock: Arc<dyn Clock> = match &self.clock {
@@ -210,8 +210,8 @@ impl House {
         }
     }
 
-    /// The machine loses power: what was not synced is gone but for what `seed` leaves, and so is
-    /// the process.
+    /// Lets the machine lose power: the process ends, and unsynced writes are lost, except those
+    /// that `seed` leaves.
     pub fn lose_power(&mut self, seed: u64) {
         self.disk.crash(seed);
         // Its files are dead; nothing that it still does reaches the disk.

@@ -1,6 +1,6 @@
-//! The whole server on a disk in memory that fails, stalls and crashes when a test says so, or on a
-//! real one that is full; spoken to over HTTP. Each kind of fault has a file. What
-//! `docs/DURABILITY.md` says is shown here.
+//! The whole server, used over HTTP, on a disk in memory that fails, stalls and crashes on demand.
+//! Some tests use a real disk that is full. Each kind of fault has a file. These tests show the
+//! promises of `docs/DURABILITY.md`.
 
 mod alerts;
 mod corrupt;

@@ -235,8 +235,8 @@ impl Possible {
         Possible(BTreeSet::from([State::default()]))
     }
 
-    /// Sends a call and notes what its answer leaves possible. `down`: whether the machine has gone
-    /// down meanwhile, after which no answer but a success tells anything.
+    /// Sends a call, and notes the states that its answer leaves possible. `down` reports whether
+    /// the machine has gone down during it. After that only a success is meaningful.
     pub fn send(&mut self, client: &Client, step: Step, down: impl Fn() -> bool) -> Answer {
         let answer = send(client, step);
         let with: BTreeSet<State> = self.0.iter().filter_map(|state| state.after(step)).collect();

@@ -47,7 +47,7 @@ impl Mounted {
         self.path().join("ballast")
     }
 
-    /// Takes all the room that is left but so many bytes.
+    /// Fills the file system up to the last `bytes` bytes.
     fn fill_but(&self, bytes: u64) {
         self.fill();
         let ballast = std::fs::OpenOptions::new().write(true).open(self.ballast()).expect("the file can be opened");
@@ -55,7 +55,7 @@ impl Mounted {
         ballast.set_len(taken - bytes).expect("it can be cut");
     }
 
-    /// Takes all the room that is left.
+    /// Fills the file system.
     pub fn fill(&self) {
         let mut file = std::fs::File::create(self.ballast()).expect("a file can be made");
         for size in [1 << 16, 1 << 12, 1] {

@@ -1,5 +1,5 @@
-//! A disk that does not answer: changes wait, reads go on, what is too much is refused, and nothing
-//! is lost.
+//! A disk that does not respond: changes wait, reads continue, excess calls are refused, and
+//! nothing is lost.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -98,7 +98,7 @@ fn while_the_tables_stall_neither_changes_nor_reads_wait() {
     assert_eq!(house.client().items(&drawer), [story]);
 }
 
-/// Large changes of one user: that which is made, and those that may wait.
+/// The large changes of one user: the running one, and those that may wait.
 const LARGE: usize = 1 + 64;
 
 /// Regression test: all large changes of one user entered their containers' queues at once, and

@@ -1,4 +1,4 @@
-//! The checker: what it must accept, what it must refuse, and that it agrees with the definition of
+//! The checker of histories: it accepts and refuses as it must, and agrees with the definition of
 //! linearizability.
 
 use proptest::prelude::*;
@@ -167,7 +167,8 @@ fn a_call_without_an_answer_counts_from_its_asking_on() {
     assert!(told(&shrink(&history)).contains("read A -> list, 1 at 0 (#7)   <- nothing explains this"));
 }
 
-/// Calls one after the other on drawer A, each with what it shows there: object and shortcut.
+/// Returns a history of sequential calls on drawer A, each with the items that it shows there:
+/// object and shortcut.
 fn told_of_a(calls: &[(Op, &[(usize, u64)])]) -> History {
     let recorder = Recorder::new();
     for (op, items) in calls {

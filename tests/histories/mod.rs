@@ -1,14 +1,14 @@
-//! Concurrent histories, recorded over HTTP and checked for linearizability: whatever many clients
-//! at once are answered must be explained by one order of their calls, carried out one after the
-//! other on a plain whiteboard, in which no call comes before one that had been answered before it
-//! was asked. Reads count as calls. Of drawers there are histories, of the posts of a liveblog, of
-//! the content and the lock of an object, of topics, and of plans.
+//! Concurrent histories, recorded over HTTP and checked for linearizability. One order of the calls
+//! must explain all answers when the calls are carried out one after the other on a plain
+//! whiteboard. In it, no call precedes one that had been answered before its start. Reads count as
+//! calls. There are histories of drawers, posts of a liveblog, the content and the lock of an
+//! object, topics, and plans.
 //!
-//! Some of the time the server is killed (`kill -9`) and started again. A call whose answer never
-//! came may have been carried out or not, everything that was answered must still be explained.
+//! In some rounds the server is killed (`kill -9`) and started again. A call without an answer may
+//! have been carried out or not. Every answer must still be explained.
 //!
-//! `STET_HISTORY_ROUNDS` says how many rounds of six histories (36 of drawers, 16 of topics and of
-//! plans, 12 of each other kind), `STET_HISTORY_SEED` repeats the clients' choices.
+//! `STET_HISTORY_ROUNDS` sets the number of rounds of six histories (36 of drawers, 16 of topics
+//! and of plans, 12 of each other kind). `STET_HISTORY_SEED` repeats the clients' choices.
 
 mod checker;
 mod drawers;

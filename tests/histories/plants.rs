@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The name of the variable that chooses a fault; whoever knows of faults has it in their text.
+/// The name of the variable that chooses a fault. Every binary with faults contains it.
 const NAME: &str = "STET_PLANTED_BUG";
 
 fn binary_knows_of_plants() -> bool {

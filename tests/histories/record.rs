@@ -9,8 +9,8 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use todc_utils::{Action, History as Actions, Specification, WGLChecker};
 
-/// A moment: its place among all moments of the history, and microseconds since it began, which are
-/// only told.
+/// A moment: its place among all moments of the history, and the microseconds since its beginning,
+/// for display only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     pub place: usize,
@@ -144,7 +144,7 @@ pub fn is_linearizable<W: Whiteboard>(history: &[Call<W>]) -> bool {
         ))
 }
 
-/// The history up to and including a moment: what was answered later is not answered yet.
+/// Returns the history up to and including a moment: later answers are left out.
 fn up_to<W: Whiteboard>(history: &[Call<W>], place: usize) -> History<W> {
     let mut cut: History<W> = history.iter().filter(|call| call.asked.place <= place).cloned().collect();
     for call in &mut cut {
@@ -153,12 +153,11 @@ fn up_to<W: Whiteboard>(history: &[Call<W>], place: usize) -> History<W> {
     cut
 }
 
-/// The least part of a refused history that is refused for the same reason: everything up to the
-/// first answer that nothing explains, without the calls that changed nothing and are not needed
-/// for the refusal.
+/// Returns the smallest part of a refused history that is refused for the same reason. It ends with
+/// the first answer that nothing explains. Calls that changed nothing and are not needed for the
+/// refusal are left out.
 ///
-/// Leaving out a call that may have changed something would make other answers wrong that were
-/// right.
+/// A call that may have changed something stays, since correct answers would be wrong without it.
 pub fn shrink<W: Whiteboard>(history: &[Call<W>]) -> History<W> {
     let mut places: Vec<usize> = history.iter().filter_map(|call| Some(call.answered.as_ref()?.0.place)).collect();
     places.sort_unstable();

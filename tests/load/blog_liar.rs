@@ -1,4 +1,4 @@
-//! A proxy in front of a server that tells lies about a liveblog.
+//! A proxy in front of a server that falsifies replies about a liveblog.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -25,13 +25,13 @@ pub enum Lie {
     /// Answers carry no revision, neither as ETag nor in the body.
     NoRevisions,
     LosePostWithoutRevisions,
-    /// One follower is not told of one event.
+    /// One follower does not receive one event.
     SkipEvent,
-    /// One follower is told of one event twice.
+    /// One follower receives one event twice.
     RepeatEvent,
-    /// One follower is told of another post.
+    /// One follower receives an event about another post.
     OtherEvent,
-    /// One follower is told nothing from some event on, though its stream goes on.
+    /// One follower receives nothing after some event, though its stream stays open.
     Silence,
     /// Streams end after some events, and may be taken up again.
     CutStreams,
@@ -45,8 +45,8 @@ pub enum Lie {
     BufferStreams,
     /// A moderation is answered as one of a post that is gone since. That much a server may do.
     ShortReply,
-    /// A poll is large and leaves out what has changed, as one that was made while it went out may.
-    /// That much a server may do.
+    /// A poll is large and leaves out the changes, as one built while it is sent may. A server may
+    /// do that.
     LargePoll,
 }
 
@@ -159,7 +159,7 @@ impl BlogLiar {
         self.lies.lied();
     }
 
-    /// Passes a stream on, chunk by chunk, until either end has gone.
+    /// Passes a stream on, chunk by chunk, until either end has closed it.
     fn follow(
         &self,
         head: &str,

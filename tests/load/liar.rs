@@ -1,4 +1,4 @@
-//! A proxy in front of a server that tells lies about it.
+//! A proxy in front of a server that falsifies its replies.
 
 use std::io::{BufReader, Write};
 use std::net::TcpStream;
@@ -13,8 +13,7 @@ use crate::harness::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lie {
     None,
-    /// An addition is acknowledged, and then taken back behind everybody's back, whenever it is
-    /// made.
+    /// An addition is acknowledged, and then silently undone, whenever it is made.
     Undo,
     /// Answers carry no revision, neither as ETag nor in the body.
     NoRevisions,

@@ -163,8 +163,8 @@ fn replies_about_removed_posts_are_no_failure_but_leave_the_call_in_doubt() {
     assert_eq!(report["all"]["failed"], 0, "{}", report["failed"]);
 }
 
-/// A large reply is made while it goes out, and what has gone by then is left out of it: that was
-/// taken for a fault.
+/// Regression test: a large reply is built while it is sent, and leaves out posts removed by then.
+/// That was taken for a fault.
 #[test]
 fn a_poll_that_is_a_large_reply_is_not_asked_to_be_of_one_moment() {
     let server = Server::start();
@@ -174,8 +174,8 @@ fn a_poll_that_is_a_large_reply_is_not_asked_to_be_of_one_moment() {
     assert!(large.has_lied() && is_replayed(&report), "{}", report["verdict"]);
 }
 
-/// A server may say that it can't tell any more what was missed; whoever was told so is not among
-/// those that heard everything.
+/// Covers a server that can no longer determine the missed events. A follower that learns this does
+/// not count as one that received everything.
 #[test]
 fn a_follower_that_is_told_to_read_anew_is_counted_and_is_no_fault() {
     let server = Server::start();

@@ -1,4 +1,4 @@
-//! `stet load` against a running server: what it does, what it says, and that it can't be lied to.
+//! `stet load` against a running server: its work, its output, and its detection of false replies.
 
 mod blog_liar;
 mod ends;
@@ -53,14 +53,14 @@ impl Load {
         self.directory.path().join("report")
     }
 
-    /// Runs to its end, which must come with this code; gives what it said.
+    /// Runs to its end, which must have this exit code, and returns its output.
     #[track_caller]
     fn ends(&mut self, code: i32) -> String {
         let output = self.command.output().expect("the binary can be started");
         said(&output, code)
     }
 
-    /// Runs to its end, which must be a good one; gives the report.
+    /// Runs to its end, which must be successful, and returns the report.
     #[track_caller]
     fn verified(&mut self) -> Value {
         let said = self.ends(0);

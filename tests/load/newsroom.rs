@@ -170,8 +170,8 @@ fn a_server_that_shows_other_texts_is_found_out() {
     }
 }
 
-/// Kills the server while it works; for `STET_DAY_SECONDS`, with fifty clients, where somebody says
-/// so.
+/// Kills the server during the load. `STET_DAY_SECONDS` sets a duration, and then there are fifty
+/// clients.
 #[test]
 fn a_day_with_kills_is_verified() {
     let seconds = setting("STET_DAY_SECONDS");

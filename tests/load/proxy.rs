@@ -1,4 +1,4 @@
-//! A proxy in front of a server, which may tell lies about it.
+//! A proxy in front of a server, which may falsify its replies.
 
 use std::cell::OnceCell;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -55,8 +55,8 @@ impl Proxy {
         proxy
     }
 
-    /// Kills the server and starts it again, elsewhere. Who connects meanwhile waits: on the port
-    /// of a server that is gone one may meet somebody else, oneself even.
+    /// Kills the server and starts it on another port. Clients that connect in between wait, since
+    /// the old port may be in use by another process.
     pub fn restart(&self, mut server: Server) -> Server {
         *self.upstream.lock() = None;
         server.kill();

@@ -1,4 +1,4 @@
-//! A proxy in front of a server that tells lies about topics.
+//! A proxy in front of a server that falsifies replies about topics.
 
 use std::io::{BufReader, Write};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ pub enum Lie {
     /// Answers carry no revision as ETag.
     NoRevisions,
     LoseItemWithoutRevisions,
-    /// The reply to a move does not tell what became of the topics that it was made of.
+    /// The reply to a move does not list the revisions of the source topics.
     NoRevisionsOfMoves,
 }
 

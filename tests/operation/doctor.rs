@@ -256,8 +256,8 @@ fn an_unconfigured_database_with_objects_is_reported_at_start_too() {
     assert_eq!(server.terminate(), Some(0));
 }
 
-/// Folders of contents that a server can't write in, such as those that a copy made as root has
-/// left, kept uploads alone from working, and nothing told it.
+/// Regression test: folders of contents that a server can't write to were not reported. A copy made
+/// as root leaves such folders. Only uploads failed.
 #[test]
 fn folders_of_contents_of_another_user_are_told() {
     if !rustix::process::geteuid().is_root() {

@@ -1,5 +1,5 @@
-//! Starts and ends beside others: load balancers, which are to lose no call, and a service manager,
-//! which is told how it stands.
+//! Starts and ends of a server beside load balancers, which must lose no call, and a service
+//! manager, which is notified.
 
 use std::os::unix::net::UnixDatagram;
 

@@ -1,4 +1,5 @@
-//! Directories that have lost acknowledged changes: told at start, and given up only when told to.
+//! Directories that have lost acknowledged changes. A start reports the loss, and accepts it only
+//! on request.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +94,7 @@ fn recover(data: &Path, more: &[&str]) -> Run {
     run(stet(&[&["recover", "--data", path(data)], more].concat()))
 }
 
-/// Puts files into a directory, and takes away what is not among them.
+/// Writes these files into a directory, and removes all others.
 fn lay_out(data: &Path, files: &Files) {
     for name in ["journal.wal", "journal.mark", "state.redb"] {
         match files.get(name) {

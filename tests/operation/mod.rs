@@ -120,7 +120,7 @@ impl Serving {
         assert!(Command::new("kill").args([signal, &pid]).status().expect("`kill` can be run").success());
     }
 
-    /// Ends it in good order; gives the exit code and what it has written since it listened.
+    /// Ends the server regularly. Returns the exit code, and the output since it began to listen.
     fn end(mut self) -> (Option<i32>, String) {
         self.signal("-TERM");
         let mut rest = String::new();

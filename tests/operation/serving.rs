@@ -378,7 +378,7 @@ fn a_log_that_nobody_reads_holds_nobody_up() {
     drop(unread);
 }
 
-/// The server with so many files that it may have open, and one worker.
+/// Returns the command of a server with that limit of open files, and one worker.
 fn limited(data: &Path, files: usize) -> Command {
     let inner = filled_command(data);
     let mut command = Command::new("sh");

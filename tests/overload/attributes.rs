@@ -1,4 +1,4 @@
-//! Objects with large attributes: however they are shown, nobody waits for it.
+//! Objects with large attributes: no display of them delays other callers.
 
 use super::*;
 

@@ -123,7 +123,8 @@ fn one_user_takes_a_part_of_the_budget_and_others_have_theirs() {
     assert_serves_the_known(&client);
 }
 
-/// A drawer with these attributes, made by `count` connections at a time; gives the answers.
+/// Creates a drawer with these attributes over each of `count` connections at once, and returns the
+/// answers.
 fn with_attributes(server: &Server, attributes: &str, count: usize) -> Vec<(u16, Vec<u8>)> {
     let client = server.login("editor");
     let token = token(&client);

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A drawer of so many stories, and who has made it. To fill it and to clear it are large events.
+/// Creates a drawer, and `stories` stories for it. Filling and clearing it are large events. Also
+/// returns its creator.
 fn filled(server: &Server, stories: usize) -> (Client, String, Vec<String>) {
     let client = server.login("editor");
     let folder = own_folder();

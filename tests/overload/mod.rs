@@ -1,9 +1,9 @@
-//! Too much at once, from clients that are slow, rude or gone: memory stays bounded, what was
-//! acknowledged is there, others are served meanwhile, and the server ends in good order. What one
-//! request alone can do wrong is in `api/http` and `api/edge`.
+//! Overload by clients that are slow, rude or gone. Memory stays bounded, acknowledged changes are
+//! there, other clients are served, and the server ends regularly. Faults of a single request are
+//! in `api/http` and `api/edge`.
 //!
-//! Bounds on memory are generous: several times what is needed, and a fraction of what it would
-//! take without the rule that they prove.
+//! Bounds on memory are generous: several times the need, and a fraction of the use without the
+//! rule that they prove.
 
 mod attributes;
 mod bodies;
@@ -61,7 +61,7 @@ fn peak(server: &Server) -> u64 {
     memory(server, "VmHWM")
 }
 
-/// Asserts that it has never had more than `more` bytes above `before`; tells how much it was.
+/// Asserts that the server never had more than `more` bytes above `before`, and prints the maximum.
 fn assert_peak(server: &Server, before: u64, more: u64) {
     let grown = peak(server).saturating_sub(before);
     println!("{} MiB before, {} MiB more at most, {} MiB now", before / MIB, grown / MIB, resident(server) / MIB);
@@ -73,13 +73,13 @@ fn open_files(server: &Server) -> usize {
     std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("the server runs").count()
 }
 
-/// Waits until no more are open than so many, and some that this test's own clients may keep.
+/// Waits until at most `files` files are open, and some that this test's own clients may keep.
 fn wait_until_closed(server: &Server, files: usize) {
     let what = format!("all but {files} files and connections are closed");
     wait_patiently_until(&what, || open_files(server) <= files + 4);
 }
 
-/// A connection that gives up some time.
+/// Opens a connection with a timeout for reads.
 fn connect(server: &Server) -> TcpStream {
     patient(TcpStream::connect(address(server)).expect("the server takes connections"))
 }

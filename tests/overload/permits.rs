@@ -11,8 +11,9 @@ const CHANGES: usize = 40;
 /// The largest number of calls; before it, at least one must have been refused.
 const MOST: usize = 2000;
 
-/// Lets many clients make drawers with `change` (client, its number, the change's) until some were
-/// refused; gives the numbers of those that were acknowledged. A refused change is not tried again.
+/// Lets many clients create drawers with `change` until some calls were refused. Its arguments are
+/// the client, the client's number and the change's number. Returns the numbers of the acknowledged
+/// changes. A refused change is not retried.
 fn storm(server: &Server, change: impl Fn(&Client, usize, usize) -> Answer + Sync) -> BTreeSet<(usize, usize)> {
     let (refused, change) = (AtomicUsize::new(0), &change);
     let refused = &refused;

@@ -1,5 +1,5 @@
-//! Replies that are large, however they are asked for: their memory does not grow with their
-//! length, nor with how slowly they are read, and what is there is counted.
+//! Large replies of every kind. Their memory does not grow with their length, nor with a slow
+//! reader, and it is counted.
 
 use super::*;
 
@@ -11,8 +11,8 @@ fn get(client: &Client, path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nhost: x\r\ntoken: {}\r\n\r\n", token(client)).into_bytes()
 }
 
-/// A folder with large stories, a drawer with them, and replies of 12 MiB about them that nobody
-/// else gets.
+/// Creates a folder with large stories, and a drawer with them. Returns the stories, and requests
+/// whose replies have 12 MiB and that no other test sends.
 fn large_replies(client: &Client) -> (Vec<String>, Vec<Vec<u8>>) {
     let folder = own_folder();
     let stories = large_stories(client, &folder, STORIES);

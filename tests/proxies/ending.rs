@@ -21,7 +21,7 @@ struct Work {
 impl Work {
     const CLIENTS: usize = 32;
 
-    /// Begins, with what a client may do, in a folder that nobody else uses.
+    /// Starts the clients, with the rights of `client`, in a folder of their own.
     fn begin(client: &Client, folder: &str) -> Work {
         let done: Arc<Vec<AtomicUsize>> = Arc::new((0..Work::CLIENTS).map(|_| AtomicUsize::new(0)).collect());
         let enough = Arc::new(AtomicBool::new(false));

@@ -182,8 +182,8 @@ fn found(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is missing: scripts/test installs it"))
 }
 
-/// Three addresses that nobody else has: an address of this machine by the process, ports by the
-/// proxy. A port that was free a moment ago may be another's by now.
+/// Returns three unused addresses: an address of this machine by the process, ports by the proxy. A
+/// port that was free before may be in use by now.
 fn addresses() -> [SocketAddrV4; 3] {
     static PORT: AtomicU16 = AtomicU16::new(20_000);
     let [_, high, middle, low] = std::process::id().to_be_bytes();

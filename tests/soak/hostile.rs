@@ -82,8 +82,8 @@ impl<'s> Hostile<'s> {
         Hostile { server, client, folder, large, drawer, liveblog, posts, begun: AtomicUsize::new(0) }
     }
 
-    /// Does one after the other until `over`, beginning with the `first`; tells how many. Each is
-    /// done once at least.
+    /// Runs one attack after the other until `over`, each at least once. Returns their number.
+    /// `first` selects the beginning.
     pub fn attack(&self, first: usize, over: &AtomicBool) -> usize {
         for (done, (name, attack)) in ATTACKS.iter().cycle().skip(first * ATTACKS.len() / 2).enumerate() {
             if done >= ATTACKS.len() && over.load(Ordering::Relaxed) {

@@ -1,6 +1,6 @@
-//! A newsroom at work, and hostile clients beside it that do all that one user, or nobody at all,
-//! could do to a server: the work is verified, and memory and open files stay where they are. In
-//! the ordinary tests for some seconds; `scripts/soak` for as long as it is told.
+//! A newsroom at work beside hostile clients, which do all that one user, or a client without a
+//! login, could do to a server. The work is verified, and memory and open files stay bounded. The
+//! ordinary tests run it for some seconds, `scripts/soak` for a chosen time.
 
 mod hostile;
 
@@ -37,8 +37,8 @@ struct Moment {
     disk: Duration,
 }
 
-/// Syncs one block of a file over and over, beside the server's own, so that what the disk does is
-/// not taken for the server's doing.
+/// Measures the disk by syncing one block of a file over and over, so that a slow disk is not taken
+/// for a slow server.
 #[derive(Debug, Default)]
 struct Disk {
     /// Microseconds.
@@ -71,7 +71,7 @@ fn moment(server: &Server, other: &Client, disk: &Disk) -> Moment {
     Moment { resident: kib.unwrap_or(0_u64) << 10, open, waited: asked.elapsed(), disk }
 }
 
-/// The moments as a table, for whoever keeps the reports.
+/// Returns the moments as a table for the report.
 fn table(moments: &[(Duration, Moment)]) -> String {
     let mut table = "seconds,resident_bytes,open_files,wait_ms,disk_ms\n".to_owned();
     for (at, Moment { resident, open, waited, disk }) in moments {

@@ -160,7 +160,7 @@ impl Tree {
         rings.into_iter().filter(|ring: &BTreeSet<String>| ring.len() > 1).collect()
     }
 
-    /// The arrows inside a ring, for whoever is to cut it.
+    /// Returns the uses inside a ring in readable form, to show where it can be cut.
     pub fn story_of(&self, ring: &BTreeSet<String>) -> String {
         let inside = |(from, to): &(String, String)| ring.contains(from) && ring.contains(to);
         self.arrows().into_iter().filter(inside).map(|(from, to)| format!("  {from} -> {to}\n")).collect()
@@ -235,7 +235,7 @@ fn read_use(tree: &UseTree, mut before: Names, is_contents: bool, module: &mut M
     }
 }
 
-/// Notes the paths of what it visits, those in macros too.
+/// A visitor that notes all paths, those in macros too.
 struct Paths<'m>(&'m mut Module);
 
 impl<'a> Visit<'a> for Paths<'_> {
@@ -244,7 +244,7 @@ impl<'a> Visit<'a> for Paths<'_> {
         syn::visit::visit_path(self, path);
     }
 
-    /// `pub(super)` is no use of what is above.
+    /// Ignores `pub(super)`, which does not use the module above.
     fn visit_visibility(&mut self, _: &'a Visibility) {}
 
     fn visit_macro(&mut self, invoked: &'a syn::Macro) {

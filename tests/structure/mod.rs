@@ -1,6 +1,5 @@
-//! The structure that `docs/ARCHITECTURE.md` describes, held by the code itself: dependencies run
-//! one way, and no ring of files that all need each other grows beyond what one person can hold in
-//! mind.
+//! The structure that `docs/ARCHITECTURE.md` describes, checked on the code. Dependencies run one
+//! way. No ring of files that need each other grows beyond what one person can keep in mind.
 
 mod files;
 mod names;
@@ -90,8 +89,8 @@ fn no_ring_of_files_is_large() {
     assert!(arrows > 1000, "the arrows between files are not seen");
 }
 
-/// The code is made in one place, which takes what has the name: a client learns from it what is
-/// there.
+/// Checks that `DuplicatedName` is created in one place only. That place takes the existing object,
+/// so the client learns from the error what exists.
 #[test]
 fn a_taken_name_is_refused_in_one_way() {
     let crates = ["auth", "api", "config", "content", "newsroom", "sysconfig", "web"];

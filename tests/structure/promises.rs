@@ -1,4 +1,4 @@
-//! `docs/DURABILITY.md` names the tests that show what it says: they are there.
+//! Tests that `docs/DURABILITY.md` names for its promises: they must exist.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! The rules of `docs/WRITING.md` that can be counted. Each count is the present one: where a rule
-//! is not kept yet, it may only fall, and whoever lowers it writes the lower number here.
+//! The rules of `docs/WRITING.md` that can be counted. Each count is the present one. Where a rule
+//! is not kept yet, the count may only fall, and a change that lowers it writes the lower number
+//! here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Real news items, as agencies publish them: what goes in must come out byte for byte, before and
-//! after a crash; and as posts of a liveblog they must be what they were in all that is made of it.
+//! Real news items, as agencies publish them. They must come out byte for byte, before and after a
+//! crash. As posts of a liveblog they must be unchanged in every representation.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ fn collect(folder: &Path, top: &Path, found: &mut Vec<WireFile>) {
     }
 }
 
-/// Creates an object of a file; gives its loid.
+/// Creates an object from a file, and returns its loid.
 fn create(client: &Client, folder: &str, file: &WireFile) -> String {
     let (below, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
     let content_type = if name.ends_with(".json") { "application/json" } else { "application/xml" };

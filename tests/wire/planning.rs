@@ -73,7 +73,7 @@ fn of_planning_item(item: Node<'_, '_>, source: &str) -> Planned {
     Planned { name: guid, title: text(all(item, "edNote").next()).unwrap_or_default(), lines: lines.collect() }
 }
 
-/// The events of an item, each with what it begins with.
+/// Returns the events of an item, each with its beginning.
 fn of_events(root: Node<'_, '_>) -> Planned {
     let events = root.descendants().filter(|node| child(*node, "eventDetails").is_some());
     let lines = events.map(|event| {

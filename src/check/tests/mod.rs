@@ -96,8 +96,8 @@ fn add(row: &impl Row, changes: &mut Vec<RowChange>) {
 }
 
 impl Ground {
-    /// A root folder with a story, a drawer that holds it and a discarded one, and a liveblog with
-    /// a post and the memory of another.
+    /// Creates a root folder with a story, a drawer and a liveblog. The drawer holds the story and
+    /// a discarded one. The liveblog has a post, and the memory of another.
     fn new() -> Ground {
         let data = tempfile::tempdir().expect("a temporary directory can be made");
         let store = RedbStore::open(StoreOptions::new(data.path())).expect("a new directory opens");
@@ -492,8 +492,7 @@ fn a_version_whose_file_has_no_entry_is_found() {
     ground.one_fault(&["versions/1", "no entry in files/1"]);
 }
 
-/// A shelf that holds the story twice, and the discarded one. Rows of a family that nobody but the
-/// tests has.
+/// Adds a shelf that holds the story twice, and the discarded one. Its family exists only in tests.
 fn with_shelf(change: impl FnOnce(&mut Slot)) -> Ground {
     const SHELF: Loid = Loid::new(DatabaseId::FIRST, 15);
     let slot = |id, object, hidden| {

@@ -1,4 +1,4 @@
-//! Copies follow what they were inherited from, until they are given a content of their own.
+//! Copies that follow their source until they get a content of their own.
 
 use super::*;
 

@@ -29,7 +29,7 @@ impl Desk {
         Desk { client: Server::shared().user(user), folder: own_folder() }
     }
 
-    /// Creates an object of a type with that content; gives its loid.
+    /// Creates an object of a type with that content, and returns its loid.
     pub fn make(&self, kind: &str, name: &str, content: impl AsRef<[u8]>) -> String {
         let options = json!({ "name": name, "type": kind, "folderPath": self.folder });
         let file = ("content", name, "text/xml", content.as_ref());

@@ -122,7 +122,7 @@ fn documents_that_cannot_be_opened_are_reported_by_source() {
     assert_eq!(errors, wanted.iter().map(|(source, code)| (source, code)).collect::<Vec<_>>());
 }
 
-/// Large ones are made while they go out.
+/// Covers large replies, which are built while they are sent.
 #[test]
 fn many_large_documents_are_all_there() {
     let desk = Desk::of("editor");

@@ -73,8 +73,8 @@ fn bundles_that_the_caller_may_not_read_are_not_copied() {
     assert_eq!(names(&admin.call("bundle-items-get", &[&hidden]).ok()), Vec::<&str>::new());
 }
 
-/// The copies that were made were told as those of the bundles that are named now, one after the
-/// other.
+/// Regression test: the copies were reported for bundles in the present order, one after the other,
+/// not for the bundles that they belong to.
 #[test]
 fn copies_that_a_call_sent_again_tells_of_are_those_of_their_bundles() {
     let (server, admin) = (Server::shared(), Desk::of("admin"));

@@ -8,7 +8,7 @@ use super::server::{CasServer, success};
 use super::{SERVICE, log_in, login, stet};
 use crate::harness::*;
 
-/// Logs in as whom the CAS server describes; gives the user and the groups, sorted.
+/// Logs in as the user that the CAS server describes. Returns the user and the groups, sorted.
 fn comes(cas: &CasServer, server: &Server, ticket: &str, inside: &str) -> (Value, BTreeSet<String>) {
     cas.issue(ticket, success(inside));
     let reply = login(&server.client(), ticket).query("showUserInfo", true).ok();

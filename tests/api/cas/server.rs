@@ -1,5 +1,5 @@
-//! A CAS server, as far as `/p3/serviceValidate` goes: each ticket is answered as the test says,
-//! once.
+//! A CAS server with `/p3/serviceValidate` only. Each ticket is answered once, as the test has
+//! scripted.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub enum Script {
     Raw(Vec<u8>),
     /// No answer, until [`CasServer::let_go`] closes the connection.
     Hold,
-    /// A byte now and then, until the asker has gone.
+    /// A byte now and then, until the client has closed the connection.
     Drip,
 }
 
@@ -126,7 +126,7 @@ impl CasServer {
         self.state.asked.lock().expect("no panic holds it").clone()
     }
 
-    /// Closes what is held.
+    /// Closes all held connections.
     pub fn let_go(&self) {
         self.state.let_go.store(true, Ordering::SeqCst);
     }

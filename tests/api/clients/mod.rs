@@ -48,7 +48,7 @@ fn at_root(server: &Server, user: &str, password: &str) -> Client {
     Client::at(&format!("{}{ROOT}", server.base), Some(token))
 }
 
-/// The `result` of a call that goes well.
+/// Returns the `result` of a successful call.
 fn result(answer: Answer) -> Value {
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()["result"].clone()

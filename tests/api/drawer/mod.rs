@@ -226,7 +226,7 @@ fn says(error: &Value, words: &[&str]) {
     assert!(words.iter().all(|word| message.contains(word)), "{message}");
 }
 
-/// Ends a server in peace; what it leaves behind must be whole.
+/// Ends a server regularly, and asserts that its data is sound.
 fn leaves_all_whole(mut server: Server) {
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();

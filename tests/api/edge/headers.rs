@@ -1,4 +1,4 @@
-//! Headers that keep browsers from doing what nobody wants.
+//! Security headers for browsers.
 
 use super::*;
 

@@ -10,7 +10,7 @@ fn limited(settings: &[(&str, &str)]) -> Server {
     Server::with(&settings.collect::<Vec<_>>())
 }
 
-/// Seconds that a refusal tells to wait, the same in its header and in its body.
+/// Returns the seconds to wait that a refusal states, equal in its header and its body.
 fn retry_seconds(refusal: &Answer) -> u64 {
     let error = refusal.fails(429, "TooManyRequests");
     let seconds = refusal.header("retry-after").expect("a refusal says when to try again");

@@ -1,4 +1,5 @@
-//! The edge of the server: what it takes from whom, how often, how slowly, and by which way.
+//! The edge of the server: accepted requests, their rate and speed, and connections through proxies
+//! and TLS.
 
 mod calls;
 mod cors;

@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use super::*;
 use crate::api::http::raw::{ask, connect, status_of};
 
-/// Sends a head and the beginning of its body, and then a byte now and then for as long as it is
-/// taken; gives the answer.
+/// Sends a head and the beginning of its body, and then a byte now and then while they are
+/// accepted. Returns the answer.
 fn trickle(server: &Server, path: &str, media_type: &str, beginning: &str) -> String {
     let editor = server.user("editor");
     let mut stream = connect(server);
@@ -89,7 +89,7 @@ fn the_head_of_a_part_has_no_more_than_32_headers_and_65536_bytes() {
     create(&[("content", &format!("x: {}\r\n", "y".repeat(70_000)))]).fails(400, "InvalidBody");
 }
 
-/// Status of what is asked with a head of its own; `None` if the connection is just closed.
+/// Returns the status of a request with these headers; `None` if the connection is just closed.
 fn status(server: &Server, headers: &str) -> Option<u16> {
     status_of(&ask(server, &format!("GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\r\n")))
 }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// The first second of 4096, until which certificates are good that nobody wants otherwise.
+/// The end of certificates by default: the first second of the year 4096.
 pub const FAR: u64 = 67_090_118_400;
 
 /// Certificate and key as files.
@@ -34,7 +34,7 @@ impl Files {
         self.directory.path().join(name)
     }
 
-    /// Puts another certificate there, and gives it.
+    /// Puts another certificate there, and returns it.
     pub fn replace(&self) -> String {
         self.replace_until(FAR)
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// An endpoint, and how a call of it is made.
+/// An endpoint, and the function that creates a call of it.
 pub struct Case {
     pub id: &'static str,
     pub make: fn(&Corner) -> Made,
@@ -67,7 +67,7 @@ pub enum Body {
     Bytes(&'static str),
 }
 
-/// A place where nobody else works: a folder of its own on the server that tests share.
+/// A place that no other test uses: a folder of its own on the server that tests share.
 pub struct Corner {
     pub client: Client,
     pub folder: String,
@@ -169,7 +169,7 @@ impl Made {
         objects.map(with).collect()
     }
 
-    /// The call, as this client would send it, or whoever must.
+    /// Returns the call as this client would send it, or the client that must send it.
     pub fn call<'c>(&'c self, client: &'c Client, id: &str) -> Call<'c> {
         let client = self.by.as_ref().unwrap_or(client);
         let arguments: Vec<&dyn Display> = self.path.iter().map(|part| part as &dyn Display).collect();
@@ -200,7 +200,7 @@ impl Corner {
         Corner::of(Server::shared(), own_folder())
     }
 
-    /// A corner of any server; the folder is made if it is not there.
+    /// Returns a corner of any server, and creates the folder if it is missing.
     pub fn of(server: &Server, folder: String) -> Corner {
         let client = server.user("admin");
         client.call("folder-post", &[]).json(&json!({ "path": folder })).ok();

@@ -106,7 +106,7 @@ fn names_what_it_changes(endpoint: &Endpoint) -> bool {
     endpoint.knows("If-Match") && (endpoint.scope == "path" || endpoint.takes("loid") || endpoint.takes("source"))
 }
 
-/// The object that a body names: where sources go, or what is opened.
+/// Returns the object that a body names: the target of sources, or the opened object.
 fn about_one(body: &Value) -> Option<&str> {
     body["target"].as_str().or(body["source"].as_str())
 }

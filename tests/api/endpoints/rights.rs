@@ -14,7 +14,7 @@ fn denied(answer: &Answer) -> bool {
     matches!(answer.status, 401 | 403) && code(answer) == "PermissionDenied"
 }
 
-/// The objects of a call, as whoever may do everything sees them.
+/// Returns the objects of a call, as a user with all rights sees them.
 fn state(corner: &Corner, made: &Made) -> Vec<Value> {
     let objects = made.objects().into_iter();
     objects.map(|(loid, ..)| lasting(&corner.client.call("object-get", &[&loid]).send()).1).collect()

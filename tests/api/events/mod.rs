@@ -95,7 +95,7 @@ fn stored(client: &Client, container: &str, after: u64) -> Vec<FollowedEvent> {
     told
 }
 
-/// Asserts that a stream comes to its end, and is not cut off; what was told until then.
+/// Asserts that a stream ends properly, and returns its events until then.
 fn ended(mut follow: Follow) -> Vec<FollowedEvent> {
     let told = follow.rest();
     assert!(follow.whole, "it was cut off");

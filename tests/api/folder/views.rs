@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A folder with two stories, the first of which says all that the sample newsroom's views show.
+/// Creates a folder with two stories. The first has values for all columns of the sample newsroom's
+/// views.
 fn desk() -> (Client, String) {
     let (client, top) = (reporter(), own_folder());
     let attributes = "<metadata><headline lang='en'>Ferry &amp; fog</headline><section>City</section><priority>2</priority>\

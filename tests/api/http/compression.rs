@@ -10,7 +10,7 @@ fn accepting(client: &Client, accept: &str, path: &str) -> Answer {
     client.send("GET", path, &[("accept-encoding", accept)], b"")
 }
 
-/// A drawer with so many stories, whose list is long.
+/// Creates a drawer with `stories` stories, so that its list is long.
 fn filled(client: &Client, stories: usize) -> String {
     let folder = own_folder();
     let drawer = client.drawer(&folder, "long", 10_000);

@@ -18,8 +18,8 @@ fn head(server: &Server, method: &str, path: &str, headers: &str) -> String {
     format!("{method} {path} HTTP/1.1\r\nhost: x\r\ntoken: {token}\r\ncontent-type: application/json\r\n{headers}\r\n")
 }
 
-/// Sends bytes and nothing more: they are refused by a client's fault or this status, or by the end
-/// of the connection, and the server lives on. Gives the answer.
+/// Sends bytes and nothing more, and returns the answer. The request must be refused with a 4xx
+/// status or this one, or by the end of the connection. The server must continue to serve.
 #[track_caller]
 fn refused(server: &Server, request: &[u8], or: u16) -> String {
     let answer = ask_and_end(server, request);

@@ -1,4 +1,4 @@
-//! Messages that name what is known, what was refused, and what was most likely meant.
+//! Messages that name the known values, the refused one, and the one that was probably meant.
 
 use serde_json::json;
 

@@ -21,7 +21,7 @@ use crate::harness::*;
 /// A loid that names nothing.
 const NOWHERE: &str = "1$1.0.999999999";
 
-/// Calls of an endpoint of which nothing is known but what the document says of it.
+/// Calls of an endpoint built from its description in the document alone.
 pub trait Blind {
     /// The path with this in place of each source, and something that fits in place of the rest.
     fn path_with(&self, source: &str) -> String;
@@ -122,7 +122,7 @@ fn error_of(answer: &Answer, older: bool) -> Value {
     error
 }
 
-/// Gathers what is wrong, so that one run tells of all of it.
+/// A collection of faults, so that one run reports all of them.
 #[derive(Default)]
 pub struct Faults(Vec<String>);
 

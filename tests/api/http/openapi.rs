@@ -1,4 +1,4 @@
-//! The document that the server gives of itself, held against `tests/golden/openapi.json`.
+//! The server's own OpenAPI document, compared with `tests/golden/openapi.json`.
 
 use super::*;
 

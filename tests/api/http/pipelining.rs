@@ -8,7 +8,7 @@ use serde_json::json;
 use super::raw::{connect, rest};
 use super::*;
 
-/// Creates a folder, with a body of at least so many bytes.
+/// Returns a request that creates a folder, with a body of at least `bytes` bytes.
 fn creation(client: &Client, path: &str, bytes: usize, head: &str) -> String {
     let body = format!("{:bytes$}", json!({ "path": path }).to_string());
     let token = client.token();
@@ -22,7 +22,7 @@ fn server() -> Server {
     Server::with(&[("SERVER__KEEP_ALIVE_SECONDS", "1")])
 }
 
-/// Sends requests in one write and nothing more. Gives status and `Connection` of each reply.
+/// Sends requests in one write and nothing more. Returns status and `Connection` of each reply.
 fn replies(server: &Server, requests: &str) -> Vec<(u16, String)> {
     let mut stream = connect(server);
     stream.write_all(requests.as_bytes()).expect("the server takes all, though it may not answer all");
@@ -35,8 +35,8 @@ fn replies(server: &Server, requests: &str) -> Vec<(u16, String)> {
     answer.split("http/1.1 ").skip(1).map(of_reply).collect()
 }
 
-/// Looks for a folder on a new connection: the server may just be closing the last one, which has
-/// been idle for as long as the replies were waited for.
+/// Looks for a folder on a new connection. The server may be closing the last one, which was idle
+/// during the wait for the replies.
 fn exists(client: &Client, path: &str) -> bool {
     client.afresh().call("folder-get", &[&path]).send().status == 200
 }

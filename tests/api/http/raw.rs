@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 
 use super::*;
 
-/// A connection to the server that gives up some time.
+/// Opens a connection to the server with a timeout for reads.
 pub fn connect(server: &Server) -> TcpStream {
     let address = server.base.strip_prefix("http://").expect("the address is known");
     let stream = TcpStream::connect(address).expect("the server takes connections");
@@ -22,7 +22,7 @@ pub fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Sends bytes, which should ask for the connection to be closed, and gives all that comes back.
+/// Sends bytes, which should ask for the connection to be closed, and returns the whole answer.
 pub fn ask(server: &Server, request: &str) -> String {
     let mut stream = connect(server);
     // The server may have refused and closed before the last byte.
@@ -30,7 +30,7 @@ pub fn ask(server: &Server, request: &str) -> String {
     rest(&mut stream)
 }
 
-/// Sends bytes and nothing more, ever: gives all that comes back.
+/// Sends bytes and nothing more, and returns the whole answer.
 pub fn ask_and_end(server: &Server, request: &[u8]) -> String {
     let mut stream = connect(server);
     let _ = stream.write_all(request);

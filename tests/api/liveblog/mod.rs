@@ -23,8 +23,8 @@ mod writing;
 const TEMPLATE: &str = "/SysConfig/Product/Shared/Templates/Default/liveblog.xml";
 const MATCH_TEMPLATE: &str = "/SysConfig/Product/HarbourCourier/Templates/liveblog-match.xml";
 
-/// A liveblog in a folder of its own, made by the editor, who sends all calls that are not said to
-/// be `by` somebody else.
+/// A liveblog in a folder of its own, created by the editor. The editor also sends all calls
+/// without a `by`.
 struct Blog {
     folder: String,
     loid: String,

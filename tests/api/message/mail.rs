@@ -13,7 +13,7 @@ use crate::harness::*;
 /// The mail server's own words on how it behaves are at the head of the file.
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/api/message/smtp_server.py");
 
-/// A port at which nobody listens: one that was somebody's may be somebody else's by now.
+/// A port at which nothing listens. A port that was free before may be in use by now.
 const NOBODYS: u16 = 1;
 
 /// A mail server, until it is dropped; it ends when this process does.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::*;
 
-/// Makes users and a group of them; gives clients of theirs.
+/// Creates users in the group `editors`, and returns a client for each.
 fn people<const N: usize>(server: &Server, names: [&str; N]) -> [Client; N] {
     let admin = server.user("admin");
     names.map(|name| {

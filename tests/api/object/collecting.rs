@@ -14,7 +14,7 @@ fn large(number: usize) -> Vec<u8> {
     bytes
 }
 
-/// A server that keeps nothing that nobody needs, and a client of it.
+/// A server that collects unused files at once, and a client of it.
 struct House {
     server: Server,
     desk: Desk,
@@ -44,9 +44,9 @@ impl House {
         self.collected += 1;
     }
 
-    /// Waits until each file has been looked at that is there now. A creation that is refused
-    /// leaves one, and all folders are looked at once a second; so when a second one has gone, too,
-    /// all of them were looked at since the first call.
+    /// Waits until each present file has been checked. A refused creation leaves a file, and all
+    /// folders are checked once a second. When a second such file is deleted, all files were
+    /// checked since the call.
     fn look_at_all(&mut self) {
         for number in [1_000_000, 1_000_001] {
             let bytes = large(number);
@@ -185,8 +185,8 @@ fn a_kill_amid_uploads_and_collecting_leaves_no_row_without_its_file() {
     ends_sound(server);
 }
 
-/// Creates and destroys until the server is gone; gives what it had created and not asked to be
-/// destroyed.
+/// Creates and destroys objects until the server is gone. Returns those that it had created and not
+/// asked to be destroyed.
 fn work(desk: &Desk, name: &str, bodies: usize, over: &AtomicBool) -> Vec<(String, usize)> {
     let mut kept: Vec<(String, usize)> = Vec::new();
     for number in 0.. {

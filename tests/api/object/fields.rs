@@ -330,8 +330,8 @@ fn values_set_at_creation_follow_field_changes_that_name_them() {
     make("other", system("perhaps")).fails(400, "InvalidAttributes");
 }
 
-/// 64 clients that add to the same number end at the sum, whether the text that it stands in is
-/// short or so long that it is amended ahead; and so does what they have pushed to a list.
+/// Checks that 64 clients that add to one number reach the sum, and lose nothing that they push to
+/// a list. The text may be short, or so long that it is amended ahead.
 #[test]
 fn no_increment_is_lost() {
     let server = Server::start();

@@ -170,9 +170,9 @@ fn work_folder_and_issue_date_in_system_attributes_show_in_the_record() {
     shows(&made, json!({ "workFolder": "/News/Sport", "issueDate": null }));
 }
 
-/// A creation that names no type leaves that of the object that it meets, and the status is one of
-/// that type's workflow: that of the type which a new object would have had decided, so that a
-/// template became a story that is ready, and could not be done.
+/// Checks that a creation without a type keeps the type of an existing object, and takes the status
+/// from that type's workflow. Earlier, the workflow of a new object's type decided. So a template
+/// could be ready as a story is, but not done.
 #[test]
 fn a_status_must_belong_to_the_type_that_the_existing_object_keeps() {
     let desk = Desk::of("editor");
@@ -206,7 +206,7 @@ fn a_status_must_belong_to_the_type_that_the_existing_object_keeps() {
     }
 }
 
-/// A bundle that was saved again without its type was told that its name is taken.
+/// Regression test: a bundle saved again without its type was refused because its name is taken.
 #[test]
 fn bundles_and_web_containers_are_saved_again_without_a_type() {
     let desk = Desk::of("editor");

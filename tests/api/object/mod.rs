@@ -78,7 +78,7 @@ impl Desk {
         self.call("stet-object-create-post", &[]).form(&options, files)
     }
 
-    /// Creates an object with these bytes; gives its loid.
+    /// Creates an object with these bytes, and returns its loid.
     fn make(&self, name: &str, bytes: &[u8]) -> String {
         id(&self.create(name, bytes, json!({})).ok())
     }
@@ -190,7 +190,7 @@ fn tag(answer: &Answer) -> String {
     answer.header("etag").expect("it has an ETag").to_owned()
 }
 
-/// The server ends well, and what it has stored is sound; gives what the check says.
+/// Ends the server, checks that its data is sound, and returns the output of the check.
 #[track_caller]
 fn ends_sound(mut server: Server) -> String {
     assert_eq!(server.terminate(), Some(0));

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-/// A server that changes so many objects in a step.
+/// Starts a server that changes `objects` objects in a step.
 fn small_steps(objects: usize) -> Server {
     Server::with(&[("RUNTIME__OBJECTS_PER_STEP", &objects.to_string())])
 }
 
-/// Folders in a folder, each with a folder in it; gives their paths.
+/// Creates `count` folders in `top`, each with a folder in it. Returns the paths of the inner ones.
 fn folders(client: &Client, top: &str, count: usize) -> Vec<String> {
     let paths: Vec<String> = (0..count).map(|n| format!("{top}/f{n:04}/inner")).collect();
     for path in &paths {

@@ -29,8 +29,8 @@ fn a_change_of_a_group_holds_from_the_next_request_on_in_every_session() {
     admin.call("object-get", &[&story]).ok();
 }
 
-/// Calls whose replies are too large to be kept, and so are made anew from what is there when they
-/// are sent again.
+/// Covers calls whose replies are too large to be kept. When the call is repeated, the reply is
+/// built from the present state.
 #[test]
 fn a_repeated_call_shows_nothing_that_was_moved_out_of_sight_since() {
     let (_server, admin, reporter) = desk();
@@ -82,8 +82,8 @@ fn rights_are_decided_after_the_body_has_arrived() {
     assert_eq!(names(&list(&admin, "/Top/Desk")), Vec::<String>::new());
 }
 
-/// A path may come to lead to another object while a body is held back: what has been there is not
-/// written, whatever lies there now.
+/// Covers a path that leads to another object while a body is delayed. The object resolved first is
+/// not written, whatever the path leads to now.
 #[test]
 fn late_bodies_are_written_to_the_object_then_at_the_path() {
     let (_server, admin, reporter) = desk();

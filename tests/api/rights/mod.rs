@@ -184,9 +184,8 @@ fn bundle_creators_move_and_discard_only_what_they_created() {
     restore(&contributor, json!({})).ok();
 }
 
-/// A bundle that somebody created has room for what others make, and what they made there stays
-/// theirs: who created the bundle wrote over it by a creation under its name, and was refused every
-/// other change of it.
+/// Regression test: the creator of a bundle could overwrite members that others had created, by a
+/// creation under their name. Every other change of them was refused.
 #[test]
 fn bundle_creators_overwrite_nothing_that_others_made_in_it() {
     let server = Server::start();
@@ -216,8 +215,8 @@ fn bundle_creators_overwrite_nothing_that_others_made_in_it() {
     assert_eq!((&now["version"], &now["revision"]), (&theirs["version"], &theirs["revision"]));
 }
 
-/// Saved as it was read, a group's grant for a folder of the archive became one for the folder of
-/// that path in the main database.
+/// Regression test: a group saved as it was read got another grant. A folder of the archive became
+/// the folder of that path in the main database.
 #[test]
 fn grants_can_be_sent_back_as_shown_in_any_database() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);

@@ -1,4 +1,4 @@
-//! Containers in a closed status take no changes of what they contain.
+//! Containers in a closed status, whose contents can't be changed.
 
 use super::*;
 use crate::api::conf::save;

@@ -32,7 +32,7 @@ impl Desk {
         id(&self.editor.call(call, &[]).json(&body).ok())
     }
 
-    /// Makes an object of a type; gives its loid.
+    /// Creates an object of a type, and returns its loid.
     fn object(&self, name: &str, kind: &str) -> String {
         let options = json!({ "name": name, "folderPath": self.folder, "type": kind });
         let files = [("content", name, "text/xml", &b"<a/>"[..])];

@@ -21,7 +21,7 @@ impl Desk {
     }
 }
 
-/// Names of links, and of what is on the other side.
+/// Returns the names of links, and of the objects on the other side.
 fn links_in(list: &Value) -> Vec<String> {
     let list = list.as_array().expect("there is a list").iter();
     let other = |object: &Value| if object["hidden"] == true { "?".into() } else { object["name"].clone() };

@@ -179,7 +179,7 @@ fn new_versions_of_topics_and_plans_keep_titles_and_replacements_do_not() {
     }
 }
 
-/// A server whose templates are elsewhere than it was told.
+/// Covers a server whose templates are not in the configured place.
 #[test]
 fn a_missing_default_template_is_said_to_be_missing() {
     let server = Server::with(&[("TOPIC__TEMPLATE", "/SysConfig/none"), ("TOPIC_PLAN__TEMPLATE", "/SysConfig/none")]);

@@ -107,7 +107,7 @@ fn a_plan_shows_all_depths_but_its_revision_ignores_changes_in_topics() {
     assert_eq!(whole.clone().header("if-none-match", &tags()[0]).send().status, 304);
 }
 
-/// A large plan goes out in pieces, each list at its depth.
+/// Checks that a large plan is sent in pieces, each list at its depth.
 #[test]
 fn a_plan_that_is_too_large_to_be_made_at_once_is_the_same() {
     let desk = Desk::new();

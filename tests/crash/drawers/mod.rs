@@ -24,12 +24,12 @@ struct Shelf {
     shared: String,
     dice: Dice,
     model: Model,
-    /// The last change that was acknowledged, to be told when the next one fails.
+    /// The last acknowledged change, for the message if the next one fails.
     before: Option<Change>,
     pending: Pending,
 }
 
-/// The change that was under way when the server died, and what it makes of the model.
+/// The change that was under way when the server died, and the model after it.
 type Pending = Option<(Change, Model)>;
 
 fn name_of(record: &Value) -> String {
@@ -130,7 +130,7 @@ impl Shelf {
         }
     }
 
-    /// Changes things until the server is gone; gives the change that was under way then.
+    /// Changes things until the server is gone, and returns the change that was under way then.
     fn work_on(&mut self, client: &Client, acknowledged: &AtomicUsize) -> Pending {
         loop {
             let change = self.choose();
@@ -158,8 +158,7 @@ impl Shelf {
         }
     }
 
-    /// Takes over the loid of what was created. A folder's is asked for; `None` when the server is
-    /// gone.
+    /// Notes the loid of a created object. A folder's is requested; `None` if the server is gone.
     fn learn(&mut self, client: &Client, change: &Change, after: &mut Model, reply: &Value) -> Option<()> {
         let (name, loid) = match change {
             Change::Create { name, .. } => (name, reply["id"].as_str()?.to_owned()),
@@ -176,7 +175,7 @@ impl Shelf {
         Some(())
     }
 
-    /// Reads what is there.
+    /// Reads the present state.
     fn look(&self, client: &Client) -> (Seen, BTreeMap<String, String>) {
         let listing = client.get(&format!("/v3/folder/{}", encoded(&self.folder))).ok();
         let (mut entries, mut loids) = (BTreeMap::new(), BTreeMap::new());

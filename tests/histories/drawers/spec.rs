@@ -1,5 +1,5 @@
-//! Two drawers as anyone would write them on a whiteboard: lists with a bound each
-//! (docs/api/drawers.md), and what each call is answered.
+//! The specification of two drawers: bounded lists (docs/api/drawers.md), and the answer to each
+//! call.
 
 use crate::histories::record::Whiteboard;
 
@@ -134,7 +134,7 @@ impl Whiteboard for Pair {
 }
 
 impl Pair {
-    /// The answer to a call, if it is carried out now; new shortcuts are made by `fresh`.
+    /// Carries a call out and returns its answer. New shortcuts come from `fresh`.
     pub fn answer(&self, op: &Op, mut fresh: impl FnMut() -> Shortcut) -> Reply {
         let mut shown = |items: Vec<(usize, Item)>| {
             let show =

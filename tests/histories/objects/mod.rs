@@ -48,7 +48,7 @@ pub enum Reply {
         content: Tag,
     },
     Refused(Refusal),
-    /// Bytes that nobody has written, or a failure: nothing explains either.
+    /// Unknown bytes or a failure, which nothing explains.
     Garbled(String),
 }
 
@@ -104,8 +104,8 @@ impl Whiteboard for Sheet<Tag> {
     }
 }
 
-/// Bytes of a content: each has its own length, which a list of versions tells, and some are too
-/// long for a row.
+/// Returns the bytes of a content. Each has its own length, which a list of versions shows, and
+/// some are too long for a row.
 fn bytes(tag: Tag) -> Vec<u8> {
     let len = if tag % 4 == 3 { 2 * LARGE + 2 * tag + 1 } else { 20 + 2 * tag };
     let mut bytes = format!("<story n=\"{tag}\"/>").into_bytes();

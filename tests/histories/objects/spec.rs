@@ -1,6 +1,5 @@
-//! An object as anyone would write it on a whiteboard (docs/api/content.md): its versions, a draft,
-//! a lock; and what becomes of them with each change. Bytes are whatever tells them apart: a
-//! number, or themselves.
+//! The specification of an object (docs/api/content.md): its versions, a draft, a lock, and the
+//! effect of each change. Bytes are any values that can be distinguished, such as numbers.
 
 /// A session, by number.
 pub type Session = usize;

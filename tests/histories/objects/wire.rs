@@ -18,7 +18,7 @@ fn query(switches: Switches) -> String {
     )
 }
 
-/// Sends a change, or tells that no answer came.
+/// Sends a change; an error if no answer came.
 pub fn send<B>(
     client: &Client,
     object: &str,

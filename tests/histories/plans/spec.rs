@@ -1,5 +1,5 @@
-//! Two plans as anyone would write them on a whiteboard: topics in order, and dividers between them
-//! (docs/api/topic-plans.md), and what each call is answered.
+//! The specification of two plans: topics in order, dividers between them
+//! (docs/api/topic-plans.md), and the answer to each call.
 
 use std::collections::BTreeSet;
 

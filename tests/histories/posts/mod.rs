@@ -203,9 +203,9 @@ impl Subject for LiveBlog {
         }
     }
 
-    /// The reply to a change shows the post as the change left it; as it is a little later only if
-    /// its bytes were replaced in place. It is taken for a read beside the change, which allows
-    /// more: what the reply shows exactly is held by the server's unit tests.
+    /// Returns the post in the reply to a change as a read beside the change. The reply shows it as
+    /// the change left it, or a little later if its bytes were replaced in place. A read allows
+    /// more; the server's unit tests check the exact reply.
     fn shown_beside(&self, op: &Op, answer: &Answer) -> Option<(Op, Reply)> {
         if answer.status != 200 || !matches!(op.what, What::Create(..) | What::Edit(..) | What::Set(..)) {
             return None;

@@ -1,5 +1,4 @@
-//! The posts of a liveblog as anyone would write them on a whiteboard (docs/api/posts.md), and what
-//! each call is answered.
+//! The specification of a liveblog's posts (docs/api/posts.md), and the answer to each call.
 
 use stet_domain::liveblog::post_name;
 
@@ -99,7 +98,7 @@ pub enum Refusal {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// The post was changed; what it is then is a reading of its own.
+    /// The post was changed. Its state then is a reading of its own.
     Done,
     /// A new or overwritten post, by its name; `None` if it was removed before the reply was built.
     Made(Option<String>),
@@ -109,8 +108,7 @@ pub enum Reply {
     Content(Tag),
     List(Vec<Post>, u64),
     Refused(Refusal),
-    /// Bytes that nobody has written, a reply that does not agree with itself, or a failure:
-    /// nothing explains any of them.
+    /// Unknown bytes, an inconsistent reply, or a failure: nothing explains any of them.
     Garbled(String),
 }
 

@@ -26,7 +26,7 @@ pub struct Topics {
     ids: Mutex<BTreeMap<Tag, String>>,
 }
 
-/// A topic is made in a folder; gives its loid.
+/// Creates a topic in a folder, and returns its loid.
 pub fn make_topic(client: &Client, folder: &str, name: &str) -> String {
     let reply = client.call("topic-post", &[]).json(&json!({ "name": name, "folderPath": folder })).ok();
     reply["info"]["id"].as_str().expect("a new topic has an id").to_owned()
@@ -233,9 +233,9 @@ impl Subject for Topics {
         }
     }
 
-    /// The reply to a change of an item shows it as the change has left it, or as it is a little
-    /// later: its attributes are rows of their own, so what others have changed meanwhile is shown
-    /// whole. It has no more than the id if others have removed the item.
+    /// Returns the item in the reply to a change as a reading of its own. The reply shows it as the
+    /// change left it, or a little later, since its attributes are rows of their own. It has only
+    /// the id if others have removed the item.
     fn shown_beside(&self, op: &Op, answer: &Answer) -> Option<(Op, Reply)> {
         let (topic, item) = match &op.what {
             What::Add { topic, .. } => (*topic, op.tag),

@@ -1,5 +1,5 @@
-//! Two topics as anyone would write them on a whiteboard: items in order, each with what stands
-//! below it, and dividers between them (docs/api/topics.md), and what each call is answered.
+//! The specification of two topics: items in order, each with its subitems, and dividers between
+//! them (docs/api/topics.md). Also the answer to each call.
 
 use std::collections::BTreeSet;
 
@@ -315,7 +315,7 @@ fn place<A>(lines: &[Line<A>], position: Option<i64>) -> usize {
     usize::try_from(position.unwrap_or(-1)).map_or(lines.len(), |position| position.min(lines.len()))
 }
 
-/// Puts a line where the position says; gives where that is.
+/// Inserts a line at the position, and returns its index.
 fn insert<A>(lines: &mut Vec<Line<A>>, position: Option<i64>, line: Line<A>) -> usize {
     let at = place(lines, position);
     lines.insert(at, line);

@@ -118,7 +118,8 @@ fn logins_that_fail_raise_alerts_and_so_does_a_log_that_is_too_long() {
     raises(&failed, &after, Cause::Once, &["StetLoginsRefused", "StetLogLinesDropped"]);
 }
 
-/// A CAS server that never gives an answer, and takes its time over it: milliseconds.
+/// Starts a CAS server that never answers. It closes each connection after the returned number of
+/// milliseconds.
 fn silent_cas() -> (String, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
     let address = listener.local_addr().expect("it has an address");

@@ -1,4 +1,4 @@
-//! `docs/METRICS.md` and a running server tell the same.
+//! The agreement of `docs/METRICS.md` with a running server.
 
 use std::collections::{BTreeMap, BTreeSet};
 

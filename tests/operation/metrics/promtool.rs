@@ -95,7 +95,7 @@ fn input(before: &Scrape, after: &Scrape, cause: Cause) -> Value {
     json!(input)
 }
 
-/// Has expressions evaluated that must give that number, each after so many minutes.
+/// Evaluates expressions, each after a number of minutes. Each must have the given value.
 fn evaluated(before: &Scrape, after: &Scrape, cause: Cause, wanted: &[(String, usize, usize)]) {
     let tests: Vec<Value> = wanted
         .iter()
@@ -115,7 +115,8 @@ fn evaluated(before: &Scrape, after: &Scrape, cause: Cause, wanted: &[(String, u
     agrees("promtool", &["test", "rules", path.to_str().expect("the path is text")], None);
 }
 
-/// An expression that is 1 if the alert has been told of in the last two hours, else 0.
+/// Returns an expression that is 1 if the alert was raised or pending in the last two hours, else
+/// 0.
 fn fired(selector: &str) -> String {
     format!("clamp_max(count(count_over_time(ALERTS{{{selector}}}[2h])) or vector(0), 1)")
 }

@@ -1,4 +1,4 @@
-//! An export into a directory with an earlier one goes on with that.
+//! An export into a directory with an earlier one, which it continues.
 
 use super::*;
 

@@ -15,7 +15,7 @@ fn commands(url: &str, directory: &Path, more: &[&str]) -> [Command; 2] {
     })
 }
 
-/// Half a minute went by without a word.
+/// Regression test: nothing was printed for half a minute.
 #[test]
 fn a_server_that_does_not_answer_is_told_at_once() {
     let files = tempfile::tempdir().expect("a directory can be made");

@@ -8,7 +8,7 @@ fn id(reply: &Value) -> String {
     reply["id"].as_str().expect("it has an id").to_owned()
 }
 
-/// Makes an object; gives its loid.
+/// Creates an object, and returns its loid.
 fn make(client: &Client, options: Value, content: Option<&[u8]>) -> String {
     let name = options["name"].as_str().expect("it has a name").to_owned();
     let file = content.map(|bytes| ("content", name.as_str(), "", bytes));

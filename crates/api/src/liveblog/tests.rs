@@ -33,7 +33,7 @@ impl Blog {
         PostBody { content: self.fixture.stored(media_type, bytes).await, text: "".into() }
     }
 
-    /// The liveblog after a change, for one who sees and may do everything, and the post.
+    /// Returns the liveblog after a change, for a caller with all rights, and the post.
     async fn after<C>(&self, command: C) -> (OpenLiveblog, PostAddress)
     where
         C: stet_domain::command::Command<Family = Liveblog, Reply = stet_domain::liveblog::PostResult>,
@@ -84,8 +84,8 @@ impl Blog {
         self.after(remove).await;
     }
 
-    /// Title, content and revision of the reply to the change that left the post so; nothing if
-    /// that can't be told.
+    /// Returns title, content and revision from the reply to the change that left the post so;
+    /// `None` if they can't be determined.
     async fn left(&self, open: &OpenLiveblog, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
         let reply = post_as_left(&self.fixture.app, open, post).await.expect("the store is well")?;

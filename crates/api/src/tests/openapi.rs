@@ -210,7 +210,7 @@ fn a_type_that_is_another_in_requests_has_two_schemas() {
     assert!(!required("ObjectRecord").contains(&json!("path")));
 }
 
-/// Clients that are made of the document send null for what they leave out.
+/// Covers clients generated from the document, which send null for values that they leave out.
 #[test]
 fn optional_body_members_accept_null() {
     fn followed<'d>(schema: &'d Value, document: &'d Value) -> &'d Value {

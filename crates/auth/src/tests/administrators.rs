@@ -17,18 +17,18 @@ enum Deed {
     Members(usize, [bool; 2]),
     /// Let a group manage or not.
     Manage(usize, bool),
-    /// Let a group manage below a folder, which makes nobody an administrator.
+    /// Let a group manage below a folder, which does not make its members administrators.
     ManageBelow(usize),
     /// Remove a group.
     Remove(usize),
-    /// Set a user's password, without which nobody can log in.
+    /// Set a user's password. Users without one can't log in.
     Password(usize),
 }
 
 const USERS: [&str; 2] = ["ada", "bob"];
 const GROUPS: [&str; 2] = ["one", "two"];
 
-/// The rule, told in the simplest way.
+/// The rule in its simplest form.
 #[derive(Debug, Clone, PartialEq)]
 struct Model {
     disabled: [bool; 2],

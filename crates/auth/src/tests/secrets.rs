@@ -1,4 +1,4 @@
-//! Passwords and tokens: what is told of a wrong one, and where they never are.
+//! Passwords and tokens: the errors about wrong ones, and the places where they must not appear.
 
 use stet_domain::store::Row;
 

@@ -150,7 +150,7 @@ fn the_last_place_is_taken_once_though_nobody_waits_for_the_login() {
     });
 }
 
-/// The sweep removed it, and who had revoked it nobody could tell.
+/// Regression test: the sweep removed it, so the audit trail did not show who had revoked it.
 #[test]
 fn a_revocation_completed_by_the_sweep_is_logged_under_its_user() {
     run(async {

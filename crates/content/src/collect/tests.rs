@@ -37,7 +37,7 @@ impl Ground {
         upload.finish("text/plain").await.expect("the disk is well")
     }
 
-    /// An upload that nobody needs any more.
+    /// Creates an upload that is no longer needed.
     async fn left(&self, text: &str) -> NewContent {
         NewContent { pin: None, ..self.upload(text).await }
     }
@@ -291,9 +291,9 @@ async fn while_it_is_not_known_what_became_of_a_change_nothing_goes() {
     assert_eq!(ground.collect().await.files, 1);
 }
 
-/// A server whose directory was moved away, with a backup in its place, went on to collect in the
-/// backup by rows that were not its own. It also ended collecting for good when the folder could
-/// not be looked at once.
+/// Regression test: a server's directory was moved away, and a backup put in its place. The server
+/// went on to collect in the backup by rows that were not its own. It also ended collecting for
+/// good when the folder could not be read once.
 #[tokio::test(start_paused = true)]
 async fn a_replaced_content_folder_is_neither_collected_nor_written() {
     let ground = Ground::new();

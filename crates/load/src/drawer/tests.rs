@@ -77,7 +77,7 @@ impl Server {
     }
 }
 
-/// A little of everything, told truly.
+/// Returns a server with some of every kind of change, and correct evidence.
 fn busy() -> Server {
     let mut server = Server::new(&[&[0, 1, 2], &[3]], 4);
     server.tell(0, DrawerChange::Add(4));

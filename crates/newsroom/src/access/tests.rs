@@ -113,9 +113,8 @@ async fn discarded_objects_are_not_readable_by_a_command() {
     assert_eq!(record.family, FamilyKind::Document);
 }
 
-/// Random trees of folders that are moved, discarded and restored, and random grants on some of
-/// them: what is kept of the folders on the way agrees with a walk up from each grant after each
-/// change.
+/// Compares the cached folders on the way with a walk up from each grant, after each change. The
+/// trees are random, with folders moved, discarded and restored, and random grants on some.
 #[actix::test]
 async fn folders_on_the_way_are_those_that_walks_from_the_grants_find() {
     let fixture = NewsroomFixture::new().await;

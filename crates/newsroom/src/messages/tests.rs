@@ -74,7 +74,7 @@ impl House {
         entries.unwrap().len()
     }
 
-    /// Begins a change, whose caller goes away while the store has it in hand.
+    /// Begins a change whose caller goes away while the store processes it.
     pub(super) fn abandoned<T>(&self, change: impl Future<Output = T>) {
         self.store.hold();
         assert!(is_pending(&mut std::pin::pin!(change)));

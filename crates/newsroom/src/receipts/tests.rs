@@ -85,7 +85,7 @@ impl World {
         self.store.scan(ReadLevel::Committed, table, &KeyRange::prefix(&[]), usize::MAX, false).unwrap().len()
     }
 
-    /// Puts the receipts of a call with so many commands, of which one is the body's.
+    /// Stores the receipts of a call with `many` commands, one of which is the body's.
     async fn put_outcomes(&self, key: &str, fingerprint: Fingerprint, many: u16) {
         for step in 1..=many {
             let receipt = Receipt {
@@ -100,7 +100,7 @@ impl World {
         }
     }
 
-    /// Lets what was spawned come to its end.
+    /// Waits until all spawned tasks have ended.
     async fn until_kept(&self) {
         while !self.receipts.books.slots.lock().is_empty() {
             tokio::task::yield_now().await;

@@ -1,5 +1,5 @@
-//! A container's answers that need no commit of their own: they go out when what they are based on
-//! is shown everywhere.
+//! Answers that need no commit of their own: they are sent once the changes that they depend on are
+//! visible everywhere.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use stet_domain::store::observe::{ObservedStore, Observer};
 
 use super::*;
 
-/// A cache above the store that takes its time to drop what is no longer so.
+/// A cache above the store that is slow to drop outdated entries.
 #[derive(Default)]
 struct SlowCache {
     state: Mutex<State>,

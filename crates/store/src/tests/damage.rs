@@ -527,8 +527,9 @@ fn strike(files: &mut Bytes3, file: StoreFile, page: usize, blow: &Blow) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 500, ..ProptestConfig::default() })]
 
-    /// Whatever pages are damaged after a kill: a start that checks the tables' pages refuses, or
-    /// all that was acknowledged is there, but for the newest commit where the mark is damaged too.
+    /// Damages random pages after a kill. A start that checks the tables' pages must refuse, or
+    /// have all acknowledged changes. The newest commit may be missing where the mark is damaged,
+    /// too.
     #[test]
     fn damaged_pages_are_told_or_nothing_is_lost(
         commits in 1..12u64,

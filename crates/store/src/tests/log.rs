@@ -46,7 +46,7 @@ fn forget(store: &RedbStore) {
     }
 }
 
-/// Stores that pack so many events into a segment, and none because it is old.
+/// Options of a store that packs `events` events into a segment, and none because of its age.
 fn packing(disk: &SimulatedDisk, events: usize) -> StoreOptions {
     let mut options = options(disk);
     options.checkpoint.segment_events = events;
@@ -81,7 +81,7 @@ fn is_sound(store: &RedbStore) {
 enum Step {
     /// A change set with events of these containers, 0 being none, at times that are so far apart.
     Happen(Vec<(u64, u64)>),
-    /// A checkpoint during which the disk fails.
+    /// A change set with an event of that container, during whose commit the disk fails.
     Fail(u64),
     Checkpoint,
     Close,
@@ -441,8 +441,8 @@ fn events_past_their_retention_go_although_nothing_changes() {
     assert_eq!(logged(&store), vec![]);
 }
 
-/// A machine whose clock is wrong until it has asked others for the time starts the server: within
-/// its first checkpoint all events were past their retention.
+/// Covers a machine whose clock is wrong at the start of the server, until it is synchronised.
+/// Earlier, all events were past their retention at the first checkpoint.
 #[test]
 fn a_clock_ahead_at_two_starts_in_a_row_expires_no_event() {
     const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -493,7 +493,8 @@ fn a_clock_ahead_at_two_starts_in_a_row_expires_no_event() {
     store.close();
 }
 
-/// A server that nobody uses would have to wait at its next start as one that stood still.
+/// Regression test: an unused server would have to wait at its next start like one that was not
+/// running.
 #[test]
 fn clock_trust_is_recorded_although_nothing_changes() {
     let disk = SimulatedDisk::new();

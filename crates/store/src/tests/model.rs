@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// Reopens, and goes on from what is there.
+    /// Reopens the store, and continues with its contents.
     fn reopen(&mut self, crash: Option<u64>) {
         if let Some(seed) = crash {
             let committed = self.store.committed();

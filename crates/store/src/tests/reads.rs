@@ -92,8 +92,8 @@ fn moved(from: &str, to: &str) -> Vec<RowChange> {
     vec![remove(Table::Names, from), put(Table::Names, to, "moved")]
 }
 
-/// A scan took what it needed from memory, and then the snapshot of a checkpoint that had more: the
-/// name was in both places, or in none.
+/// Regression test: a scan read memory, and then the snapshot of a later checkpoint. The name was
+/// in both places, or in none.
 #[test]
 fn a_scan_is_of_one_state_whatever_is_folded_in_its_midst() {
     for (from, to, backwards) in [("a", "b", false), ("b", "a", false), ("a", "b", true)] {

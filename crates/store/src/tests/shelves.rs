@@ -24,7 +24,7 @@ fn by() -> ChangeRequest {
     ChangeRequest::by(CallerIdentity { user: "editor".into(), session: "s".into(), address: None })
 }
 
-/// Two shelves and two stories, as far as they have come to be.
+/// Two shelves and two stories, those of them that exist so far.
 #[derive(Default)]
 struct Life {
     shelves: Vec<Loid>,
@@ -134,8 +134,8 @@ async fn down(disk: &SimulatedDisk) {
     }
 }
 
-/// Lives until the machine goes down at that sync, and once more. Tells how many syncs there were,
-/// and what was shown after each step.
+/// Runs until the machine goes down at that sync, and once more. Returns the number of syncs, and
+/// the shown slots after each step.
 async fn live(at: Option<u64>, whole: &[Vec<(Loid, u64, bool)>]) -> (u64, Vec<Vec<(Loid, u64, bool)>>) {
     let disk = SimulatedDisk::new();
     let start = async |store: &Arc<RedbStore>| {

@@ -279,7 +279,7 @@ proptest! {
         prop_assert_eq!(found, model);
     }
 
-    /// Whatever is in it, setting a text and reading it gives the text, and the document stays one.
+    /// Checks for any text that it reads as it was set, and that the document stays well-formed.
     #[test]
     fn a_text_set_by_an_edit_is_read_back_unchanged(text in any::<String>(), steps in prop::collection::vec("[a-c]{1}(\\[[1-2]\\])?", 1..4)) {
         let at = format!("/s/{}", steps.join("/").replace("[2]", ""));

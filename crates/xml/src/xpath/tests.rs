@@ -138,8 +138,8 @@ fn hostile_expressions_end_with_their_budget() {
     assert_eq!(all.find(&wide, &Limits::default(), &mut tight.clone()), Err(XPathError::TooMuch));
 }
 
-/// Lists hold each node as often as it is come to, at 16 bytes: those of one expression took 400
-/// MB, and it was refused only then.
+/// Regression test: lists hold a node once for each time it is reached, at 16 bytes. The lists of
+/// one expression took 400 MB before it was refused.
 #[test]
 fn an_expression_comes_to_so_many_nodes_and_ends_then() {
     let flat = |elements: usize| format!("<r>{}</r>", "<a/>".repeat(elements));
@@ -330,7 +330,7 @@ proptest! {
         }
     }
 
-    /// The path that is told of a node finds it again.
+    /// Checks that the reported path of a node finds it again.
     #[test]
     fn a_path_leads_back(number in 0..20usize) {
         let all = XPath::parse("//node() | //@*").unwrap();

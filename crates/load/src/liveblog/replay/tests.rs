@@ -137,7 +137,7 @@ fn either_outcome_of_a_call_in_doubt_is_right_and_no_third() {
     }
 }
 
-/// Reads behind a revision that nobody knows say nothing, and those before it do.
+/// Checks that reads after an unknown revision prove nothing, and those before it do.
 #[test]
 fn reads_are_looked_at_as_long_as_all_is_known() {
     let mut story = story();
@@ -150,7 +150,7 @@ fn reads_are_looked_at_as_long_as_all_is_known() {
     assert!(!found(&evidence).is_empty());
 }
 
-/// A server without revisions: what is known is the order in which each client was told.
+/// Covers a server without revisions, where only the order of each client's replies is known.
 #[test]
 fn without_revisions_the_end_is_held_against_what_each_client_did() {
     let uncounted = || {

@@ -141,7 +141,7 @@ impl Server {
     }
 }
 
-/// A little of everything, told truly.
+/// Returns a server with some of every kind of change, and correct evidence.
 fn busy() -> Server {
     let mut server = Server::new();
     server.tells(0, TopicChange::Add(2, 0)).tells(0, TopicChange::Add(101, 1)).reads(0);
@@ -201,7 +201,7 @@ fn events_that_say_something_else_are_found() {
     more.is_verified();
 }
 
-/// A reply may show an item as somebody else has left it since, and then speaks of that change's
+/// Covers a reply that shows an item after another caller's later change, with that change's
 /// revision.
 #[test]
 fn changes_reported_late_are_found_between_their_bounding_revisions() {
@@ -289,7 +289,7 @@ fn an_event_may_belong_to_either_of_two_changes_with_one_result() {
     server.is_violated("id-1");
 }
 
-/// The change that the reply shows may be another's, of which nobody was told.
+/// Covers a reply that shows another caller's unacknowledged change.
 #[test]
 fn a_reply_that_speaks_of_a_revision_that_a_lost_call_made_is_believed() {
     let mut server = busy();

@@ -409,8 +409,7 @@ mod tests {
     use super::*;
     use crate::messages::tests::{DAY, House, run};
 
-    /// Returns a configuration with a port on which nobody listens, and room for three mails of a
-    /// sender.
+    /// Returns a configuration with an unused port, and room for three mails of a sender.
     fn smtp() -> SmtpConfig {
         SmtpConfig {
             host: "127.0.0.1".to_owned(),
