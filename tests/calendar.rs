@@ -10,8 +10,8 @@ use crate::harness::*;
 /// Parses an answer that is one calendar.
 #[track_caller]
 pub fn calendar(answer: &Answer) -> IcalCalendar {
-    // Lines are put together here: the library takes the spaces off at the end of each, also where
-    // it goes on.
+    // Continued lines are joined here: the library trims the spaces at the end of each line, also
+    // of continued ones.
     let text = std::str::from_utf8(&answer.body).expect("it is UTF-8");
     let unfolded = text.replace("\r\n ", "");
     let mut calendars: Vec<_> = ical::IcalParser::new(unfolded.as_bytes())

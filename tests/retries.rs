@@ -127,8 +127,8 @@ impl Worker {
             let (call, before) = self.calls[index].clone();
             let reply = self.send(client, &call).expect("the server is up").ok();
             match before {
-                // Told from memory of it, or made again from what was done: the same object in
-                // either case.
+                // The reply is repeated from memory, or built anew from the outcome: the object is
+                // the same.
                 Some(before) => {
                     let id = |reply: &Value| [reply["id"].clone(), reply["info"]["id"].clone()];
                     assert_eq!(id(&reply), id(&before), "{}", call.key());

@@ -68,8 +68,8 @@ fn benches(criterion: &mut Criterion) {
         let last = DrawerItemAddress::Object(object(100 + size - 1));
         let mut bench = |name: &str, run: &dyn Fn(&mut DrawerState)| {
             group.bench_function(BenchmarkId::new(name, size), |bencher| {
-                // The copy's end is part of the price: in the server the view before goes when the
-                // next is there.
+                // Dropping the copy is part of the cost: the server drops the old view when the new
+                // one exists.
                 bencher.iter(|| {
                     let mut state = full.clone();
                     run(&mut state);

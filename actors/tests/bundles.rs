@@ -124,7 +124,7 @@ fn the_turns_of_all_inheritance_sources_are_requested_at_once() {
         let (print, rounds) = world.copy("Print", Some("Web")).await;
         assert_eq!(rounds, 2, "once to find the copies, and once with all their turns");
         let print = made(print);
-        // The page tells of all copies, and each bundle of its own.
+        // The page's event names all copies, and that of each bundle names its own.
         assert_eq!(world.told(world.container), print.iter().map(Loid::to_string).collect::<Vec<_>>());
         for (bundle, copy) in world.bundles.iter().zip(&print) {
             assert_eq!(world.told(*bundle), [copy.to_string()]);

@@ -124,7 +124,7 @@ async fn concurrent_refreshes_share_one_read_that_sees_all_earlier_changes() {
     assert!(source.read.load(Ordering::SeqCst) <= 3, "they join: {:?}", source.read);
     assert!(source.extents.lock().contains(&RefreshExtent::Everything));
     repository.shut_down().await;
-    // Its thread ends when it gets to it; from then on nobody waits in vain.
+    // The cache's thread notices the shutdown a little later. From then on no caller waits in vain.
     gate.add_permits(1_000_000);
     while let Err(fault) | Ok(fault) =
         cache.refresh(RefreshExtent::Changed, CallerIdentity::system()).await.map(|_| "it goes on for a moment")

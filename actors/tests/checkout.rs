@@ -350,7 +350,7 @@ fn checked_out_objects_are_saved_as_draft_and_then_checked_in() {
         world.write("ada/1", "", IN).await.unwrap();
         assert_eq!(world.versions(), ["one", "a large draft"]);
         assert_eq!((world.draft(), world.locker()), (None, None));
-        // With neither there is nothing to write, and the lock goes.
+        // Without content or draft nothing is written, and the lock is released.
         world.lock("ada/1").await.unwrap();
         let before = world.record();
         world.write("ada/1", "", WriteSwitches { new_version: true, ..IN }).await.unwrap();
@@ -369,7 +369,7 @@ fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
         world.write("ada/1", "", out).await.unwrap();
         world.unlock("bob/2", true, true).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("two"));
-        // A colleague goes on from it.
+        // A colleague continues from the draft.
         world.write("bob/2", "", WriteSwitches { check_out: true, ..IN }).await.unwrap();
         assert_eq!((world.versions(), world.draft(), world.locker()), (vec!["two".to_owned()], None, None));
         world.write("ada/1", "a large draft", out).await.unwrap();
@@ -381,14 +381,14 @@ fn a_draft_outlives_its_lock_and_is_gone_on_with_or_dropped() {
         world.write("ada/1", "four", out).await.unwrap();
         world.write("ada/1", "five", WriteSwitches { check_out_clean: true, ..SAVE }).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("five"));
-        // Nobody's but that of a user who has not checked out: it was not theirs to drop, and they
-        // may not even know of it.
+        // A write by a user without the check-out leaves the draft: it is not theirs to drop, and
+        // they may not even know of it.
         world.unlock("ada/1", false, false).await.unwrap();
         world.write("bob/2", "six", IN).await.unwrap();
         assert_eq!((world.versions(), world.draft().as_deref()), (vec!["six".to_owned()], Some("five")));
         world.write("bob/2", "seven", WriteSwitches { new_version: true, ..IN }).await.unwrap();
         assert_eq!(world.draft().as_deref(), Some("five"));
-        // Whoever has the object checked out afterwards reads what they wrote, not the draft.
+        // A user who keeps the check-out after a write reads what they wrote, not the draft.
         world.write("bob/2", "eight", WriteSwitches { keep_checked_out: true, ..IN }).await.unwrap();
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("bob/2")));
         world.write("bob/2", "nine", SAVE).await.unwrap();
@@ -416,7 +416,7 @@ fn foreign_drafts_are_replaced_only_by_lock_owners_or_clean_check_outs() {
         world.write("bob/2", "zero", IN).await.unwrap();
         for text in ["adas", "a large text of adas"] {
             world.write("ada/1", text, WriteSwitches { unlock: true, ..out }).await.unwrap();
-            // Whoever writes in one step has not seen it.
+            // A user who writes in one step has not seen the draft.
             let versions = world.versions();
             world.write("bob/2", "two", both).await.unwrap();
             assert_eq!((world.draft().as_deref(), world.locker()), (Some(text), None));
@@ -432,7 +432,8 @@ fn foreign_drafts_are_replaced_only_by_lock_owners_or_clean_check_outs() {
                 );
                 assert_eq!((world.draft().as_deref(), world.locker()), (Some(text), None));
             }
-            // Whoever keeps the lock reads what they wrote, and the draft is the version before.
+            // A user who keeps the lock reads their own content. The draft becomes the previous
+            // version.
             for switches in [both, IN] {
                 let before = world.versions();
                 world.write("bob/2", "four", WriteSwitches { keep_checked_out: true, ..switches }).await.unwrap();
@@ -443,8 +444,7 @@ fn foreign_drafts_are_replaced_only_by_lock_owners_or_clean_check_outs() {
                 world.unlock("bob/2", false, false).await.unwrap();
                 world.write("ada/1", text, WriteSwitches { unlock: true, ..out }).await.unwrap();
             }
-            // Whoever holds the lock has it before their eyes, and who checks out clean says that
-            // it may go.
+            // The holder of the lock sees the draft, and a clean check-out drops it on purpose.
             let before = world.versions();
             world.lock("bob/2").await.unwrap();
             world.write("bob/2", "five", SAVE).await.unwrap();
@@ -477,7 +477,7 @@ fn a_creation_that_checks_out_keeps_the_draft_of_another_as_a_version() {
             (world.versions()[3..].to_vec(), world.draft()),
             (vec!["a large draft".into(), "four".to_owned()], None)
         );
-        // Their own, which they have before their eyes, goes.
+        // Their own draft, which they see, is dropped.
         world.write("bob/2", "five", SAVE).await.unwrap();
         world.run("bob/2", over("six", CreateMode::Replace)).await.unwrap();
         assert_eq!((world.versions()[4..].to_vec(), world.draft()), (vec!["six".to_owned()], None));
@@ -514,8 +514,8 @@ fn a_draft_is_never_checked_in_over_a_content_that_it_does_not_come_from() {
         world.write("bob/2", "eight", IN).await.unwrap();
         world.write("bob/2", "", both).await.unwrap();
         assert_eq!(world.versions()[7..], ["eight", "seven"]);
-        // One that begins anew without a look comes from nothing that is known, and one after a
-        // check-in from what was checked in.
+        // A draft begun anew without a read has no known base. One after a check-in is based on the
+        // version checked in.
         world.write("ada/1", "nine", WriteSwitches { unlock: true, ..out }).await.unwrap();
         world.write("bob/2", "ten", IN).await.unwrap();
         world.write("ada/1", "eleven", WriteSwitches { check_out_clean: true, ..SAVE }).await.unwrap();

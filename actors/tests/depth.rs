@@ -72,13 +72,13 @@ fn nothing_is_made_or_comes_back_deeper_than_allowed() {
             is_too_deep(create(&repository, deepest, &[], object).await);
         }
         is_too_deep(create(&repository, folder, &["d"], story()).await);
-        // Of a command that goes too deep nothing stays, however far it came.
+        // A command that exceeds the depth has no effect, however far it came.
         let many: Vec<&str> = std::iter::repeat_n("n", 50_000).collect();
         is_too_deep(create(&repository, ROOT, &many, story()).await);
         let made = child(repository.look(), ReadLevel::Latest, ROOT, "n").expect("it can be looked up");
         assert_eq!(made, None);
 
-        // What was discarded with something below comes back only where all of it has room.
+        // A discarded tree is restored only where all of it has room.
         let top = create(&repository, ROOT, &[], NewObject::folder("top")).await.expect("it is not deep");
         create(&repository, top, &["below"], story()).await.expect("it lies as deep as it may");
         repository

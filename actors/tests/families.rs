@@ -241,7 +241,7 @@ fn a_shelf_goes_comes_back_is_renamed_and_ends_as_any_object() {
             .joint(DiscardObject { object: shelf, reach: stet_domain::object::Reach::All })
             .await
             .expect("it can be discarded");
-        // It is told in the recycle bin, too.
+        // A discard hides the slots of a shelf in the recycle bin, too.
         world
             .joint(DiscardObject { object: story, reach: stet_domain::object::Reach::All })
             .await

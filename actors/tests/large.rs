@@ -146,7 +146,7 @@ fn a_large_change_waits_for_its_turn_and_keeps_it_until_it_is_on_disk() {
         // 290 rows of items, with their index entries and the record.
         let charged = world.gate.charged.load(Ordering::SeqCst);
         assert!((20_000..200_000).contains(&charged), "{charged}");
-        // What the repository does of its own accord waits for nobody.
+        // The repository's own changes wait for no turn.
         let _turn = world.gate.free.clone().acquire_owned().await.unwrap();
         world.repository.execute(drawer, AddDrawerItems { items: stories }, own()).await.unwrap();
         assert_eq!(world.asked(), 2);

@@ -176,7 +176,7 @@ fn a_name_that_is_taken_is_met_as_the_mode_says() {
         assert_eq!(world.row(Table::Bodies, &key).as_deref(), Some(&b"three"[..]), "versions don't change");
         assert!(world.row(Table::Versions, &first.post.at_version(2).to_key()).is_some());
 
-        // Neither somebody else, nor a key of the author's.
+        // Neither another user nor a key of the author may do it.
         for (user, reach) in [("reporter", Reach::Own), ("editor", Reach::Nothing)] {
             let stranger = AddPost { reach, ..again(CreateMode::Replace, "five") };
             assert_eq!(world.as_user(user, stranger).await.unwrap_err().code, Code::PermissionDenied);
@@ -316,7 +316,7 @@ fn an_edit_by_someone_who_does_not_moderate_takes_the_approval_back() {
         let there = world.post(loid).await;
         assert_eq!((there.status, there.record.version, &*there.text), (PostStatus::Pending, 3, "three"));
         assert_eq!((&*there.record.creator, &*there.record.last_modifier), ("reporter", "reporter"));
-        // What is rejected stays so.
+        // A rejected post stays rejected.
         world.run(SetPostStatus { post: PostAddress::Loid(loid), to: PostStatus::Rejected, reach: Reach::All }).await;
         world.as_user("reporter", edit("four", Reach::Own)).await.unwrap();
         assert_eq!(world.post(loid).await.status, PostStatus::Rejected);

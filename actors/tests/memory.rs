@@ -96,7 +96,7 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
         };
         assert_eq!((refused.code, items.len()), (Code::TooLarge, 6), "{refused}");
         assert!(refused.message.contains("40000"), "{refused}");
-        // What its record states is what it takes.
+        // The size in its record is its memory.
         let bytes = || async { world.repository.view::<Topic>(topic).await.unwrap().state.bytes() as u64 };
         assert_eq!(world.container_bytes(topic), bytes().await);
         // Small changes go on, and removals make room.
@@ -175,7 +175,7 @@ fn a_container_is_read_when_there_is_room_and_refused_while_all_is_in_use() {
         let (busy, other) = (drawer("busy").await.unwrap(), drawer("other").await.unwrap());
         let story = world.story(MAIN, "s", 10).await;
         let count = async |drawer| world.repository.view::<Drawer>(drawer).await.map(|view| view.state.count());
-        // They take turns: what nobody uses leaves.
+        // The two drawers take turns: the unused one leaves memory.
         for _ in 0..3 {
             assert_eq!((count(busy).await, count(other).await), (Ok(0), Ok(0)));
         }

@@ -347,7 +347,7 @@ fn readability_is_decided_when_the_change_is_applied() {
     World::run(async |world| {
         let [h1, s1, s2] = world.stories(["secret 1", "1", "2"]).await;
         let drawer = world.drawer("mixed", &[h1, s1]).await;
-        // From here on nothing comes to the disk: readers still have the secret.
+        // From here on no commit reaches the disk: readers still see the secret.
         world.store.hold();
         let rename = actix::spawn({
             let repository = world.repository.clone();
@@ -404,7 +404,7 @@ fn unreadable_items_are_not_found_by_any_command() {
         let object = NewObject::of::<Drawer>("new", "Drawer", new);
         let create = CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object };
         not_found(world.repository.joint(create, by_reader()).await.err().map(|error| error.code));
-        // Nor does a refusal count what they don't see.
+        // A refusal does not count the hidden items either.
         let update = || UpdateDrawer {
             drawer,
             head: DrawerHeadUpdate { capacity: Some(1), ..DrawerHeadUpdate::default() },

@@ -438,7 +438,7 @@ fn one_command_too_many_is_overloaded_and_the_others_are_not() {
         let (drawer, other, story) = (world.drawer("d").await, world.drawer("e").await, world.story("s").await);
         let begun = Arc::new(AtomicUsize::new(0));
         let go = Arc::new(AtomicBool::new(false));
-        // Loaded before commits are held back, for loading waits for what is pending.
+        // Loaded before commits are held back, since loading waits for pending commits.
         world.count(other).await;
         world.store.hold();
         let first = world.add(drawer, story);
@@ -453,7 +453,7 @@ fn one_command_too_many_is_overloaded_and_the_others_are_not() {
         // Another container has permits of its own.
         let slow = Slow { begun: begun.clone(), go: go.clone() };
         go.store(true, Ordering::SeqCst);
-        // Its answer may be based on what is held back; that it was begun is enough.
+        // Its answer may depend on the held commit, so it is enough that the call has begun.
         let release = async {
             while begun.load(Ordering::SeqCst) == 0 {
                 tokio::task::yield_now().await;
@@ -687,7 +687,7 @@ fn beyond_so_many_bytes_containers_leave_although_they_are_few() {
         // come since.
         assert!((50..=85).contains(&loaded()), "{}", loaded());
         assert!(drawers[160..].iter().all(|drawer| world.repository.is_in_memory::<Drawer>(*drawer)), "the last stay");
-        // Small ones are as many as they like once the large ones have gone.
+        // Small changes are unlimited once the large ones are done.
         world.clock.advance(Duration::from_secs(3600));
         world.repository.sweep();
         world.until("the large ones to go", || loaded() == 0).await;
@@ -793,7 +793,8 @@ fn each_step_of_a_restore_changes_the_folders_whose_names_come_back() {
             reach: stet_domain::object::Reach::All,
         };
         world.repository.joint(restore, request()).await.unwrap();
-        // The folder itself in the first step; its stories, as many as one step takes, in others.
+        // The folder itself changes in the first step, and its stories in later ones, each up to
+        // the step's size.
         assert!(revision() >= before + 1 + 7_u64.div_ceil(STEP as u64), "{} to {}", before, revision());
     });
 }

@@ -353,7 +353,7 @@ impl World {
 
     async fn commit(&self, commits: usize) {
         for _ in 0..commits {
-            // Whatever goes on comes to the store before long.
+            // Every task under way submits to the store before long.
             for _ in 0..2000 {
                 if self.store.pending() > 0 || remainders(&self.store) == 0 {
                     break;

@@ -477,7 +477,7 @@ fn a_removal_reads_once_for_each_line_however_many_go_with_it() {
         for number in 1..LINES {
             world.add(topic, Some(large), &format!("s{number}"), None).await;
         }
-        // One of them has a link, and so has what was made amid them and stays.
+        // One of them has a link, and so has an item that is created among them and stays.
         let story = world.story("story").await;
         let stays = world.add(topic, None, "stays", None).await;
         let last = world.add(topic, Some(large), "last", None).await;
@@ -748,8 +748,8 @@ fn topics_start_with_template_lines_and_are_overwritten_as_the_mode_says() {
         let topic = world.joint(make(CreateMode::Exception, &new)).await.expect("it can be made").loid;
         let all = ["a", "  [d]", "  x", "[e]"];
         assert_eq!(world.tree(topic).await, all);
-        // What is kept of an item is told apart by its revision: the first change must have another
-        // one.
+        // Cached replies about an item are distinguished by its revision, so the first change must
+        // raise it.
         let first =
             world.repository.view::<Topic>(topic).await.unwrap().state.lineup().members().next().cloned().unwrap();
         let comment = ItemFields { comment: Some("c".into()), ..ItemFields::default() };
@@ -1175,7 +1175,7 @@ impl Life {
             let view = self.world.repository.view::<Topic>(*topic).await.expect("the topic is there");
             let count = written.iter().map(|line| 1 + line.below.len()).sum::<usize>();
             assert_eq!(view.state.lines(), count);
-            // What it takes is that of a fresh one, whatever it has been through.
+            // Its size equals that of a fresh topic, whatever its past.
             let mut rows: Vec<_> = self.world.store.rows().into_iter().map(|((table, key), _)| (table, key)).collect();
             rows.retain(|(table, key)| *table == Table::Parts && key.starts_with(&topic.to_key()));
             let mut said: Vec<_> = view.state.rows().into_iter().map(|key| (key.table, key.key)).collect();

@@ -12,7 +12,7 @@ pub fn growth(plan: &Plan) {
         println!("\n{what}, 64 clients, {} s each:", plan.length.as_secs());
         let asked = server.changes_in(64, drawers);
         server = server.restart(End::Term);
-        // The file grows in steps, so that only all rounds together tell something.
+        // The file grows in steps, so only the sum of all rounds is meaningful.
         let (mut changes, begun) = (0, server.table_bytes());
         for _ in 0..plan.rounds {
             let before = server.table_bytes();

@@ -77,7 +77,7 @@ pub fn follow(
                 last[number] = last[number].max(took);
             }
         }
-        // The connections are closed by now; what they took is in the greatest the server ever had.
+        // The connections are closed by now. Their memory is part of the server's peak.
         let kib_each = peak(pid).saturating_sub(before) as f64 / followers as f64;
         all.sort_unstable_by(f64::total_cmp);
         last.sort_unstable_by(f64::total_cmp);

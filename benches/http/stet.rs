@@ -335,7 +335,8 @@ impl Stet {
         const LATE: u64 = 1_000_000_000_000;
         (0..clients as u64)
             .map(|client| {
-                // 2001-09-09 01:46:40 and so many milliseconds: what the post is named by.
+                // The post is named by its time: 2001-09-09 01:46:40 and that number of
+                // milliseconds.
                 let path = format!("/v3/container/liveblog/{blog}/post/20010909-014640-{client:03}");
                 vec![self.post(blog, Some(LATE + client)), self.request("DELETE", &path, &[])]
             })

@@ -124,7 +124,8 @@ fn the_audit_trail_names_who_changed_users_groups_keys_and_configuration() {
     for item in items(&found) {
         includes(item, &json!({ "user": "admin", "container": null, "revision": null, "address": "127.0.0.1" }));
     }
-    // What comes into force: not what is saved, and not a refresh without a change.
+    // Configurations that come into force are logged, but not saved files, nor a refresh without a
+    // change.
     let file = "/SysConfig/Workflows/workflows.xml";
     let text = admin.call("stet-object-content-get", &[&file]).send().body;
     let text = String::from_utf8(text).expect("it is text").replace("rgb(190,190,190)", "rgb(1,2,3)");
@@ -137,7 +138,7 @@ fn the_audit_trail_names_who_changed_users_groups_keys_and_configuration() {
     assert_eq!(once["items"][1]["action"], "object.content.write");
     refresh();
     assert_eq!(page(2), once);
-    // Whoever changes their own password is told as well, and the trail survives.
+    // A change of one's own password is logged as well, and the trail survives a restart.
     let token = server.log_in("ada", "correct horse").ok()["token"]["value"].clone();
     let ada = server.client_with(&token);
     ada.call("stet-user-password-post", &[]).json(&json!({ "old": "correct horse", "new": "battery staple" })).ok();

@@ -283,7 +283,7 @@ fn a_session_ends_at_its_absolute_limit_and_a_copy_with_it() {
     let server = Server::with(&limits);
     let client = server.login("editor");
     let copy = copy_of(&server, &client);
-    // Used all the time, and dead all the same.
+    // The session is used all the time, and ends nevertheless.
     wait_until("the session ends", || client.call("auth-connection-check-get", &[]).send().status != 200);
     copy.is_dead();
 }

@@ -58,7 +58,7 @@ fn saved_configuration_takes_effect_at_a_refresh_in_its_own_database_only() {
     assert!(after > before[0] && refreshed["items"][0]["timestamp"] == after);
     assert!(names(&admin.get("/v3/conf/cache/objecttypes/1").ok()).contains(&"Poem".to_owned()));
     assert_eq!(make("/News", 1).ok()["type"], "Poem");
-    // The other database has what it read, though it has no file of its own.
+    // The other database keeps what it read, though it has no file of its own.
     assert_eq!(timestamp(&admin, "objecttypes", "2"), before[1]);
     assert!(!names(&admin.get("/v3/conf/cache/objecttypes/archive").ok()).contains(&"Poem".to_owned()));
     make("/", 2).fails(404, "TypeNotFound");
@@ -128,7 +128,7 @@ fn a_faulty_file_leaves_the_previous_value_and_is_reported_after_restart() {
     wait_until("it is in the log", || server.log().lines().any(is_told));
     let broken = |client: &Client| client.metric("stet_cache_broken{cache=\"jobs\",database=\"1\"}");
     assert_eq!(broken(&server.client()), 1.0);
-    // A restart changes nothing: neither what was broken nor what was not.
+    // A restart changes nothing, whether the file was broken or not.
     let server = server.restart();
     let admin = server.user("admin");
     assert_eq!(names(&admin.get("/v3/conf/cache/jobs/1").ok()), names_before);

@@ -103,7 +103,7 @@ fn a_client_that_was_written_for_another_server_does_a_days_work() {
     assert_eq!((&now["issueDate"], &now["workFolder"]), (&json!("20261201"), &json!("/Product/City")));
     assert_eq!(now["attributes"]["metadata"]["AutoLayout"]["LayoutPrio"], "A");
 
-    // A picture, with options that say what they are.
+    // A picture whose options state what it is.
     let form = b"--b\r\ncontent-disposition: form-data; name=\"options\"\r\ncontent-type: application/json\r\n\r\n\
                  {\"name\":\"a.jpg\",\"type\":\"Image\",\"workFolder\":\"/Product/World\",\"options\":{\"createMode\":\"AUTO_RENAME\"}}\r\n\
                  --b\r\ncontent-disposition: form-data; name=\"content\"; filename=\"a.jpg\"\r\ncontent-type: application/octet-stream\r\n\r\n\

@@ -186,7 +186,7 @@ fn external_entities_are_resolved_and_hostile_files_refused() {
     admin.call("conf-xmlfiles-clearcache-post", &[]).ok();
     assert!(text(&xml_file(&nobody, file, false)).contains("&e;"));
     assert!(text(&xml_file(&nobody, file, true)).contains("<treeList"));
-    // The same files in the place of what is in force: it stays.
+    // The same faulty files replace those in force: the configuration stays.
     let types = "/SysConfig/ObjectTypes/objecttypes.xml";
     for bytes in [bomb.into_bytes(), vec![b' '; 5_000_000], b"\xFF\xFE<".to_vec()] {
         save(&admin, types, 1, &bytes);

@@ -42,7 +42,7 @@ fn xpath_results_are_reported_source_by_source() {
         reply["errors"].as_array().unwrap().iter().map(|error| (&error["source"], &error["code"])).collect();
     assert_eq!(codes, [(&json!("/nowhere"), &json!("CMS.ObjectNotFound")), (&json!(bytes), &json!("CMS.InvalidType"))]);
 
-    // Of one alone, what is wrong is the answer.
+    // With a single source, its fault is the answer.
     let one = find(&desk, json!(first), "//headline | //p/text()").ok();
     let values: Vec<_> = one["items"][0]["nodes"].as_array().unwrap().iter().map(|node| &node["value"]).collect();
     assert_eq!(values, ["One & two", "text"]);
@@ -106,7 +106,7 @@ fn locks_and_working_copies_are_held_to() {
     let story = desk.make("Story", "1.xml", b"<s><a>1</a><b>1</b></s>");
     desk.call("stet-object-lock-post", &[&story]).ok();
     set(&Server::shared().user("reporter"), &story, "//a", 0, "x").fails(403, "ObjectLocked");
-    // Whoever has it checked out goes on from what they have saved, and still has it.
+    // A user who has it checked out continues from their saved content, and keeps the check-out.
     let save = desk
         .call("stet-object-content-put", &[&story])
         .query("checkIn", false)
@@ -159,7 +159,7 @@ fn an_expression_that_would_take_for_ever_is_refused_and_others_go_on() {
 #[test]
 fn xpath_results_of_each_source_have_their_own_limit() {
     let desk = Desk::of("editor");
-    // The text of each element has that of all in it: so many times 150 KB.
+    // The text of each element contains that of all elements inside: 150 KB for each level.
     let nested = |levels: usize| {
         format!("<s>{}{}{}</s>", "<a>".repeat(levels), "x\"".repeat(75_000), "</a>".repeat(levels)).into_bytes()
     };
@@ -174,7 +174,7 @@ fn xpath_results_of_each_source_have_their_own_limit() {
     let refused = find(&desk, json!(larger), "//a").send();
     assert!(refused.status == 400, "{} bytes are shown", refused.body.len());
     says(&refused.fails(400, "InvalidXPath"), "more work");
-    // A change tells what it found before and after, however much that is.
+    // The reply to a change has all texts before and after it, however long.
     let reply = set(&desk, &larger, "//a", 57, "y").ok();
     let last = |which: &str| reply[which][57]["value"].as_str().map(str::len);
     assert_eq!((last("before"), last("after")), (Some(150_000), Some(1)));

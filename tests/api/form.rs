@@ -108,8 +108,8 @@ fn a_post_without_a_content_type_is_read_found_and_shown_like_xml() {
     let as_xml = "<content contentType=\"text/xml\" form=\"xml\"><p>the <b>Ferry</b> is late</p></content>";
     assert_eq!(resolved.matches(as_xml).count(), posts.len(), "{resolved}");
 
-    // What begins otherwise is text, unless its name tells something else; and what can't be a type
-    // is none.
+    // Any other beginning means text, unless the name has another type. An invalid type counts as
+    // none.
     for (head, text, kind) in [
         ("", "1 < 2", "text/plain"),
         ("; filename=\"a\"\r\ncontent-type: ?", "1 < 2", "text/plain"),

@@ -14,7 +14,7 @@ fn a_group_is_made_changed_listed_and_removed() {
     let group = json!({ "groupName": "city desk", "description": "The city", "members": ["contributor", "reader"],
         "privileges": [{ "privilege": "read", "folder": null }, { "privilege": "write", "folder": "/News/City" }] });
     assert_eq!(admin.call("group-create-post", &[]).json(&body).ok(), group);
-    // What is not named stays.
+    // Fields that are not named stay.
     let changed = update(&admin, json!({ "name": "city desk", "members": ["reader"] })).ok();
     assert_eq!(changed, with(group, json!({ "members": ["reader"] })));
     let list = server.user("reader").call("old-group-list-get", &[]).send().json();
@@ -136,7 +136,7 @@ fn one_of_two_administrators_removed_at_once_stays() {
     let put = |client: &Client, user: &str, groups: &[&str]| {
         client.call("stet-user-update-put", &[&user]).json(&json!({ "groups": groups })).send()
     };
-    // A key may do the same, but is nobody who could come in.
+    // A key may do the same, but it does not count as an administrator who can log in.
     let key = json!({ "name": "k", "user": "reporter", "privileges": [{ "privilege": "manageGroups" }] });
     let keeper = server.client_with(&admin.call("stet-key-create-post", &[]).json(&key).ok()["token"]);
     for _ in 0..8 {

@@ -235,7 +235,7 @@ fn repeated_renames_and_moves_find_the_object_if_the_caller_may_see_it() {
     let other =
         keyed(reporter.call("stet-object-rename-post", &[&"/News/Sport/a.xml"]), "other", &json!({ "name": "b.xml" }));
     other.send().fails(404, "ObjectNotFound");
-    // With other rights both are made anew, of the same object.
+    // With other rights both replies are built anew, about the same object.
     group("desk", json!(["reporter"]), &[&needed[..], &["delete"]].concat(), "/News/Sport");
     for call in [&rename, &relocate] {
         let again = call.send();
@@ -343,7 +343,7 @@ fn nothing_is_kept_of_a_call_with_a_password_or_a_token_in_it() {
         made.ok();
         assert_eq!(made.header("cache-control"), Some("no-store"));
     }
-    // Twice makes no second one all the same: names are taken.
+    // A repetition creates no second object, since names are unique.
     key().fails(409, "DuplicatedName");
     user(&one).fails(409, "DuplicatedName");
 }
@@ -360,9 +360,9 @@ fn begin_upload(server: &Server, client: &Client, beginning: &[u8], length: usiz
         );
         stream.write_all(head.as_bytes()).expect("the head can be sent");
         stream.write_all(beginning).expect("the beginning can be sent");
-        // Who asks is refused for the body as long as the key is free, and takes it for that
-        // moment: an upload that comes just then is itself told that a call still runs, and another
-        // has to be begun.
+        // The probe is refused for its body while the key is free, and holds the key for that
+        // moment. An upload that arrives then is refused because a call is running. In that case
+        // another upload is begun.
         let asked = || keyed(client.call("folder-post", &[]), &key, &json!({})).send().status;
         wait_until("the key is taken", || asked() == 409 || is_answered(&stream));
         if !is_answered(&stream) {

@@ -190,7 +190,7 @@ fn each_rule_of_a_definition_is_held_to() {
     admin.story(&folder, "plain.xml");
     let text = json!({ "type": "Text", "folderPath": folder, "name": "t.txt", "attributes": "<any><thing/></any>" });
     admin.call("stet-object-create-post", &[]).form(&text, &[]).ok();
-    // Created again: what is stored counts, given or kept.
+    // A repeated creation: the stored result counts, whether given or kept.
     let again = json!({ "type": "Story", "folderPath": folder, "name": "a.xml", "createMode": "NEW_VERSION", "attributes": "<m/>" });
     admin.call("stet-object-create-post", &[]).form(&again, &[]).fails(400, "InvalidAttributes");
 }
@@ -246,7 +246,7 @@ fn templates_copies_and_a_new_work_folder_are_held_to_the_definition() {
     let body = json!({ "name": "template", "folder": folder, "attributes": "<m><slug/></m>" });
     let topic = id(&admin.call("topic-post", &[]).json(&body).ok());
     define(&admin, &DEFINITION.replace("VALIDITY", "Strict"));
-    // What is stored stays, and other changes of it are made.
+    // Stored values stay, and other changes of the object succeed.
     set_of(&admin, &story, json!([{ "set": { "xpath": "/sysattributes/props/team", "content": "City" } }]));
     admin.call("topic-put", &[&topic]).json(&json!({ "description": "d" })).ok();
     let from = json!({ "name": "new.xml", "type": "Story", "folderPath": folder });
@@ -327,7 +327,7 @@ fn warned_attributes_are_stored_and_reported_by_every_writing_call() {
     let answer = admin.call("stet-object-metadata-change-fields-post", &[]).json(&body).send();
     let message = answer.json()["warnings"][0]["message"].clone();
     assert_eq!((warned(&answer), message), (vec!["/m/priority".to_owned()], json!("`9` is not one of `1`, `2`.")));
-    // A caller who wants unknown names refused is warned of attributes all the same.
+    // A caller who asks for strict handling of unknown names still gets a warning about attributes.
     let call = admin.call("topic-put", &[&writes.topic]).header("prefer", "handling=strict");
     let answer = call.json(&json!({ "attributes": "<m/>" })).send();
     assert_eq!((answer.status, warned(&answer)), (200, vec!["/m/headline".to_owned()]));

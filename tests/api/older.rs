@@ -319,7 +319,7 @@ fn a_definition_may_leave_all_to_its_dtd_and_what_disagrees_is_told() {
     let story = admin.upload("/v3/object/create", &story, Some(("far.xml", "text/xml", b"<s/>"))).ok()["id"].clone();
     let story = story.as_str().expect("an id");
     assert_eq!(bare(&admin, &format!("/conf/metadata/dtd?id={story}"))["docType"], "wire");
-    // What is wrong is told, and what was in force stays.
+    // Faults are reported, and the configuration in force stays.
     let told = |part: &str| {
         let answer = refresh().fails(400, "InvalidBody");
         let errors = answer["details"]["errors"].to_string();
@@ -437,7 +437,7 @@ fn paths_follow_from_what_is_said_and_else_from_the_caller() {
     let page = "contentType=PRP&sectionPath=/News/City&issueDate=20261205&edition=Late";
     assert_eq!(resolve(page)["workfolderDir"], "/Pages/20261205");
     assert_eq!(resolve(&format!("{page}&channel=tabloid"))["workfolderDir"], "/Pages/20261205/Late");
-    // What is said is a name, and leads nowhere else.
+    // The value is a name, and does not lead to another folder.
     for edition in ["..", ".", "a/b", "%00"] {
         let path =
             format!("/conf/resolve/path?{page}&channel=tabloid").replace("edition=Late", &format!("edition={edition}"));
@@ -477,7 +477,7 @@ fn paths_follow_from_what_is_said_and_else_from_the_caller() {
     }
     let free = base("type=Story&workfolder=/News/City&check=true&fileName=free.xml");
     assert_eq!(free["basefolder"], "/News/City");
-    // A folder is made where that is asked for, by who may, and not for a page of another site.
+    // A folder is created on request, by a user who may, and not for a page of another site.
     let video = "/conf/siteconfig?type=Video&workfolder=/News/City&autocreate=true&check=true";
     let cookie = format!("MRS_CONNECTION_TOKEN={}", admin.token());
     let link = server.client().send("GET", video, &[("cookie", &cookie), ("sec-fetch-site", "cross-site")], b"");

@@ -23,7 +23,7 @@ fn a_user_is_made_read_changed_and_kept_out() {
     let grace = server.client_with(&log_in("first-of-grace").ok()["token"]["value"]);
     grace.lives();
 
-    // What is named changes, the rest stays; an empty text takes away.
+    // Named fields change, the others stay, and an empty text removes the value.
     let changed = change(&admin, "grace", json!({ "team": "", "groups": ["editors"], "fullName": "G. Holt" })).ok();
     includes(
         &changed,

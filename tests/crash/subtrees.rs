@@ -7,7 +7,7 @@ use crate::harness::*;
 
 /// Kills the server amid a call, and starts it again.
 fn killed_amid(mut server: Server, call: impl Fn(&Client) + Sync, client: &Client) -> Server {
-    // Asked beside the call, which comes to no end.
+    // A second client, since the call does not return.
     let other = server.client();
     let done = || other.count("stet_subtree_objects_total");
     // This process may have carried on what another began.

@@ -114,7 +114,7 @@ fn a_container_that_fails_raises_an_alert_and_another_if_it_keeps_failing() {
 
 #[test]
 fn a_disk_that_fills_raises_alerts() {
-    // All of it there: of the machine's own disk nobody knows how full it is.
+    // All data is on this disk, since the fill level of the machine's own disk is unknown.
     let Some(mounted) = Mounted::of(64) else { return };
     let server = Server::on(mounted.path(), &[("STORE__RESERVE_BYTES", "0")]);
     let client = server.login("admin");

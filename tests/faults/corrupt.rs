@@ -77,7 +77,7 @@ const NEEDLE: &str = "needle-in-the-tables";
 
 fn pages_that_cannot_be_read(panics: bool) {
     let mut house = House::empty();
-    // Every read comes to the disk.
+    // Every read reaches the disk.
     house.config.memory.pages_bytes = 1;
     house.start();
     let story = house.client().story("/Corrupt", NEEDLE);
@@ -93,7 +93,8 @@ fn pages_that_cannot_be_read(panics: bool) {
     }
     wait_until("it is told", || house.readiness() != (200, String::new()));
     assert_eq!(house.metric("stet_store_healthy"), 0.0);
-    // Changes that need none of it go through, others are refused; nobody waits for ever.
+    // Changes that do not need the damaged rows succeed, others are refused, and no call waits for
+    // ever.
     let drawer = client.post("/v3/container/drawer", &json!({ "name": "meanwhile", "folderPath": "/Elsewhere" }));
     assert!(matches!(drawer.status, 200 | 500), "{drawer:?}");
     house.disk.mend();

@@ -49,8 +49,8 @@ impl Run {
                 disk.heal();
                 self.recovers();
                 let begun = std::time::Instant::now();
-                // A disk that was full is told as ready while the journal is still being opened
-                // anew.
+                // The server reports that it is ready while it still reopens the journal after a
+                // full disk.
                 while !self.is_down() && self.possible.send(&client, *step, || disk.boots() > 0).status != 200 {
                     assert!(begun.elapsed() < PATIENCE, "{}: {step:?} never goes through", self.when);
                     std::thread::sleep(std::time::Duration::from_millis(2));
@@ -69,7 +69,7 @@ impl Run {
     fn checkpoint(&self, before: u64) {
         let done = || {
             let well = self.house.readiness().1.is_empty();
-            // One that fails is tried again; a fault that lasts is mended once it has been told.
+            // A failed step is retried. A lasting fault is removed once it has been reported.
             if self.house.disk.struck() > 0 && !well {
                 self.house.disk.heal();
             }
@@ -117,7 +117,7 @@ impl Run {
 /// Runs the scenario. Returns the number of syncs of each file, and whether the fault occurred.
 fn play(at: Option<At>) -> ([u64; 3], bool) {
     let mut house = House::shared();
-    // Reached by the calls before the restart, so that a checkpoint is made among them.
+    // The calls before the restart reach this number, so that a checkpoint runs among them.
     house.config.store.checkpoint_rows = 45;
     let when = format!("{at:?}");
     if let Some(At { file, plan }) = at {

@@ -47,7 +47,7 @@ fn at_some_syncs(fault: DiskFault, times: u64, begin: u64) {
             house.disk.heal();
             house.stop();
         } else {
-            // It may have come to its end just before.
+            // The start may have finished just before the fault.
             anew += usize::from(marker.exists());
         }
         house.lose_power(at);

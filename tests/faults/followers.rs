@@ -176,7 +176,7 @@ fn a_session_that_runs_out_ends_its_streams() {
     let follower = login(&house, "reader");
     let mut follow = follower.follow(&drawer, None);
     follow.must();
-    // Nobody calls meanwhile: following is no use of a session.
+    // No call is made in between, since following does not count as a use of the session.
     clock.advance(Duration::from_secs(house.config.auth.session_idle_seconds));
     assert_eq!(follow.rest(), []);
     assert!(follow.whole, "it was cut off");
@@ -223,7 +223,7 @@ fn followers_that_read_late_get_all_events_up_to_the_end() {
     house.start();
     let (app, repository) = (house.app(), house.repository());
     let token = house.client().token.expect("it is logged in");
-    // Nobody rings for these: their streams find out when they look by themselves.
+    // These followers get no notification: their streams find the changes by looking.
     let deaf = Arc::new(Followers::new(house.config.events.clone()));
     for (number, (followers, from_behind, wait)) in [
         (&app.followers, false, true),

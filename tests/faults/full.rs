@@ -275,7 +275,7 @@ fn killed_with_full_memory() -> (House, Vec<String>) {
 #[test]
 fn a_server_that_was_killed_with_its_memory_full_starts_and_makes_room() {
     let (mut house, made) = killed_with_full_memory();
-    // There is room for what is overwritten alone, so what is in memory stays there.
+    // Only overwrites succeed, so the rows in memory stay there.
     house.disk.plan_for(StoreFile::State, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
     house.start();
     let client = house.client();

@@ -94,7 +94,7 @@ impl House {
         house.disk = SimulatedDisk::new();
         house.data = TempDir::new().expect("a temporary directory can be made");
         house.config.data.directory = house.data.path().to_owned();
-        // What is to fail is the disk, and the passwords cost most of the time.
+        // The disk is what fails here, and password hashes would take most of the time.
         house.config.auth.password_memory_kib = 64;
         house.config.auth.password_iterations = 1;
         house

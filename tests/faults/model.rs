@@ -247,8 +247,8 @@ impl Possible {
         } else if unknown || down() {
             self.0.extend(with);
         } else {
-            // Refused by the disk, or because an earlier call was, or just when the disk works
-            // again and the numbers that it had no room for are being reserved.
+            // Refused by the disk, or because an earlier call was. Also refused just when the disk
+            // works again, while the numbers that had no room are being reserved.
             let codes = [
                 (500, "CMS.RepositoryError"),
                 (507, "CMS.StorageFull"),

@@ -215,7 +215,7 @@ fn unwritable_contents_are_refused_and_reported_and_all_else_works() {
     let contents = data.path().join("content");
     std::fs::create_dir(&contents).expect("a folder can be made");
     let also = mounted.also_at(&contents);
-    // Files that nobody needs can't be removed either, which keeps nobody from anything.
+    // Unused files can't be removed either, which blocks no call.
     let mut server = Server::on(data.path(), &[("CONTENT__COLLECT_AFTER_SECONDS", "1"), ("STORE__RESERVE_BYTES", "0")]);
     let client = server.login("admin");
     assert_eq!(create(&client, "first", LARGE).status, 200);

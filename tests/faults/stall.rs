@@ -37,7 +37,7 @@ fn while_the_disk_stalls_changes_wait_reads_go_on_and_nothing_is_lost() {
         let (client, path, answered) = (client.clone(), item(&busy, story), answered.clone());
         std::thread::spawn(move || answered.send(client.post(&path, &serde_json::json!({})).status));
     }
-    // One more asks, and goes away.
+    // Another caller sends a call and disconnects.
     let path = item(&busy, &stories[PERMITS - 1]);
     let token = client.token.as_deref().expect("it is logged in");
     let address = client.base.strip_prefix("http://").expect("a base address");

@@ -129,11 +129,11 @@ proptest! {
         let (_, reply) = wrong[index].answered.as_mut().expect("all are answered");
         let right = std::mem::replace(reply, falsified(reply, &mut dice));
         prop_assert!(!is_linearizable(&wrong), "{}", told(&wrong));
-        // What is told of it ends with the wrong answer.
+        // The reduced history ends with the wrong answer.
         let least = shrink(&wrong);
         prop_assert!(!is_linearizable(&least));
         prop_assert_eq!(least.last(), Some(&wrong[index]));
-        // A call that had no answer may have been the same; nobody can name a shortcut that it
+        // A call without an answer may have been the same, and no call can name a shortcut that it
         // would have shown.
         let named = |item: &Shown| history.iter().any(|call| call.op.shortcut() == Some(item.shortcut));
         if !right.shown().iter().any(named) {

@@ -154,7 +154,7 @@ pub fn run<S: Subject>(plan: &Plan) -> Result<Summary, String> {
         let work = Work { room: &room, things: &things, tokens: &tokens };
         server = work.go_on(server, kills, chance);
         summary.kills += kills;
-        // What is left is read when all is over: it must be explained, too.
+        // The final state is read at the end. It must be explained, too.
         let client = Client::at(&server.base, Some(tokens[0].clone()));
         for number in 0..AT_ONCE {
             for op in S::last_looks() {
@@ -171,7 +171,7 @@ pub fn run<S: Subject>(plan: &Plan) -> Result<Summary, String> {
     }
     assert_eq!(server.terminate(), Some(0));
     let (code, output) = server.check();
-    // A fault on purpose may have damaged what is there; that is not what is looked for.
+    // A planted fault may have damaged the data, which is not what this run looks for.
     assert!(code == Some(0) || !plan.settings.is_empty(), "{output}");
     Ok(summary)
 }

@@ -183,7 +183,7 @@ impl BlogLiar {
         client.get_mut().write_all(out.as_bytes())?;
         if self.lie == Lie::BufferStreams {
             self.lied();
-            // Until it goes; a client that never would is let go.
+            // Waits until the client disconnects, but not without a limit.
             client.get_mut().set_read_timeout(Some(Duration::from_secs(60)))?;
             return client.read(&mut [0]).map(drop);
         }

@@ -122,7 +122,7 @@ fn the_report_says_of_what_and_from_where_its_figures_are() {
     assert!(line.contains(" load drawer --url http://") && line.ends_with(r"--note 'it'\''s small'"), "{line}");
     assert!(report["begun"].as_str().is_some_and(|begun| begun.ends_with('Z')), "{}", report["begun"]);
     assert_eq!(report["parameters"]["note"], "it's small");
-    // A single one of everything is told as such.
+    // Numbers of one are reported in the singular.
     let one = [
         "--count",
         "1",

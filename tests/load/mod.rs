@@ -150,7 +150,7 @@ fn a_closed_loop_by_count_is_verified_by_replay_and_leaves_nothing_behind() {
     assert_eq!(left(&server), json!([]));
     let remarks = report["saturation"]["remarks"].to_string();
     assert!(!remarks.contains("left"), "nor in the recycle bin: {remarks}");
-    // What was there before is not written over.
+    // Existing reports are not overwritten.
     let told = load.ends(2);
     assert!(told.contains("report.html"), "{told}");
 }
@@ -220,7 +220,7 @@ fn ramps_and_a_file_of_options_are_followed() {
     let options = ["--ramp", "0s:20,1s:200", "--open", "--duration", "1s", "--clients", "8"];
     let report = Load::of(&Server::shared().base, &options).verified();
     let (open, all) = (&report["saturation"]["open"], report["all"]["succeeded"].as_u64().expect("a number"));
-    // Under the line lie 110; those not sent by the end are told.
+    // The area under the ramp is 110 calls. Those not sent by the end are reported.
     let due = open["sent"].as_u64().unwrap_or(0) + open["unsent"].as_u64().unwrap_or(0);
     assert!((109..=111).contains(&due), "{open}");
     assert!(all > 0);
@@ -267,7 +267,7 @@ fn a_server_that_dies_is_not_verified_and_the_report_says_so() {
     let pid = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().expect("`kill` can be run").success());
     let said = said(&child.wait_with_output().expect("it ends"), 1);
-    // Where it was by then: at its end, or still looking at what it had filled.
+    // The reason depends on its progress: at its end, or still checking the filled drawers.
     let reasons = ["could not be verified", "no connection", "the connection was lost"];
     assert!(reasons.iter().any(|reason| said.contains(reason)), "{said}");
 }

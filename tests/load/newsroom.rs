@@ -187,7 +187,7 @@ fn a_day_with_kills_is_verified() {
     let directory = std::env::var_os("STET_DAY_REPORT").map(PathBuf::from);
     let begun = Instant::now();
     let child = RefCell::new(load.command.spawn().expect("the binary can be started"));
-    // What it works on is there.
+    // The load's objects exist.
     let client = server.login("admin");
     wait_patiently_until("it begins", || {
         let run = client.get(&format!("/v3/folder/{}", encoded("/Load")));
@@ -198,7 +198,7 @@ fn a_day_with_kills_is_verified() {
     let is_at_work = || child.borrow_mut().try_wait().expect("it can be asked").is_none();
     let (mut kills, mut next) = (0, (passed(), begun.elapsed()));
     loop {
-        // It is not killed while it verifies: what can't be read then is told as such.
+        // The server is not killed during the verification: unreadable objects would be reported.
         let is_over = || match seconds {
             Some(seconds) => begun.elapsed() + Duration::from_secs(20) > Duration::from_secs(seconds),
             None => kills == 3,

@@ -200,7 +200,7 @@ fn only_an_operator_and_only_by_force_takes_the_last_administrator_away() {
             assert_eq!(forced.code, Some(0), "{away:?}: {}", forced.err);
             assert!(forced.out.contains("No user is left who may manage users and groups"), "{away:?}: {}", forced.out);
             assert!(!done(on(data, back)).contains("No user is left"), "{back:?}");
-            // Where somebody else is left there is nothing to force.
+            // While another administrator is left, `--force` is not needed.
             let other = ["group", "leave", "editors", "editor", "--force"];
             assert!(!done(on(data, &other)).contains("No user is left"));
         }
@@ -250,7 +250,7 @@ fn commands_say_what_they_did() {
     );
     reader.get("/v3/auth/connection/check").fails(401, "InvalidToken");
 
-    // A key that was never used is told as that, over a restart too, and one that was used is not.
+    // A key that was never used is reported as such, over a restart too, and a used one is not.
     let made = json_of(on(&data, &["key", "add", "wire", "--user", "reader", "--privilege", "read", "--json"]));
     done(on(&data, &["key", "add", "idle", "--user", "reader", "--privilege", "read"]));
     let mut machine = server.client();

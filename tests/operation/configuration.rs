@@ -45,7 +45,7 @@ fn every_fault_is_told_with_its_place() {
     let ground = TempDir::new().expect("a temporary directory can be made");
     let folder = ground.path().join("SysConfig");
     copied(&folder, |text| text.replace("<workflows>", "<workflows>\n<workflow/>"));
-    // Files of other families are checked all the same.
+    // Other kinds of files are checked nevertheless.
     std::fs::write(folder.join("ObjectTypes/objecttypes.xml"), "<objectTypes>\n  <type")
         .expect("a file can be written");
     std::fs::write(folder.join("Commands/commands.xml"), "<commands><shrubbery/></commands>")
@@ -119,7 +119,8 @@ fn one_check_reports_the_faults_of_all_kinds() {
         assert!(text.contains(from), "{name} has no {from}");
         std::fs::write(file, text.replacen(from, to, 1)).expect("a file can be written");
     };
-    // What the vocabulary refuses, what only reading shows, and what is not known, in one file.
+    // One file with faults against the vocabulary, faults that only reading finds, and unknown
+    // names.
     let types = "<objectTypes>\n<objectType name='A' family='nothing'/>\n<objectType name='B' family='document'/>\n\
                  <objectType name='B' family='document'/>\n<shrubbery/>\n</objectTypes>";
     std::fs::write(folder.join("ObjectTypes/objecttypes.xml"), types).expect("a file can be written");
@@ -219,7 +220,7 @@ fn files_that_differ_are_written_and_come_into_force_together() {
     let new = admin.call("object-get", &[&path_of("Templates/podcast.xml")]).ok();
     assert_eq!(new["type"], "Config", "as the files beside it");
 
-    // With a fault nothing is written, not even what is sound.
+    // With a fault no file is written, not even a sound one.
     put("ObjectTypes/objecttypes.xml", &types);
     put(WORKFLOWS, "<workflows><workflow/></workflows>");
     let refused = apply(&server, part.path(), &[]);
@@ -227,7 +228,7 @@ fn files_that_differ_are_written_and_come_into_force_together() {
     assert!(refused.out.contains("fault: /SysConfig/Workflows/workflows.xml:1:12: "), "{}", refused.out);
     assert!(refused.err.contains(" faults; nothing was written"), "{}", refused.err);
     assert!(knows() && version("ObjectTypes/objecttypes.xml") == json!(before + 1));
-    // Whoever may write and not configure is told before anything is written.
+    // A user who may write but not configure is refused before anything is written.
     put(WORKFLOWS, &flows);
     put("ObjectTypes/objecttypes.xml", &format!("{types}<!-- again -->"));
     let mut command = stet(&["config", "apply", path(part.path()), "--url", &server.client().base, "--user", "editor"]);
@@ -236,7 +237,7 @@ fn files_that_differ_are_written_and_come_into_force_together() {
     assert_eq!(refused.code, Some(1), "{}{}", refused.out, refused.err);
     assert!(refused.err.contains("nothing was written: the caches can't be refreshed: "), "{}", refused.err);
     assert!(version("ObjectTypes/objecttypes.xml") == json!(before + 1));
-    // Whoever may not configure changes nothing.
+    // A user who may not configure changes nothing.
     let mut command =
         stet(&["config", "apply", path(ground.path()), "--url", &server.client().base, "--user", "reporter"]);
     command.env("STET_PASSWORD", ADMIN_PASSWORD);

@@ -12,7 +12,7 @@ fn a_data_directory_in_use_is_refused_to_server_and_check() {
     let data = path(server.data());
     for command in [stet(&["--data", data, "--listen", "127.0.0.1:0"]), stet(&["check", "--data", data])] {
         let ended = run(command);
-        // Unlike all that another start would find as it is: whoever starts servers may try again.
+        // Unlike faults that would remain at another start: a service manager may retry.
         assert_eq!(ended.code, Some(6), "{}", ended.err);
         assert!(ended.err.contains(data) && ended.err.contains("in use"), "{}", ended.err);
     }
@@ -65,7 +65,7 @@ fn unreadable_data_directories_are_reported_with_the_user_to_run_as() {
         return;
     }
     let server = Server::start();
-    // As it is made where no test needs to look into it.
+    // The rights that a directory has outside tests.
     let closed = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(server.data(), closed).expect("rights can be set");
     for command in ["check", "audit"] {
@@ -204,7 +204,7 @@ fn damage_inside_a_file_is_told_and_not_a_crash() {
         damaged[from..].fill(0xAA);
         std::fs::write(&state, &damaged).expect("the file can be written");
         let ended = check(data.path());
-        // It can't be read, or what is read is faulty; unless nothing was where the damage is.
+        // The check fails or finds a fault, unless the damaged place was empty.
         let told = matches!(ended.code, Some(3 | 4)) && ended.err.lines().any(|line| line.starts_with("stet: "));
         assert!(told || (from > 8192 && ended.code == Some(0)), "from {from}: {:?} {}", ended.code, ended.err);
     }
@@ -245,7 +245,7 @@ fn a_file_of_a_newer_stet_is_refused() {
 #[test]
 fn files_that_do_not_belong_together_are_refused() {
     let (old, new) = (used_directory(), TempDir::new().expect("a temporary directory can be made"));
-    // The journal of the used one goes with the tables of no other.
+    // The journal of the used directory fits no other tables.
     std::fs::copy(&files(old.path())[1], &files(new.path())[1]).expect("the file can be copied");
     let ended = run(stet(&["--data", path(new.path()), "--listen", "127.0.0.1:0"]));
     assert_eq!(ended.code, Some(3), "{}", ended.err);

@@ -108,7 +108,7 @@ fn failed_logins_log_one_line_with_user_client_and_request() {
         (refused["user"].as_str(), refused["client"].as_str(), refused["request"].as_str()),
         (Some("editor"), Some("192.0.2.7"), Some(id.as_str()))
     );
-    // A name that nobody has may be a password.
+    // An unknown user name may be a password.
     login("correct horse", "2001:db8::1");
     wait_until("it is logged", || server.log().contains("\"client\":\"2001:db8::1\""));
     assert!(!server.log().contains("horse"));

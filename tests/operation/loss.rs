@@ -186,7 +186,7 @@ fn a_byte_changed_in_a_page_of_the_tables_is_told_by_check() {
     let data = used_directory();
     let state = data.path().join("state.redb");
     let sound = std::fs::read(&state).expect("the file can be read");
-    // In the middle of a stored text, where nothing but a checksum can tell it.
+    // In the middle of a stored text, where only a checksum can detect it.
     let text = b"Freelance";
     let at = sound.windows(text.len()).rposition(|bytes| bytes == text).expect("the sample has it");
     let mut damaged = sound.clone();

@@ -37,7 +37,7 @@ fn main_database_of_a_directory_with_objects_stays() {
     assert!(checked.code == Some(0) && checked.out.contains("0 faults"), "{}{}", checked.out, checked.err);
     let users = run(stet(&["user", "list", "--data", path(&data)]));
     assert_eq!(users.code, Some(0), "{}", users.err);
-    // A copy of it goes into a repository whose main database has another number.
+    // A copy is imported into a repository whose main database has another number.
     let exported = run(with_main(&["export", path(&copy), "--data", path(&data)]));
     assert_eq!(exported.code, Some(0), "{}", exported.err);
     let other = home.path().join("other");

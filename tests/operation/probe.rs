@@ -42,7 +42,7 @@ fn a_server_with_tls_is_asked_by_it_whatever_name_its_certificate_has() {
 
 #[test]
 fn where_nobody_answers_it_fails_and_names_the_address() {
-    // Bound, and nobody listens: the port is nobody else's.
+    // Bound without a listener, so that no other process can take the port.
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("there are sockets");
     let any: std::net::SocketAddr = ([127, 0, 0, 1], 0).into();
     socket.bind(&any.into()).expect("a port can be had");

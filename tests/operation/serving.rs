@@ -69,14 +69,14 @@ fn an_invalid_first_password_is_refused_before_anything_is_created() {
     let nowhere = data.path().join("new");
     assert_eq!(run(start_on(&nowhere, &[("STET_ADMIN_PASSWORD", "seven77")])).code, Some(2));
     assert!(!nowhere.exists());
-    // Without the sample nobody gets its password. A random one is as long as it must be.
+    // Without the sample its password is not used. A random one has the required length.
     let variables =
         [("STET_SAMPLE__ENABLED", "false"), ("STET_SAMPLE_PASSWORD", "s"), ("STET_AUTH__PASSWORD_MIN_LENGTH", "40")];
     let serving = Serving::start(start(&variables));
     let printed = serving.lines[0].rsplit(' ').next().expect("the password is its last word").to_owned();
     assert_eq!((printed.len(), serving.login("admin", &printed)), (40, 200));
     assert_eq!(serving.end().0, Some(0));
-    // Once it is filled, nobody reads them.
+    // Once the directory is filled, they are ignored.
     assert_eq!(Serving::start(start(&[("STET_ADMIN_PASSWORD", "x")])).login("admin", &printed), 200);
 }
 
@@ -124,7 +124,8 @@ fn a_port_in_use_is_a_failure_that_names_the_address() {
     let ended = run(stet(&["--data", path(&data), "--listen", &address]));
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(ended.err.lines().any(|line| line.starts_with("stet: ") && line.contains(&address)), "{}", ended.err);
-    // No password that nobody can log in with, and no directory that one would have to remove.
+    // No useless password is printed, and no directory is left that an operator would have to
+    // remove.
     assert!(ended.out.is_empty() && !data.exists(), "{}", ended.out);
     // The same where a server that serves has it.
     let serving = Serving::in_directory(used_directory().path());
@@ -193,7 +194,7 @@ fn at_sigterm_a_request_under_way_gets_its_answer() {
     assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
     assert_eq!(server.ended(), Some(0));
     assert!(TcpStream::connect(&address).is_err(), "nobody listens any more");
-    // What was answered is there.
+    // Acknowledged changes are there.
     let server = server.restart();
     let record = client.to(&server).get("/v3/object/%2FTest%2Fdrained%2Flate").ok();
     assert_eq!(record["type"], "Drawer");
@@ -233,7 +234,7 @@ fn sighup_ends_nothing_and_takes_over_what_can_be_changed_while_it_serves() {
     assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);
     assert!(!read().contains("answered"), "no request is logged at this level");
 
-    // What can't be read is told, and changes nothing.
+    // An unreadable configuration is reported, and changes nothing.
     for (text, told) in [("[log\n", "line 1"), ("[log]\nfilter = 'stet=loud'\n", "log.filter"), ("[loggs]\n", "loggs")]
     {
         configure(text);
@@ -333,7 +334,7 @@ fn send_bad_heads(address: &str, count: usize) {
         };
         stream.write_all(head).expect("it can be sent");
         stream.shutdown(std::net::Shutdown::Write).expect("it can be shut");
-        // What it answers, or that it resets.
+        // The answer, or a reset, does not matter.
         let _ = stream.read_to_end(&mut Vec::new());
     }
 }
@@ -357,7 +358,7 @@ fn unreadable_request_heads_are_logged_only_at_debug_level() {
         std::fs::remove_file(&log).expect("it can be removed");
         let bad = lines.lines().filter(|line| line.contains("can't be read")).count();
         assert_eq!(bad > 0, wanted, "{lines}");
-        // What was said last is there.
+        // The last log lines are there.
         assert!(lines.contains("draining"), "{lines}");
     }
 }
@@ -419,7 +420,7 @@ fn where_few_files_may_be_open_idle_connections_take_none_from_others() {
         assert!(begun.elapsed() < PATIENCE, "{} files are open", open());
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    // Far from the limit, whoever comes.
+    // The number stays far below the limit, whoever connects.
     assert!(open() < 300, "{} files are open", open());
     drop(idle);
     assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);

@@ -115,7 +115,7 @@ fn requests_are_spans_in_the_clients_trace_and_changes_are_child_spans() {
     let headers = [("traceparent", traced.as_str()), ("content-type", "application/json")];
     let answer = client.send("PUT", &path, &headers, b"{}");
     assert_eq!(answer.status, 200);
-    // Whoever began the trace does not want this.
+    // The client that began the trace does not want it sampled.
     let unwanted = format!("00-1{}-{parent}-00", &trace[1..]);
     client.send("GET", "/v3/folder/home", &[("traceparent", &unwanted)], b"").ok();
     assert_eq!(client.get("/nowhere").status, 404);
@@ -158,7 +158,7 @@ fn requests_are_spans_in_the_clients_trace_and_changes_are_child_spans() {
 
 #[test]
 fn a_collector_that_is_away_keeps_nobody_waiting_and_is_told_of() {
-    // Nobody listens there.
+    // Nothing listens there.
     let mut server = Server::with(&[("TRACES__ENDPOINT", "http://127.0.0.1:1/v1/traces")]);
     let client = server.login("editor");
     client.drawer(&own_folder(), "drawer", 3);

@@ -49,7 +49,7 @@ fn unfinished_logins_share_a_budget_by_address_and_spare_known_users() {
     let last = (0..2).map(|_| begin_login(&server, "192.0.2.6")).collect::<Vec<_>>();
     wait_until("all is taken", || (544_000.0..560_000.0).contains(&held()));
     assert_overloaded(&login_from(&server, "192.0.2.5", 15_900));
-    // What is as small as logins are goes in.
+    // Requests as small as logins are accepted.
     assert_eq!(login_from(&server, "192.0.2.5", 0).status, 200);
     assert!(client.metric("stet_overloaded_total{what=\"bodies\"}") >= 2.0);
     assert_serves_the_known(&client);
@@ -88,8 +88,8 @@ fn four_hundred_large_logins_cost_no_memory() {
             assert_eq!(&answer, b"HTTP/1.1 413");
         }
     }
-    // 2.4 GB, were they held. What the kernel and the connections' own buffers take comes to some
-    // 100 KiB each.
+    // Held bodies would take 2.4 GB. The buffers of the kernel and the connections take about 100
+    // KiB each.
     assert_peak(&server, before, 100 * MIB);
     assert_serves(&server);
 }

@@ -58,12 +58,12 @@ fn rendered_objects_and_drawers_use_no_more_than_the_cache_budget() {
         most = most.max(assert_bounded(&client));
     }
     assert!(most > ROOM / 3, "of {ROOM} bytes no more than {most} were used");
-    // 32 × 100 KB for the drawer, 30 × 4 × 20 KB for the objects, and what they were made of, would
-    // be three times as much.
+    // 32 × 100 KB for the drawer, 30 × 4 × 20 KB for the objects, and their sources would be three
+    // times as much.
     let kept = client.metric("stet_cache_entries{cache=\"replies\"}");
     assert!((1.0..32.0).contains(&kept), "{kept} replies are kept");
     assert!(figures(&client, "stet_cache_misses_total")[0] > 30);
-    // What is larger than a part of a cache is made each time.
+    // A reply larger than a shard of the cache is built each time.
     let records = || client.metric("stet_cache_bytes{cache=\"records\"}");
     client.get(&format!("/v3/object/{}", encoded(&huge))).ok();
     let kept = records();
@@ -71,8 +71,8 @@ fn rendered_objects_and_drawers_use_no_more_than_the_cache_budget() {
     let before_hits = hits();
     client.get(&format!("/v3/object/{}", encoded(&huge))).ok();
     assert_eq!((records(), hits()), (kept, before_hits));
-    // What was not asked for lately may have to be asked for more than once before others in its
-    // shard make room for it; which those are is by chance.
+    // A reply that was not requested lately may need several requests before others in its shard
+    // make room. Which ones is random.
     let is_hit = || {
         client.get(&format!("/v3/object/{}", encoded(&small[0]))).ok();
         hits() > before_hits

@@ -37,7 +37,7 @@ fn beyond_the_limit_clients_wait_and_are_served_once_there_is_room() {
         ("SERVER__MAX_CONNECTIONS", "50"),
         ("SERVER__SLOW_REQUEST_SECONDS", "3"),
     ]);
-    // Its threads have come up then, and have open what they need.
+    // By then its threads run, and have opened their files.
     assert_serves(&server);
     let before = peak(&server);
     let files = open_files(&server);
@@ -108,7 +108,7 @@ fn clients_that_send_single_bytes_are_cut_off_and_long_replies_are_not() {
         stream.write_all(request.as_bytes()).expect("it can be sent");
         drip_until_closed(what, stream, drip.as_bytes());
     }
-    // Longer than all of them, and it goes on.
+    // By now more time has passed than each of them had, and the follower's connection still works.
     client.put(&path, &json!({ "capacity": 7 })).ok();
     let mut told = Vec::new();
     while !String::from_utf8_lossy(&told).contains("event: ") {
@@ -148,7 +148,7 @@ fn requests_that_are_sent_ahead_wait_with_their_client() {
         assert_eq!(client.get("/healthz").status, 200);
     }
     assert_peak(&server, before, CONNECTIONS as u64 * 3 * MIB);
-    // Whoever reads gets all, in order.
+    // A client that reads gets all replies, in order.
     drop(streams.split_off(1));
     let mut stream = connect(&server);
     let mut reading = stream.try_clone().expect("it is a socket");

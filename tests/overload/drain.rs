@@ -51,7 +51,7 @@ fn sigterm_under_full_load_ends_all_calls_and_loses_no_acknowledged_one() {
         wait_until("the load is on", || answered.load(Ordering::Relaxed) > 200);
         server.ask_to_end();
         wait_until("it drains", || server.log().contains("draining"));
-        // Nobody is told any more that it is ready, for as long as anybody is told anything.
+        // No request is answered with "ready" for as long as requests are answered.
         while let Ok(answer) = server.client().try_send("GET", "/readyz", &[], b"") {
             assert_eq!((answer.status, answer.json()["why"].as_str()), (503, Some("draining")));
         }

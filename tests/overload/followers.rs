@@ -29,7 +29,7 @@ fn two_thousand_followers_of_one_container_cost_little_and_all_hear() {
     follows.iter_mut().for_each(|follow| assert_eq!(follow.must().event, "drawer.item.add"));
     let each = resident(&server).saturating_sub(before) / FOLLOWERS as u64;
     println!("{} KiB for each follower", each >> 10);
-    // Twice what it takes: most of it is the connection's own buffers.
+    // Twice the need, most of which is the connection's own buffers.
     assert!(each < 40 << 10, "{each} bytes for each follower");
     assert_serves(&server);
 }
@@ -50,7 +50,7 @@ fn event_readers_that_stall_cost_one_piece_each_and_are_limited() {
     let path = format!("/v3/container/{}/events", encoded(&drawer));
     let all = client.try_follow(&format!("{path}?wait=false"), Some(1)).expect("it is answered").rest();
     assert_eq!(all.len(), CHANGES, "all of it comes to whoever reads");
-    // More than a MiB: each of those who do not read would have that in memory.
+    // More than a MiB, which each follower that does not read would have in memory.
     let before = resident(&server);
     let ask = |wait: bool| {
         // In the system's buffers all of it might find room, and the place would be free.
@@ -93,14 +93,14 @@ fn a_follower_who_does_not_read_is_let_go_and_others_go_on() {
             last += 1;
             assert_eq!(quick.must().id, last);
         }
-        // What is on its way to him comes to its end when the system's buffers are full.
+        // Sending stops when the system's buffers are full.
         let sent = server.client().count("stet_events_sent_total") - (last - begun);
         if sent != stuck.0 {
             stuck = (sent, last);
         }
     }
     println!("{} MiB before, {} MiB now", before / MIB, resident(&server) / MIB);
-    // Once he reads, his stream ends where he fell behind; and he goes on from there.
+    // Once the follower reads, its stream ends where it fell behind, and it resumes there.
     let told = slow.rest();
     let had = told.last().map_or(begun, |told| told.id);
     assert!(had < last && slow.whole, "told up to {had} of {last}");

@@ -11,7 +11,8 @@ fn bulk_calls_at_their_limit_are_answered_and_others_served_meanwhile() {
     let editor = server.login("editor");
     let story = editor.story(&own_folder(), "one.xml");
     let list = |sources: usize| {
-        // One in ten is the story, which comes once. The others are not there, and each is told.
+        // One source in ten is the story, which the reply has once. The others are missing, and
+        // each is reported.
         let source =
             |number: usize| if number.is_multiple_of(10) { story.clone() } else { format!("/nowhere/{number}") };
         json!({ "sources": (0..sources).map(source).collect::<Vec<_>>() })

@@ -8,8 +8,8 @@ const CLIENTS: usize = 400;
 fn login_storms_are_admitted_gradually_without_harm_to_active_users() {
     let _turn = turn();
     let server = Server::with(&[
-        // The memory of the default, and three times its work: all requests must have been sent
-        // before many are answered, on a busy machine as well.
+        // The default memory, and three times the default work. All requests must be sent before
+        // many are answered, on a busy machine as well.
         ("AUTH__PASSWORD_MEMORY_KIB", "19456"),
         ("AUTH__PASSWORD_ITERATIONS", "6"),
     ]);

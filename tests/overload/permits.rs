@@ -83,7 +83,7 @@ fn changes_beyond_a_containers_permits_are_refused_and_affect_no_other() {
         }
         storming.join().expect("it ended well");
     });
-    // What was last acknowledged of each story is how it is: a refused change has changed nothing.
+    // Each story is as in its last acknowledged change: a refused change has no effect.
     let expected = (0..CLIENTS).filter(|number| inside[*number].load(Ordering::Relaxed));
     let expected: BTreeSet<&String> = expected.map(|number| &stories[number]).collect();
     let there = |server: &Server| editor.to(server).items(&drawer);
@@ -99,7 +99,7 @@ fn beyond_the_permits_of_all_changes_are_refused_and_readers_do_not_mind() {
     let server = Server::with(&[("RUNTIME__PERMITS", "1")]);
     let before = peak(&server);
     let folder = own_folder();
-    // Each in a container of its own, as far as that goes.
+    // Each change is in a container of its own, as far as possible.
     let name = |number: usize, count: usize| format!("{number}-{count}");
     let made = storm(&server, |client, number, count| {
         let body = json!({ "folderPath": format!("{folder}/{number}"), "name": name(number, count) });

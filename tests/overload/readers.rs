@@ -55,8 +55,8 @@ fn pipelined_requests_with_unread_answers_pile_up_at_the_client() {
     // Until both sides' buffers are full.
     wait_until("no more requests are taken", || push(&mut streams.iter().map(clone).collect()) == 0);
     assert_serves(&server);
-    // Each has asked for thousands of MiB. What it is ahead of its answers is read up to 128 KiB,
-    // and a short request is some ten times larger once it has been understood.
+    // Each client has requested thousands of MiB. Requests ahead of the answers are read up to 128
+    // KiB, and a parsed request is some ten times larger.
     assert_peak(&server, before, READERS as u64 * 12 * MIB);
 }
 

@@ -137,7 +137,7 @@ fn replies_that_nobody_takes_leave_no_room_for_more_and_others_are_served() {
     assert!((1.0..=8_388_608.0).contains(&held), "{held} bytes");
     // Others have their part.
     server.login("reporter").post("/v3/object", &json!({ "sources": stories })).ok();
-    // What is small needs no room, and what was changed is told.
+    // Small replies need no room, and each change is answered.
     assert_serves(&server);
     client.post("/v3/object", &json!({ "sources": [client.story(&own_folder(), "small.xml")] })).ok();
     let body = json!({ "name": "filled", "folderPath": own_folder(), "sources": stories });

@@ -78,7 +78,7 @@ fn whatever_is_sent_is_refused_or_taken() {
         let answer = client.upload("/v3/object/create", &options, None);
         assert_well(&what, &answer);
         if answer.status == 200 {
-            // What was taken can be shown in every form.
+            // An accepted object can be shown in every form.
             let loid = encoded(answer.ok()["id"].as_str().expect("a new object has an id"));
             client.get(&format!("/v3/object/{loid}?showXml=true&showJson=true&useUnparsedXml=true")).ok();
             client.get(&format!("/v3/object/{loid}?showXml=true")).ok();

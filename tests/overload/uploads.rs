@@ -36,7 +36,7 @@ fn concurrent_uploads_are_limited_per_user_and_leave_nothing_if_aborted() {
     wait_until("they are on their way to the disk", || unfinished(&server) == 2);
     assert_eq!(client.metric("stet_uploads"), 2.0);
     let mut third = begin_upload(&server, &client, "third.txt");
-    // It was still being sent, so that what it is answered may be lost with the connection.
+    // The upload was still being sent, so its answer may be lost with the connection.
     assert!(next_answer(&mut third).is_none_or(|(status, _)| status == 503));
     wait_until("it is refused", || client.metric("stet_overloaded_total{what=\"uploads\"}") == 1.0);
     assert_eq!(unfinished(&server), 2);

@@ -38,8 +38,7 @@ fn bodies_that_drip_are_cut_off_and_others_served_meanwhile() {
     assert_serves(&server);
     let client = server.login("editor");
     let (before, files) = (peak(&server), open_files(&server));
-    // So much is left to send that nobody comes to the end of it, byte by byte, however often they
-    // are looked at.
+    // The rest is so long that no client finishes it byte by byte, however often it is tried.
     let head = post(&client, "/v3/object", &json!({ "sources": ["x".repeat(60_000)] }));
     let mut streams: Vec<TcpStream> = (0..WRITERS).map(|_| connect(&server)).collect();
     for stream in &mut streams {

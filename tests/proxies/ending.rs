@@ -164,7 +164,8 @@ fn a_call_that_comes_while_nobody_listens_waits_until_somebody_does() {
     for kind in [Kind::Haproxy, Kind::Caddy] {
         let data = TempDir::new().expect("a temporary directory can be made");
         Filled::sample().lay_out(data.path());
-        // Bound, so that the port is nobody else's, and refused, for nobody listens.
+        // Bound, so that no other process takes the port. Connections are refused, since nothing
+        // listens.
         let port = Socket::new(Domain::IPV4, Type::STREAM, None).expect("there are sockets");
         port.set_reuse_address(true).expect("it can be set");
         port.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).expect("a port can be had");

@@ -62,7 +62,7 @@ fn paths_come_through_as_they_were_sent() {
             &format!("/v3/folder/root?x={}", "x".repeat(17_000)),
         ] {
             let (expected, got) = (direct.get(path), client.get(path));
-            // A proxy may refuse what nobody sends, but not find something else.
+            // A proxy may refuse malformed requests, but must not find another object.
             let refused = got.status == 400 && expected.status >= 400;
             assert!(refused || got.status == expected.status, "{kind:?} {path}: {} {}", got.status, expected.status);
             if expected.status == 200 {

@@ -105,8 +105,8 @@ fn finding(report: &Path) -> String {
 #[test]
 fn a_newsroom_at_work_does_not_mind_hostile_clients() {
     let seconds = setting("STET_SOAK_SECONDS").unwrap_or(SECONDS);
-    // The newsroom grows all the while. Caches that are full soon, and what is kept for a while
-    // only: so what still grows later on is something that has no bound.
+    // The newsroom grows throughout. Caches fill soon, and other data is kept for a limited time.
+    // So growth later on means that something has no bound.
     let server = Server::with(&[
         ("LIMITS__IDEMPOTENCY_SECONDS", "60"),
         ("CONTENT__COLLECT_AFTER_SECONDS", "60"),
@@ -115,7 +115,7 @@ fn a_newsroom_at_work_does_not_mind_hostile_clients() {
         ("MEMORY__CACHES_BYTES", "33554432"),
     ]);
     let (other, reports) = (server.login("reporter"), TempDir::new().expect("a directory can be made"));
-    // Whoever wants to look at the reports says where they go.
+    // The variable sets the place of the reports, for those who want to read them.
     let directory = std::env::var_os("STET_SOAK_REPORTS").map_or_else(|| reports.path().to_owned(), Into::into);
     std::fs::create_dir_all(&directory).expect("the directory of the reports can be made");
     let (drawers, blog) = (directory.join("drawer"), directory.join("liveblog"));

@@ -121,7 +121,7 @@ impl Tree {
         let through = module.globs.iter().find_map(|glob| {
             let target = self.file_of(at, &[&glob[..], path].concat(), depth + 1)?;
             let own = self.file_of(at, glob, depth + 1)?;
-            // A glob gives any name; only what leads on from there is known to come of it.
+            // A glob may give any name. Only names that lead on from there are known to be from it.
             (target != own).then_some(target)
         });
         through.or(Some(&module.file))

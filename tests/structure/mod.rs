@@ -21,8 +21,8 @@ const ONE_WAY_IN_THE_DOMAIN: &[(&[&str], &[&str])] = &[
         &["store", "object"],
         &["command", "family", "drawer", "liveblog", "planning", "bundle", "web_container", "folder", "document"],
     ),
+    // Families are plug-ins: the code common to all of them knows none of them.
     (&["sequence"], &["drawer", "liveblog", "planning", "checkout", "lifecycle"]),
-    // Families plug in: what is the same for all of them knows none of them.
     (
         &["command", "family", "joint", "part", "proof", "checkout", "lifecycle"],
         &["drawer", "liveblog", "planning", "bundle", "web_container"],

@@ -442,7 +442,7 @@ mod tests {
             for case in [text.to_lowercase(), text.to_uppercase()] {
                 assert_eq!(FoldedText::of(&case), folded, "{c:?}");
             }
-            // What is kept of a content is folded likewise.
+            // The stored text of a content is folded in the same way.
             assert_eq!(text_of("text/plain", text.as_bytes()), &*folded, "{c:?}");
         }
         // In lower case alone it is one character.

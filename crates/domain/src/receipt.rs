@@ -615,7 +615,7 @@ mod tests {
         let bytes = |change: &RowChange| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         let all: usize = changes.iter().flatten().map(bytes).sum();
         assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
-        // The same outcome is put again when its change set is made again.
+        // The same outcome is stored again when its change set is built again.
         steps[0].outcome("a", &1u64, 5).put();
         assert_eq!(once.kept_bytes().load(Ordering::Relaxed), all as u64);
     }

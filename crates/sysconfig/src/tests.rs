@@ -569,7 +569,7 @@ fn circles_bombs_and_what_lies_elsewhere_are_refused() {
         let faults = content_of::<ObjectTypes>(&[(TYPES_FILE, &text)]).expect_err(elsewhere);
         assert!(faults[0].fault.contains("is not in") || faults[0].fault.contains("does not exist"), "{faults:?}");
     }
-    // Nine levels, each of which takes in the next.
+    // Nine levels, each of which includes the next.
     let names: Vec<String> = (0..9).map(|n| format!("/SysConfig/{n}.xml")).collect();
     let mut files: Vec<(&str, String)> = vec![(TYPES_FILE, doctype(&[("n", &names[0])], "&n;"))];
     for pair in names.windows(2) {
@@ -589,7 +589,7 @@ fn circles_bombs_and_what_lies_elsewhere_are_refused() {
     let large = format!("<objectTypes><!--{}--></objectTypes>", "x".repeat(3 << 20));
     let thrice = doctype(&[("a", "/SysConfig/a.xml")], "&a;&a;&a;");
     refused(&[(TYPES_FILE, &thrice), ("/SysConfig/a.xml", &large)], "bytes");
-    // What is read again and again may be what is not taken in.
+    // Repeated reading may also concern bytes that are not included, such as a comment.
     let beside = format!("<objectType name='A' family='folder'/><!--{}-->", "x".repeat(3 << 20));
     let often = doctype(&[("a", "/SysConfig/a.xml")], &"&a;".repeat(12));
     refused(&[(TYPES_FILE, &often), ("/SysConfig/a.xml", &beside)], "bytes may be read");
@@ -631,7 +631,7 @@ fn repeated_work_of_configuration_readers_is_bounded() {
     refused(&[(SITE, &format!("<siteConfig{namespaces}/>"))], "more than 64 namespaces");
     let attributes: String = (0..257).map(|n| format!(" a{n}=''")).collect();
     refused(&[(SITE, &format!("<siteConfig{attributes}/>"))], "more than 256 attributes");
-    // A file that is held once may be read for each that names it, and so may what it takes in.
+    // A file that is stored once may be read for each file that names it, and so may its includes.
     let definitions = |count: usize, text: &str, dtd: &str| {
         let paths: Vec<String> = (0..count).map(|n| format!("/SysConfig/d{n}.xml")).collect();
         let named: String = paths.iter().map(|path| format!("<definition path='{path}'/>")).collect();

@@ -393,7 +393,7 @@ fn bytes_of_an_attachment_that_no_post_has_are_found() {
     ground.set(attachment_body(BLOG, 31), Some(Bytes::from_static(b"<story/>")));
     ground.one_fault(&[&BLOG.to_string(), "bytes of an attachment 31"]);
     assert_eq!(ground.faults().len(), 1, "the other one's are where they belong");
-    // One in a file, whose bytes lie here all the same.
+    // A content in a file, whose bytes are in the tables nevertheless.
     let ground = Ground::new();
     let content = Content { stored: ContentLocation::File, ..bytes() };
     ground.put(&Post { attachments: vec![PartAttachment { id: 30, name: "a.jpg".into(), content }], ..post() });
@@ -463,7 +463,7 @@ fn content_files_that_no_row_refers_to_are_counted_and_no_fault() {
     ground.write(changes);
     let report = check(&ground.store, &ground.content).unwrap();
     assert_eq!((report.faults, report.unused_files, report.unused_bytes), (Vec::new(), 2, 70));
-    // Damaged, and as long as it was: the file is named, and what is in it.
+    // Damaged, but of the same length: the fault names the file and its content.
     file(&bytes().sha256, b"<stony/>");
     let path = ground.content.path(&bytes().sha256);
     ground.one_fault(&["drafts/1", &STORY.to_string(), &path.to_string_lossy(), "is damaged"]);

@@ -83,7 +83,7 @@ fn a_copy_stays_in_its_bundle_and_goes_where_that_goes() {
     };
     rename(&made).fails(409, "InvalidForContainer");
     assert_eq!(to(&made, &desk.folder).status, 409);
-    // Nothing else than bundles goes into a bundle.
+    // Only bundles can be in a bundle.
     let story = desk.client.story(&desk.folder, "plain.xml");
     assert_eq!(to(&story, &bundle).status, 409);
     let options = json!({ "name": "a", "type": "Story", "folder": bundle });

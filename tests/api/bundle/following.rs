@@ -25,7 +25,7 @@ fn a_copy_follows_until_it_is_changed() {
     write(&desk, &bundle, "<story>3</story>").ok();
     assert_eq!((&record(&desk, &web)["version"], texts()[1].as_str()), (&json!(2), "<story>3</story>"));
 
-    // What is inherited from a copy follows the copy.
+    // A copy that inherits from another copy follows that one.
     write(&desk, &web, "<story>web</story>").ok();
     assert_eq!(texts(), ["<story>web</story>", "<story>web</story>", "<story>1</story>"]);
     assert_eq!((follows(&desk, &web), follows(&desk, &tabloid)), ((false, 2), (true, 2)));

@@ -47,7 +47,7 @@ fn each_story_that_is_linked_or_named_gets_one_copy() {
         assert_eq!(record(&desk, &id(item))["channelCopy"]["inheritFrom"], Value::Null);
     }
 
-    // Again: each is told, and nothing is made.
+    // The second call reports each copy, and creates none.
     let again = copies(&desk, &container, &body).ok();
     assert_eq!((again["items"].as_array().map(Vec::len), again["errors"].as_array().map(Vec::len)), (Some(0), Some(4)));
     assert!(again["errors"].as_array().unwrap().iter().all(|error| error["code"] == "CMS.DuplicatedName"), "{again}");
@@ -62,7 +62,7 @@ fn bundles_that_the_caller_may_not_read_are_not_copied() {
     let hidden = admin.bundle("hidden.xml");
     let desk = Desk::of("editor");
     let container = desk.make("WebContainer", "page.xml", format!("<p><link href='{hidden}'/></p>"));
-    // Everybody reads everything in the sample: a key sees only what it is granted.
+    // In the sample every user can read everything, so a key with few grants is used.
     let body = json!({ "name": own_folder().replace('/', "-"), "user": "editor", "privileges": [
         { "privilege": "read", "folder": desk.folder }, { "privilege": "create", "folder": desk.folder },
     ] });
@@ -96,7 +96,7 @@ fn copies_that_a_call_sent_again_tells_of_are_those_of_their_bundles() {
     let call = copies(&client, &container, &json!({ "channel": "Web" })).header("idempotency-key", &name);
     let made = call.ok();
     assert_eq!(made["items"].as_array().map(Vec::len), Some(2), "{made}");
-    // The page names one of them, and with other rights the reply is made anew.
+    // The page now names one of them, and with other rights the reply is built anew.
     admin.call("stet-object-content-put", &[&container]).bytes("text/xml", page(&[&second])).ok();
     group("group-update-post", &["read", "create", "delete"]);
     let told = call.ok();

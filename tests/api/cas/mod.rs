@@ -105,7 +105,7 @@ fn a_call_that_is_not_as_it_should_be_uses_no_ticket_up() {
     let login = || login(&client, "ST-1");
     says(&login().query("loadConfig", "perhaps").fails(400, "InvalidParameter"), "loadConfig");
     assert!(cas.asked().is_empty());
-    // Which databases there are is told to those alone who have a good ticket.
+    // Only callers with a valid ticket learn which databases exist.
     login().query("databaseId", "nowhere").fails(401, "InvalidLogin");
     cas.issue("ST-1", success(EDITOR));
     let error = login().query("databaseId", "nowhere").send();

@@ -28,7 +28,7 @@ fn a_user_who_is_not_known_here_stays_out_where_none_are_made() {
         cas.issue(ticket, success("<cas:user>newcomer</cas:user>"));
         says(&log_in(&server, ticket).fails(401, "InvalidLogin"), "newcomer");
     }
-    // Without a mapping nobody's groups are the CAS server's to say.
+    // Without a mapping the CAS server does not determine groups.
     let (user, held) = comes(
         &cas,
         &server,
@@ -55,7 +55,7 @@ fn a_user_is_made_with_the_configured_groups_and_no_password() {
     for password in ["", "newcomer", SAMPLE_PASSWORD] {
         server.log_in("newcomer", password).fails_on(password, 401, "InvalidLogin");
     }
-    // What is sent is taken over, what is not stays, and what can't be is left alone.
+    // Sent attributes are stored, others stay, and invalid ones are ignored.
     let (user, _) = comes(
         &cas,
         &server,
@@ -107,7 +107,7 @@ fn the_groups_of_the_mapping_are_as_the_cas_server_says_at_each_login() {
         ("newcomer", vec!["desk", "unknown"], groups(["editors", "readers"])),
         ("newcomer", vec!["night", "wire"], groups(["contributors", "editors", "readers"])),
         ("newcomer", vec!["readers", "administrators", "DESK"], groups(["readers"])),
-        // What is not in the mapping stays as it is here.
+        // Groups outside the mapping stay as they are here.
         ("reporter", vec!["desk"], groups(["editors", "reporters"])),
         ("reporter", vec![], groups(["reporters"])),
         ("editor", vec![], groups([])),
@@ -133,7 +133,7 @@ fn the_last_administrator_stays_one_whatever_the_cas_server_says() {
     let (_, held) = comes(&cas, &server, "ST-1", mail);
     assert_eq!(held, groups(["administrators"]));
     assert!(server.log().contains("the last administrator"), "{}", server.log());
-    // With another one, it goes.
+    // With another administrator, the membership is removed.
     server.user("admin").call("stet-user-update-put", &[&"editor"]).json(&json!({ "groups": ["administrators"] })).ok();
     let (_, held) = comes(&cas, &server, "ST-2", mail);
     assert_eq!(held, groups([]));

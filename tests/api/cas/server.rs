@@ -91,7 +91,7 @@ impl CasServer {
                 }
                 let (state, tls) = (serving.clone(), tls.clone());
                 std::thread::spawn(move || {
-                    // Whoever asked may have gone: that is for the test to see, not for this
+                    // The client may have closed the connection. The test checks that, not this
                     // thread.
                     let _ = match tls {
                         None => state.serve(stream),

@@ -99,8 +99,7 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
         cas.issue(&ticket, script);
         unavailable(log_in(&server, &ticket), what);
     }
-    // Nor is another server asked: neither who somebody is nor where to send the ticket is for it
-    // to say.
+    // No other server is asked: it can't decide who a user is, nor where the ticket is sent.
     let other = CasServer::start();
     other.issue("ST-secret-moved", success(good));
     let location = format!("{}/p3/serviceValidate?service=x&ticket=ST-secret-moved", other.url());
@@ -119,7 +118,7 @@ fn an_answer_that_is_none_is_no_refusal_and_lets_nobody_in() {
     server.terminate();
     let log = server.log();
     assert!(!log.contains("ST-secret"), "{log}");
-    // Each for a reason of its own, which the operator is told.
+    // Each fails for a reason of its own, which is logged for the operator.
     for reason in [
         "NotOneRoot",
         "TagMismatch",
@@ -254,7 +253,7 @@ fn tickets_that_are_made_up_are_failures_of_the_address_they_come_from() {
     for number in 0..3 {
         cas.issue(&format!("ST-good-{number}"), success(EDITOR));
         from("192.0.2.1", &format!("ST-good-{number}")).ok();
-        // What can be no ticket, and what the CAS server fails over, is nobody's guess.
+        // Malformed tickets, and failures of the CAS server, do not count as failed attempts.
         from("192.0.2.1", "").fails(400, "InvalidParameter");
         cas.issue(&format!("ST-broken-{number}"), failure("INTERNAL_ERROR", ""));
         from("192.0.2.1", &format!("ST-broken-{number}")).fails(503, "Overloaded");

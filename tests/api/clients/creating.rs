@@ -61,8 +61,7 @@ fn story_takes_product_and_date_of_the_calendar_where_none_is_said() {
     let made = result(create(&desk, &dated));
     assert_eq!((&made["issueDate"], product_info(&made).get("name")), (next, None));
 
-    // Among the attributes that the call gives, what they lack is filled in, and nothing else is
-    // changed.
+    // Missing values are filled into the call's attributes, and nothing else is changed.
     let mut body = with_options("d.xml", calendar.clone());
     body["systemAttributes"] = json!({ "props": { "productInfo": { "section": "City", "issueDate": "" } } });
     let made = result(create(&desk, &body));
@@ -70,7 +69,7 @@ fn story_takes_product_and_date_of_the_calendar_where_none_is_said() {
     let expected = json!({ "section": "City", "issueDate": next, "name": "HarbourCourier" });
     assert_eq!(product_info(&made), expected);
 
-    // What is said wins, wherever it stands.
+    // A stated value wins, wherever it is stated.
     let mut body = with_options("e.xml", calendar.clone());
     body["systemAttributes"] = json!({ "props": { "productInfo": { "name": "Own", "issueDate": "20270105" } } });
     let made = result(create(&desk, &body));

@@ -62,7 +62,7 @@ fn clients_of_database_33_work_unchanged() {
     let shown = result(desk.get("/v3/conf/connections?showRepositories=true"));
     assert_eq!((&shown["defaultRepository"], &shown["repositories"][0]["id"]), (&json!(33), &json!(33)));
 
-    // What goes to no folder goes home, and templates of containers are found.
+    // Objects without a folder are created in the home, and templates of containers are found.
     let drawer = result(desk.post("/v3/container/drawer", &json!({ "name": "mine" })));
     let blog = result(desk.post("/v3/container/liveblog/from/template", &json!({ "name": "live" })));
     for made in [&drawer, &blog] {

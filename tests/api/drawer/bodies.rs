@@ -87,7 +87,7 @@ fn a_list_that_is_too_long_is_refused() {
     }
     let body = json!({ "sources": many, "name": "never", "folderPath": desk.folder });
     make(&desk, body).fails(413, "TooLarge");
-    // As long as it may be: all the same object.
+    // A list of the largest permitted length, with one object throughout.
     desk.add_all(json!({ "sources": many[1..] })).ok();
     assert_eq!(desk.order(), [0, 1]);
 }

@@ -112,7 +112,7 @@ fn one_serial_order_explains_what_32_threads_were_told() {
             assert!(group.iter().all(|told| unchanging(&states[&first], told)), "{group:?} changed nothing");
             continue;
         }
-        // One of those told this revision made it; the others found it and had nothing to do.
+        // One of the replies with this revision made it. The others found the state as wanted.
         let before = states[&(number - 1)].clone();
         let made = group.iter().enumerate().find_map(|(index, told)| {
             let mut after = before.clone();
@@ -224,8 +224,8 @@ fn a_crash_amid_moves_keeps_what_was_acknowledged_and_tears_none() {
     let mut all = lists.concat();
     all.sort_unstable();
     assert_eq!(all, (0..THREADS).collect::<Vec<_>>(), "each in one of the two: {lists:?}");
-    // Each move is one revision of both drawers: as many as were acknowledged, and at most those
-    // under way beside.
+    // Each move raises the revision of both drawers by one. The moves are those acknowledged, and
+    // at most those under way.
     let after = revisions(&desk);
     let acknowledged = acknowledged.into_inner() as u64;
     assert!(acknowledged >= 150);

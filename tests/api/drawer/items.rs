@@ -220,7 +220,7 @@ fn several_are_removed_by_objects_and_shortcuts_and_the_rest_is_told() {
     // A shortcut may come as a number.
     let number: u64 = desk.shortcut(2).parse().expect("a shortcut is a number");
     let [first, stranger] = [&desk.stories[0], &desk.stories[4]];
-    // What is listed twice counts once; another name of the same is another source.
+    // An object listed twice counts once. Another name of it is another source.
     let again = desk.shortcut(0);
     let body = json!({ "sources": [first, number, stranger, NOWHERE, "nonsense", first, again] });
     let reply = desk.remove_all(body).gives(&json!({ "info": { "count": 2 } }));

@@ -214,7 +214,7 @@ fn a_discarded_folder_takes_drawer_and_objects_along_and_back() {
     head(&desk.client, &desk.drawer).fails(404, "ObjectNotFound");
     assert_eq!(desk.client.items(&outside), [outsider.as_str()]);
     assert_eq!(head(&desk.client, &outside).ok()["info"]["hidden"], 2);
-    // A part of what was discarded together can't come back alone.
+    // An object that was discarded with others can't be restored alone.
     desk.client.call("stet-object-restore-post", &[&desk.drawer]).fails(409, "InvalidForContainer");
     restore(&desk.client, folder["id"].as_str().expect("a folder has an id"));
     assert_eq!(desk.client.items(&desk.drawer).len(), 4);

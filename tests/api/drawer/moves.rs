@@ -101,7 +101,7 @@ fn a_move_tells_the_revisions_it_led_to() {
     desk.client.call("drawer-item-post", &[&other, &desk.stories[1]]).ok();
     let [here, there] = now();
     leads_to(desk.move_to(1, &other), [here + 1, there], [here + 1, there]);
-    // Within one drawer it goes to the tail, or is there.
+    // Within one drawer the item moves to the tail, or is there already.
     let tail = there + 1;
     for _ in 0..2 {
         let within = desk.client.call("drawer-item-move-put", &[&other, &desk.stories[2], &other]);

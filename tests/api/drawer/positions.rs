@@ -8,7 +8,7 @@ type Step = (usize, i64, u64, &'static [usize]);
 
 #[test]
 fn an_object_is_put_where_the_position_says() {
-    // Capacity, stories, how many of them are in the drawer; what is done.
+    // Capacity, stories, the number of them in the drawer, and the steps.
     let cases: &[(&str, u32, usize, usize, &[Step])] = &[
         ("0 puts the item first", 5, 3, 2, &[(2, 0, 0, &[2, 0, 1])]),
         ("0 of an empty drawer is its only place", 1, 1, 0, &[(0, 0, 0, &[0])]),

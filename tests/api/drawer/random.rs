@@ -111,7 +111,7 @@ impl World {
             }
             Step::RemoveAll(drawer, stories) => {
                 for story in stories.iter().filter(|story| !discarded[**story]) {
-                    // What is not there is told in the reply.
+                    // The reply reports missing items.
                     let _ = self.model[*drawer].apply(DrawerOp::Remove(*story), alive);
                 }
                 Ok(())

@@ -30,7 +30,7 @@ fn after_too_many_failures_a_user_is_refused_with_the_right_password_too() {
     let older = older_log_in(&server, SAMPLE_PASSWORD);
     assert_eq!((older.status, older.json()["code"].as_str()), (429, Some("CMS.TooManyRequests")));
     assert!(older.header("retry-after").is_some());
-    // Nobody else is concerned.
+    // Other users are not affected.
     server.log_in("admin", ADMIN_PASSWORD).ok();
 }
 
@@ -149,7 +149,7 @@ fn known_and_unknown_names_get_equal_answers_before_and_after_the_limit() {
         let (known, unknown) = (server.log_in("editor", "wrong"), server.log_in("nobody", "wrong"));
         assert_eq!(known.status, if attempt < 3 { 401 } else { 429 });
         let (mut known, mut unknown) = (comparable(&known), comparable(&unknown));
-        // The seconds may differ by one: time goes on between the two.
+        // The seconds may differ by one, since time passes between the two.
         if attempt >= 3 {
             for answer in [&mut known, &mut unknown] {
                 let seconds = answer.1["result"]["details"]["retryAfter"].take().to_string();

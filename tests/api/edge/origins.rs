@@ -97,8 +97,8 @@ fn a_page_of_another_site_can_not_log_its_reader_out() {
             let answer = out(path, &[headers, &[cookie]].concat());
             refused(server, &answer, headers);
             client.lives();
-            // Who has the token itself may do with it what they like, but the cookie is the
-            // browser's.
+            // A caller with the token itself may do everything, but the browser sends the cookie by
+            // itself.
             let answer = out(path, &[headers, &[cookie, ("token", client.token())]].concat());
             assert_eq!((answer.status, answer.header("set-cookie")), (200, None), "{headers:?}");
             client.is_dead();

@@ -110,7 +110,7 @@ fn clients_that_send_requests_and_never_read_are_cut_off() {
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);
     let editor = server.user("editor");
     let mut stream = connect(&server);
-    // Until neither side's buffers take any more of what is asked, and what is answered.
+    // Until neither side's buffers take any more requests or replies.
     stream.set_nonblocking(true).expect("it can be set");
     let request = format!("GET /v3/folder/home HTTP/1.1\r\nhost: x\r\ntoken: {}\r\n\r\n", editor.token()).repeat(100);
     wait_until("it is cut off", || {

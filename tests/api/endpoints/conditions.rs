@@ -28,8 +28,8 @@ fn unchanged_replies_are_answered_304_by_etag() {
         |faults, case, corner| {
             let made = (case.make)(corner);
             let read = || made.call(&corner.client, case.id);
-            // Other tests may change what is read meanwhile, as lists of all users: then it is
-            // looked at again.
+            // Other tests may change what is read, such as the list of all users. Then it is read
+            // again.
             for left in (0..20).rev() {
                 let is_last = left == 0;
                 let first = read().send();
@@ -268,7 +268,7 @@ fn a_creation_that_expects_something_and_meets_nothing_makes_nothing() {
     let creates = |endpoint: &Endpoint| changes_objects(endpoint) && !names_what_it_changes(endpoint);
     on_each(7, creates, |faults, case, corner| {
         let made = (case.make)(corner);
-        // What is made once for each user may be there, and of a list there is something.
+        // Objects created once for each user may exist, and some objects of a list, too.
         let (Body::Json(body) | Body::Form(body, _)) = &made.body else { return };
         if listed(body).is_some() || OPENS.contains(&case.id) {
             return;
@@ -336,8 +336,8 @@ fn bulk_calls_change_matching_objects_and_leave_the_others() {
 
 #[test]
 fn a_second_write_under_the_same_tag_is_too_late() {
-    // What is gone or unlocked after the first, or in the recycle bin before, can't be written
-    // again.
+    // An object that the first call deleted or unlocked, or that was in the recycle bin, can't be
+    // written again.
     let about = |endpoint: &Endpoint| {
         let ends = [
             "object-discard",
@@ -363,7 +363,7 @@ fn a_second_write_under_the_same_tag_is_too_late() {
         faults.expect(first.status == 200, || format!("{}: {:?}", case.id, lasting(&first)));
         faults.expect(tag_of(corner, &about) != tag, || format!("{}: the revision is the same", case.id));
         let second = call.send();
-        // What it names besides may have gone with the first.
+        // Other objects in the call may be deleted by the first one.
         let well = second.status == 412 || (second.status == 404 && made.objects().len() > 1);
         faults.expect(well, || format!("{}: {:?}", case.id, lasting(&second)));
     });

@@ -135,7 +135,7 @@ fn options_that_are_no_object_are_refused_wherever_a_body_may_have_some() {
     let about = |endpoint: &Endpoint| takes_json(endpoint) && !SHORT.contains(&endpoint.id.as_str());
     on_each(60, about, |faults, case, corner| {
         let answer = (case.make)(corner).call(&corner.client, case.id).send();
-        // Whether a body has options is told by what is shown.
+        // The reply shows whether the body has options.
         if !has(&answer.json(), "pstate") {
             return;
         }

@@ -30,7 +30,7 @@ const NOWHERE: &str = "1$1.0.999999999";
 fn on_each(at_least: usize, about: impl Fn(&Endpoint) -> bool, check: impl Fn(&mut Faults, &Case, &Corner)) {
     let mut faults = Faults::default();
     let cases: Vec<_> = CASES.iter().filter(|case| about(case.endpoint())).collect();
-    // That it is about any is part of what is tested.
+    // The check must apply to some endpoints.
     assert!(cases.len() >= at_least, "{} endpoints", cases.len());
     for case in cases {
         check(&mut faults, case, &Corner::new());

@@ -62,9 +62,9 @@ fn each_role_of_the_sample_gets_what_its_groups_allow_and_no_more() {
             let privilege = endpoint.privilege.as_deref().unwrap_or_default();
             for (user, held) in &users {
                 let holds = |wanted: &str| held.iter().any(|known| known == wanted);
-                // For what a body names each object is asked, and who may create may change what
-                // they created: a move alone is refused as a whole. Posts of others are the
-                // moderators' to change.
+                // Objects named in a body are checked one by one, and a creator may change what
+                // they created. Only a move is refused as a whole. Posts of other users are changed
+                // by moderators.
                 let by_name = matches!(privilege, "write" | "delete")
                     && holds("create")
                     && endpoint.scope == "named"
@@ -101,7 +101,7 @@ fn creators_of_an_object_may_change_and_discard_it() {
         let by_owner = matches!(endpoint.privilege.as_deref(), Some("write" | "delete")) && endpoint.scope == "path";
         by_owner && !endpoint.path.contains("/folder/")
     };
-    // Of those who may create and not write.
+    // Cases for a user who may create and not write.
     let contributor = Server::shared().user("contributor");
     on_each(10, owned, |faults, case, corner| {
         let own = Corner { client: contributor.clone(), folder: corner.folder.clone() };
@@ -196,7 +196,7 @@ fn creations_need_the_create_privilege_in_their_folder() {
             let made = (case.make)(&corner);
             let before = entries();
             let answer = made.call(&reporter, case.id).send();
-            // The template may be read by those who read everything.
+            // The template can be read only by users who may read everything.
             let template = case.endpoint().path.contains("/template") && code(&answer) == "TemplateNotFound";
             let refused = denied(&answer) || matches!(code(&answer).as_str(), "ObjectNotFound");
             let well = template || if allowed { answer.status == 200 } else { refused };

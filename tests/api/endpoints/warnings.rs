@@ -85,7 +85,7 @@ fn unknown_parameters_are_warned_of_once_and_refused_when_strict() {
             if let Some(before) = before {
                 faults.expect(entries(corner) == before, || format!("{}: something changed", case.id));
             }
-            // The same call goes well afterwards: nothing of it has been done.
+            // The same call succeeds afterwards, so the refused one had no effect.
             let answer = call.send();
             let wanted: &[&str] = if has_envelope(&answer) { &[UNKNOWN] } else { &[] };
             let well = answer.status == 200 && warned(&answer) == wanted;

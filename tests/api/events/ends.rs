@@ -24,7 +24,8 @@ fn there_is_room_for_so_many_followers_in_all_and_of_a_container() {
     assert_eq!(desk.client.send("HEAD", &events_of(&desk.drawer), &[], b"").status, 200);
     assert_eq!(desk.events().query("wait", false).send().status, 200);
     assert_eq!(server.client().count("stet_event_followers"), 3);
-    // A place is free when its follower has gone, which is found out when they are told something.
+    // A place becomes free when its follower has disconnected, which the server detects at the next
+    // event.
     drop(first);
     wait_until("a place is free", || {
         desk.put_in(0);

@@ -13,7 +13,7 @@ fn a_stream_begins_with_the_present_and_then_tells_each_change_once() {
     assert_eq!(hello.data, json!({ "container": desk.drawer, "revision": hello.id }));
     let added = desk.put_in(0);
     desk.put_first(1).ok();
-    // Nothing changes, and nothing is told.
+    // A call without a change has no event.
     desk.put_first(1).ok();
     desk.take_out(0);
     desk.take_all_out();
@@ -103,7 +103,7 @@ fn fifty_followers_get_all_events_of_eight_writers_in_revision_order() {
     let server = Server::start();
     let desk = desk(server.user("editor"), WRITERS * 2);
     let first = desk.present();
-    // Revision → story, as the writers were told.
+    // The story of each revision, from the writers' replies.
     let done: Mutex<BTreeMap<u64, String>> = Mutex::default();
     let heard: Vec<Vec<FollowedEvent>> = std::thread::scope(|scope| {
         let last = (WRITERS * EACH) as u64 + first;

@@ -31,7 +31,7 @@ fn a_follower_resumes_behind_its_last_event_by_header_or_parameter() {
     assert_eq!(by_parameter(hello.id + 2, None), all[2..]);
     // A browser that connects again sends the parameter as it was the first time.
     assert_eq!(by_parameter(hello.id, Some(hello.id + 2)), all[2..]);
-    // And those who wait hear the rest, then what comes.
+    // Waiting followers receive the rest, then new events.
     let mut follow = desk.follow(Some(hello.id + 1));
     assert_eq!([follow.must(), follow.must()], all[1..]);
     desk.shuffle(0);
@@ -66,7 +66,7 @@ fn zero_begins_with_the_oldest_event_that_is_kept() {
     assert_eq!([waiting.must(), waiting.must(), waiting.must()], all[..]);
     let path = format!("{}?wait=false&lastEventId=0", events_of(&desk.drawer));
     assert_eq!(desk.client.try_follow(&path, None).expect("it is answered").rest(), all);
-    // A follower who waits goes on with what happens.
+    // A waiting follower continues with new events.
     let mut follow = desk.follow(Some(0));
     assert_eq!([follow.must(), follow.must(), follow.must()], all[..]);
     desk.take_out(0);
@@ -174,7 +174,7 @@ fn events_go_on_after_a_restart_and_after_a_crash_amid_changes() {
         }
         server = server.restart();
         desk.client = desk.client.to(&server);
-        // Whatever was told is there, and the numbers go on behind it.
+        // All reported changes are there, and the numbers continue after them.
         let present = desk.present();
         assert!(present >= last, "{last} was told, and {present} is there");
         let missed = stored(&desk.client, &desk.drawer, last);

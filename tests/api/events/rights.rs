@@ -53,7 +53,7 @@ fn no_user_takes_all_places() {
     desk.put_in(0);
     assert_eq!(one.must().event, "drawer.item.add");
     drop(two);
-    // One who has gone is noticed without any event.
+    // A closed connection is noticed without any event.
     wait_until("there is a place", || again.try_follow(&events_of(&desk.drawer), None).is_ok());
 }
 
@@ -82,7 +82,7 @@ fn ids_of_what_may_not_be_read_are_left_out_and_the_numbers_stay_whole() {
     );
     assert_eq!(told[1], whole[1]);
     assert!(ids(&told[1]).contains(&seen.as_str()));
-    // The item of the hidden story goes with it.
+    // The item of the hidden story is left out.
     assert_eq!((told[2].event.as_str(), ids(&whole[2]).len()), ("drawer.item.delete", 4));
     assert_eq!(ids(&told[2]), ids(&whole[2])[2..], "{whole:?}");
     // The same from the store.
@@ -97,7 +97,7 @@ fn a_logout_ends_the_streams_of_the_session_and_no_other() {
     let ((stream, _), (mut goes_on, _)) = (greeted(&other, &desk.drawer), greeted(&desk.client, &desk.drawer));
     other.call("auth-logout-get", &[]).ok();
     desk.put_in(0);
-    // Not even what was done at once after it.
+    // Not even a change immediately after it is sent.
     assert_eq!(ended(stream), []);
     assert_eq!(goes_on.must().event, "drawer.item.add");
     // An idle stream ends, too.
@@ -140,7 +140,7 @@ fn a_container_that_is_discarded_or_destroyed_ends_its_streams() {
     for gone in [&desk.drawer, &other] {
         events(&desk.client, gone).fails(404, "ObjectNotFound");
     }
-    // What comes back is followed again, and all that has been is told.
+    // A restored container can be followed again, with all of its events.
     desk.client.call("stet-object-restore-post", &[&desk.drawer]).ok();
     let rest = stored(&desk.client, &desk.drawer, told[0].id);
     assert_eq!(rest.iter().map(|told| told.event.as_str()).collect::<Vec<_>>(), ["object.restore"]);

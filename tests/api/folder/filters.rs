@@ -287,7 +287,7 @@ fn a_view_form_takes_page_order_and_filters_in_its_body() {
         // A text is read as in the query, a list as it is.
         assert_eq!(names(&post(json!({ "name": "a.*,b.*" })).ok()), ["a.xml", "b.xml"]);
         assert_eq!(names(&post(json!({ "name": ["d,e.*", "a.*"] })).ok()), ["a.xml", "d,e.xml"]);
-        // The body wins, and leaves to the query what it does not say.
+        // The body wins. The query applies where the body states nothing.
         let both =
             post(json!({ "limit": 1, "name": "*.xml" })).query("limit", 3).query("offset", 1).query("name", "z*");
         assert_eq!(names(&both.ok()), ["b.xml"]);

@@ -117,7 +117,7 @@ fn a_body_that_can_not_be_read_is_refused_for_a_form() {
     let mut faults = Faults::default();
     let mut tried = 0;
     for endpoint in Endpoint::all().iter().filter(|endpoint| endpoint.multipart && endpoint.body == "required") {
-        // It has JSON in one of its parts only, and is refused for what it says that it is.
+        // Only one part of the form is JSON, so the declared JSON type is refused.
         let answer = admin.send(&endpoint.method, &endpoint.fitting_call(), &[JSON], b"");
         faults.expect(endpoint.error(&answer, 400)["code"] == "CMS.InvalidBody", || endpoint.told(&answer));
         tried += 1;
@@ -157,7 +157,7 @@ fn a_method_that_a_path_has_not_is_refused_with_those_that_it_has() {
 
 #[test]
 fn nothing_says_500() {
-    // Its own server: these calls do what they say.
+    // A server of its own, since these calls have effects.
     let server = Server::start();
     let mut faults = Faults::default();
     for source in [NOWHERE, "/nowhere", "/", "/News/City", "/Drawers/city-desk", "/News/City/harbour-ferry.xml", "7"] {

@@ -58,7 +58,7 @@ fn a_segment_that_is_not_utf_8_is_refused() {
     let client = Server::shared().user("editor");
     let error = client.get("/v3/object/%2Fa%FF%FE").fails(400, "InvalidParameter");
     says(&error, "%2Fa%FF%FE");
-    // In the query what is not UTF-8 is replaced, and here it names no database.
+    // Invalid UTF-8 in the query is replaced, and here the result names no database.
     client.get("/v3/folder/home?databaseId=%FF").fails(404, "DatabaseNotFound");
 }
 
@@ -66,7 +66,7 @@ fn a_segment_that_is_not_utf_8_is_refused() {
 fn head_is_answered_as_get_without_the_body() {
     let client = Server::shared().user("editor");
     let (object, folder) = (encoded(FERRY), own_folder());
-    // One that nobody else fills: it must be the same both times.
+    // A folder that no other test changes, since the listing must be equal both times.
     client.story(&folder, "a.xml");
     for path in [
         format!("/v3/folder/{}", encoded(&folder)),

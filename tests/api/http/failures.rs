@@ -98,7 +98,7 @@ fn the_log_names_requests_by_their_ids_and_has_neither_token_nor_password() {
     noted(no_token.send("GET", "/v3/folder/home", &[("authorization", &bearer)], b""));
     noted(no_token.send("GET", "/v3/folder/home", &[("cookie", &cookie)], b""));
     noted(no_token.post("/v3/auth/copy", &json!({ "token": token })));
-    // What is wrong must not be told either: it may be right elsewhere.
+    // A wrong token must not be logged either: it may be valid elsewhere.
     noted(no_token.get("/v3/folder/home?token=a-wrong-token"));
     let login = |username: &str, password: &Value| {
         no_token.post("/v3/auth/login", &with(credentials(username, ""), json!({ "password": password })))

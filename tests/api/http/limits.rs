@@ -104,7 +104,7 @@ fn a_body_announced_to_be_huge_is_refused_before_it_comes() {
     let head = head(server, "POST", "/v3/object", "content-length: 99999999999\r\n");
     stream.write_all(head.as_bytes()).expect("the head can be sent");
     stream.write_all(b"{\"sources\":").expect("a little can be sent");
-    // Nothing more comes; the answer must all the same.
+    // No more bytes are sent, and the answer must come nevertheless.
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).expect("an answer comes");
     assert_eq!(status_of(&String::from_utf8_lossy(&answer)), Some(413));

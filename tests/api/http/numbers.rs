@@ -43,7 +43,7 @@ fn a_number_without_a_fraction_is_whole_in_any_body() {
     }
     says(&send("topicitem-post", &[&topic], "{\"position\": 1.5}").fails(400, "InvalidBody"), "1.5");
 
-    // What is a text however it is written stays as it is written.
+    // A value that is a text in every notation stays as written.
     let body = format!(
         "{{\"name\": \"kept\", \"folder\": \"{folder}\", \"capacity\": 5.0, \"attributes\": {{\"m\": {{\"a\": 1.0}}}}}}"
     );

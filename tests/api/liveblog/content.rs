@@ -137,7 +137,7 @@ fn large_post_contents_are_read_from_files_and_oversized_ones_referenced() {
 #[test]
 fn parts_of_a_resolved_content_are_those_of_the_whole() {
     let blog = Blog::new();
-    // More than are made at a time, of lengths that differ.
+    // More than are built at a time, of different lengths.
     for number in 0..140 {
         blog.post(&json!({ "title": number.to_string(), "timestamp": number }), &"äx".repeat(number % 7));
     }
@@ -165,7 +165,7 @@ fn parts_of_a_resolved_content_are_those_of_the_whole() {
         assert_eq!(head.header(name), whole.header(name), "{name}");
         assert!(head.header(name).is_some(), "{name}");
     }
-    // What was a part of the whole is none of another.
+    // A range of one content must not be combined with another content.
     let post = blog.post(&json!({ "title": "later" }), "more");
     let other = part("0-9").header("if-range", &tag).send();
     assert!(other.status == 200 && other.body.len() > size);
@@ -282,7 +282,7 @@ fn readers_get_approved_posts_or_an_aborted_reply_during_replacements() {
             })
             .collect();
         for round in 0..40 {
-            // In place of the approved one, and nobody has approved it.
+            // A replacement of the approved content, which is not approved itself.
             let post = put(&author, round, "unseen");
             match round % 3 {
                 0 => drop(blog.remove(&post).ok()),

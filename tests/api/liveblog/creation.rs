@@ -61,7 +61,8 @@ fn a_large_template_is_shared_and_not_held_in_memory() {
 fn a_liveblog_created_while_its_template_changes_starts_with_one_content() {
     let mut server = Server::start();
     let client = server.login("editor");
-    // Rows of several lengths, and a file; each of one letter, which its length tells.
+    // Rows of several lengths, and a file. Each consists of one letter, so that its length
+    // identifies it.
     let lengths = [3, 50, 7_000, 32_000, 40_000];
     let whole = |number: usize| vec![b'a' + number as u8; lengths[number]];
     let options = json!({ "name": "t.xml", "type": "Template", "folderPath": "/LiveBlogs", "createMode": "REPLACE" });
@@ -151,8 +152,8 @@ fn a_template_that_is_not_there_or_may_not_be_read_is_none() {
     let refused = create(&admin, &json!({ "name": "x" })).fails(404, "TemplateNotFound");
     assert_eq!(refused["source"], "/Nowhere/liveblog.xml");
     from(&admin, "/News/City", &json!({})).fails(400, "InvalidType");
-    // Someone who may read one folder only is told of a template elsewhere what they are told of
-    // none.
+    // A user who may read one folder only gets the same error for a template elsewhere as for a
+    // missing one.
     let reporter = reporter_below(&server, "/News", &["read", "create"]);
     let body = json!({ "name": "x", "folderPath": "/News/City" });
     let told = |source: &str| {

@@ -6,8 +6,8 @@ use super::*;
 fn a_post_in_another_encoding_has_the_same_text_wherever_it_is_shown() {
     let blog = Blog::new();
     let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><p>K\xf6ln</p>".as_slice();
-    // What libraries write that take their strings for the file: it is declared to be what it is
-    // not.
+    // Output of libraries that write a string as if it were the file: the declared encoding is
+    // wrong.
     let wide = b"<?xml version='1.0' encoding='utf-16'?><p>Ferry</p>".as_slice();
     for (title, content_type, bytes, shown, read) in [
         ("declared", "text/xml", latin, "<?xml version='1.0' encoding='ISO-8859-1'?><p>Köln</p>", "Köln"),

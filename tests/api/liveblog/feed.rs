@@ -212,7 +212,7 @@ fn json_ld_has_what_schema_org_wants_of_a_live_blog() {
     let found = answer.json();
     let expected = json!({
         "@context": "https://schema.org", "@type": "LiveBlogPosting", "@id": urn(&info), "headline": "night",
-        // The earliest and the latest post: before and after nothing is told.
+        // The times of the earliest and the latest post.
         "coverageStartTime": "2025-11-21T13:49:58.000Z", "coverageEndTime": "2025-11-21T14:03:04.005Z",
     });
     includes(&found, &expected);

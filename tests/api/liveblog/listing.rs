@@ -56,7 +56,7 @@ fn display_options_speak_of_the_liveblog_and_its_posts() {
         let reply = call.gives(&json!({ "items": [{ "info": { "path": path } }] }));
         assert!(reply["items"][0]["info"]["attributes"].is_null());
     }
-    // What is shown of a post is kept, and its path is not.
+    // Replies about a post are cached, but not its path.
     let below = json!({ "path": format!("{}/below", blog.folder) });
     blog.editor.call("folder-post", &[]).json(&below).ok();
     blog.read().query("showPath", true).gives(&json!({ "items": [{ "info": { "path": path } }] }));
@@ -101,7 +101,7 @@ fn posts_named_in_a_body_come_from_any_liveblogs_and_in_that_order() {
         json!({ "source": source, "code": code })
     });
     let reply = named(&blog.editor, &sources).gives(&json!({ "errors": errors }));
-    // The path is another name of what is there already.
+    // The path is another name of an object that is listed already.
     assert_eq!(ids(&reply), [two, one]);
     named(&blog.editor, &json!({})).fails(400, "InvalidBody");
 }

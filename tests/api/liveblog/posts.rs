@@ -242,7 +242,7 @@ fn a_post_may_grow_so_far_and_no_further() {
     assert!(blog.read_post(&post).ok() == before, "nothing was changed");
     assert_eq!(blog.read().query("limit", 0).ok()["total"], 1, "nothing was made");
 
-    // Room is made by taking away, and what is at the limits is well.
+    // Removals make room, and values at the limits are accepted.
     let options = json!({ "removeAttachments": [before["attachments"][0]["id"]], "tags": tags(100, 255)["tags"] });
     let name = &long[1..];
     let changed = blog.update(&post, &options, &[("attachments", name, &kind[6..], b"x")]).ok();
@@ -269,7 +269,7 @@ fn a_part_of_a_file_is_sent_as_a_part_of_any_content_is() {
         (small, small_path, b"0123456789"),
         (file, file_path, large.as_slice()),
     ] {
-        // The time is told once its second is over.
+        // The time is sent once its second is over.
         wait_until("the file has a time", || call.send().header("last-modified").is_some());
         let whole = served(&call);
         assert_eq!(whole.header("accept-ranges"), Some("bytes"));

@@ -129,7 +129,7 @@ fn since_tells_what_has_changed_after_a_revision() {
     let four = blog.post(&json!({}), "four");
     assert_eq!(since(start, json!({})), (vec![three.clone(), one.clone(), four.clone()], json!([two])), "oldest first");
     assert_eq!(since(0, json!({})).0.len(), 3);
-    // What does not fit any more is told as gone.
+    // A post that no longer matches is reported as removed.
     let approved = json!({ "status": ["approved"] });
     assert_eq!(since(start, approved.clone()), (vec![three.clone(), four.clone()], json!([one, two])));
     assert_eq!(since(revision(), approved), (vec![], json!([])));
@@ -138,7 +138,7 @@ fn since_tells_what_has_changed_after_a_revision() {
     assert_eq!(since(start, named).0, [four.as_str()]);
     assert!(blog.search(&json!({})).ok().get("removed").is_none(), "only with `since`");
 
-    // A reader hears of what they could see, and of nothing else.
+    // A reader gets reports only about posts that they could see.
     blog.post(&json!({ "moderated": true }), "waits");
     let reply = blog.search(&json!({ "since": start })).by(&user("reader")).ok();
     assert_eq!((ids(&reply), &reply["removed"]), (vec![three, four], &json!([one, two])));

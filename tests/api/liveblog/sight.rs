@@ -90,7 +90,7 @@ fn keys_own_no_posts_neither_their_own_nor_their_users() {
             blog.read_post(&of_user(status)).by(&key).fails(404, "ObjectNotFound");
         }
     }
-    // What it adds is shown to it once, and then is no more its own than any other.
+    // A post that a key adds is shown to it once. After that it does not count as its own.
     let (key, own) = (machine("contributor", &["read", "create"]), of_user("approved"));
     let add = |options: Value| blog.new_post(&options, &[("content", "c", "text/plain", b"wire")]).by(&key);
     let made = id(&add(json!({ "timestamp": 1000 })).gives(&json!({ "status": "pending", "author": "contributor" })));
@@ -122,7 +122,7 @@ fn keys_own_no_posts_neither_their_own_nor_their_users() {
 fn a_key_that_repeats_its_post_sees_no_later_changes_of_others() {
     let blog = Blog::new();
     let key = machine("contributor", &["read", "create"]);
-    // The reply is too large to be kept, and so is made anew.
+    // The reply is too large to be kept, so it is built anew.
     let options = json!({ "timestamp": 1000, "attributes": { "m": { "h": "x".repeat(300_000) } } });
     let add = || {
         let call = blog.new_post(&options, &[("content", "c", "text/plain", b"wire")]).by(&key);
@@ -152,7 +152,7 @@ fn a_hidden_posts_name_is_taken_without_revealing_more() {
         assert!(!other.to_string().contains(&hidden), "{other}");
     }
     blog.read_post(&hidden).gives(&json!({ "content": "<post><p>editor's</p></post>" }));
-    // Whoever sees it hears of it.
+    // A caller who may see it learns of it from the error.
     blog.set(&hidden, "approve").ok();
     assert_eq!(said("EXCEPTION")["details"]["existing"], hidden);
     let options = json!({ "timestamp": 1000, "createMode": "REPLACE" });
@@ -229,7 +229,7 @@ fn an_unapproved_text_is_never_shown_in_place_of_an_approved_one() {
         for reader in 0..6 {
             scope.spawn(move || {
                 let client = Server::shared().login("reader");
-                // Additional information is never kept, so what is shown is put together each time.
+                // Additional information is never cached, so the reply is built each time.
                 let call = match reader % 3 {
                     0 => blog.download(post),
                     1 => blog.read().query("showAdditionalInfo", true),

@@ -49,7 +49,7 @@ fn new_posts_are_pending_if_moderated_or_if_the_author_cannot_moderate() {
     let moderated = Blog { loid, folder: blog.folder.clone(), editor: blog.editor.clone() };
     assert_eq!(status(&moderated, &moderated.editor, json!({})), "pending");
     moderated.read().gives(&json!({ "info": { "moderated": true } }));
-    // Whoever creates it again says whether posts wait from now on, or leaves it as it is.
+    // A repeated creation sets whether posts wait from now on, or leaves it unchanged.
     for (said, is, made) in
         [(json!(false), false, "approved"), (Value::Null, false, "approved"), (json!(true), true, "pending")]
     {

@@ -82,7 +82,7 @@ fn the_four_refusals_of_locks_change_nothing() {
     }
     assert_eq!(blog.read().by(&reader).ok(), before);
     assert_eq!(state(&blog.editor, &blog), is(1, "<draft/>", Some("editor")));
-    // Posts are no part of what is locked.
+    // The lock does not cover posts.
     blog.post_by(&admin, &json!({ "title": "x" }), "x");
 }
 

@@ -151,7 +151,7 @@ fn a_message_goes_out_as_one_mail_to_all_who_have_an_address() {
     }
     wait_for(&server, "sent", 2);
     assert_eq!(inbox(&bob)["unread"], 1);
-    // Nobody with an address, no mail.
+    // No recipient has an address, so no mail is sent.
     send(&ada, &json!({ "subject": "none", "recipients": ["mute"] })).ok();
     send(&ada, &json!({ "subject": "last", "recipients": ["bob"] })).ok();
     assert_eq!(relay.wait_for(2).len(), 2);
@@ -260,7 +260,7 @@ fn a_mail_with_unknown_outcome_is_not_sent_again() {
     let server = server.restart();
     wait_for(&server, "uncertain", 1);
     relay.set("hold", false);
-    // Whatever comes after it goes out.
+    // Later mails are sent.
     let ada = server.client_with(&json!(ada.token()));
     send(&ada, &json!({ "subject": "next", "recipients": ["bob", "silent", "lost"] })).ok();
     wait_until("the next is sent", || relay.taken().iter().any(|mail| mail.text.contains("Subject: next")));
@@ -317,8 +317,8 @@ fn mails_go_over_tls_with_a_password_and_only_to_trusted_relays() {
         let [ada, _] = people(&trusted, ["ada", "bob"]);
         send(&ada, &json!({ "subject": "s", "recipients": ["bob"] })).ok();
         assert_eq!(relay.wait_for(1)[0].to, ["bob@example.net"], "{security}");
-        // A certificate that nobody vouches for, a password that is wrong, a relay without TLS: not
-        // a mail, and no password.
+        // With an untrusted certificate, a wrong password or a relay without TLS, neither a mail
+        // nor a password is sent.
         std::fs::write(path("wrong"), "wrong").expect("it can be written");
         let wrong = path("wrong");
         let wrong = [own[0], own[1], ("SMTP__PASSWORD_FILE", wrong.as_str()), ("SSL_CERT_FILE", certificate.as_str())];

@@ -161,7 +161,7 @@ fn a_message_to_more_users_than_allowed_is_refused() {
     says(&to(&["all"]).fails(413, "TooLarge"), "2");
     says(&to(&["ada", "bob", "eve"]).fails(413, "TooLarge"), "2");
     to(&["ada", "bob"]).ok();
-    // A box shows its newest, as many as it may have.
+    // A box holds its newest messages, up to its limit.
     for number in 0..12 {
         send(&ada, &json!({ "subject": number.to_string(), "recipients": ["bob"] })).ok();
     }
@@ -236,7 +236,7 @@ fn attachments_are_shown_to_who_may_read_them_as_the_options_say() {
         { "privilege": "read", "folder": "/News/City" }, { "privilege": "create", "folder": "/News/City" }] }))
         .ok();
     send(&bob, &json!({ "subject": "s", "recipients": ["ada"], "attachments": [closed] })).fails(404, "ObjectNotFound");
-    // What has gone is left out.
+    // Discarded objects are left out.
     admin.call("object-discard", &[&open]).ok();
     assert_eq!(attached(&bob, "message-inbox-get", &[]), json!([]));
 }

@@ -43,7 +43,7 @@ fn the_recycle_bin_lists_what_was_discarded_with_where_it_was() {
     bin(&client).query("sortBy", "nothing").fails(400, "InvalidParameter");
     bin(&client).query("databaseId", "nowhere").fails(404, "DatabaseNotFound");
 
-    // What is restored or destroyed is not there any more, and survives a restart otherwise.
+    // Restored and destroyed objects are not in the bin any more. The others survive a restart.
     let named = |name: &str| id(reply["items"].as_array().unwrap().iter().find(|item| item["name"] == name).unwrap());
     restore(&client, &named("deep"), json!({})).ok();
     destroy(&client, &named("a.xml")).ok();

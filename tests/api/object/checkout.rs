@@ -70,7 +70,7 @@ fn check_in_keeps_or_releases_the_lock_as_it_is_told() {
         ("keepCheckedOut", "four", is(2, "four", Some("editor")), "four"),
         ("newVersion", "five", is(3, "five", None), "five"),
         ("checkOut&checkIn=false", "draft", is(3, "five", Some("editor")), "draft"),
-        // Without the lock the writer reads what everybody does; a check-out goes on from the
+        // Without the lock the writer reads the shared version. A check-out continues from the
         // draft.
         ("checkIn=false&unlock", "later draft", is(3, "five", None), "five"),
         ("checkOut&checkIn=false", "", is(3, "five", Some("editor")), "later draft"),
@@ -158,7 +158,7 @@ fn a_draft_outlives_the_session_that_saved_it() {
     write(&again, &loid, "newVersion", b"").ok();
     assert!(bytes_of(&reader, &loid) == large);
     assert_eq!(read(&reader, &loid)["version"], 2);
-    // What is broken by force is kept, too, and goes to whoever checks out next.
+    // A draft whose lock is broken is kept, too, for the next user who checks out.
     write(&again, &loid, "checkOut&checkIn=false", b"broken off").ok();
     unlock(&reader, &loid, true).ok();
     write(&again, &loid, "", b"").fails(403, "ObjectNotCheckedOut");
@@ -201,7 +201,7 @@ fn the_type_is_what_the_call_says_or_stays() {
     assert_eq!(kind(&loid, &[]), "text/xml");
     assert_eq!(kind(&loid, &[("content-type", "image/png")]), "image/png");
     assert_eq!(kind(&loid, &[("content-type", "application/octet-stream")]), "image/png");
-    // What curl and other clients send unless they are told otherwise.
+    // The type that curl and other clients send by default.
     assert_eq!(kind(&loid, &[("content-type", "application/x-www-form-urlencoded")]), "image/png");
     let empty = id(&desk.create_empty("b", json!({})).ok());
     assert_eq!(kind(&empty, &[]), "application/octet-stream");
@@ -235,7 +235,8 @@ fn concurrent_content_writes_are_each_stored_whole() {
 #[test]
 fn contents_read_during_replacements_are_whole() {
     let (writer, _, reader, loid) = desk();
-    // Rows of several lengths, and a file; each of one letter, which its length tells.
+    // Rows of several lengths, and a file. Each consists of one letter, so that its length
+    // identifies it.
     let lengths = [1, 50, 7_000, 32_000, 40_000];
     let whole = |number: usize| vec![b'a' + number as u8; lengths[number]];
     write(&writer, &loid, "", &whole(0)).ok();

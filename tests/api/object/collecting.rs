@@ -166,7 +166,7 @@ fn a_kill_amid_uploads_and_collecting_leaves_no_row_without_its_file() {
                     scope.spawn(move || work(&desk, &format!("{round}-{worker}"), BODIES, over))
                 })
                 .collect();
-            // What nobody ever needs goes meanwhile: collecting is under way.
+            // Unused files are deleted at the same time: collecting is under way.
             let before = desk.client.count("stet_content_collected_total");
             wait_until("files are collected", || desk.client.count("stet_content_collected_total") >= before + 3);
             server.kill();
@@ -196,7 +196,7 @@ fn work(desk: &Desk, name: &str, bodies: usize, over: &AtomicBool) -> Vec<(Strin
         let (name, body) = (format!("{name}-{number}.xml"), number % bodies);
         let Ok(answer) = desk.create(&name, &large(body), json!({ "type": "Story" })).try_send() else { break };
         kept.push((id(&answer.ok()), body));
-        // One that is refused: its file is nobody's.
+        // A refused creation: its file is unused.
         let refused = desk.create(&name, &large(1000 + number), json!({ "type": "Nonsense" }));
         let Ok(answer) = refused.try_send() else { break };
         answer.fails(404, "TypeNotFound");

@@ -63,7 +63,7 @@ fn replace_puts_another_content_into_the_current_version() {
     let second = desk.create("a.xml", b"22", json!({ "createMode": "REPLACE", "usageTickets": "<tl>2</tl>" })).ok();
     shows(&second, json!({ "id": first["id"], "pstate": first["pstate"], "version": 1, "revision": 2 }));
     assert_eq!(second["virtualAttributes"]["size"], 2);
-    // What is not given stays.
+    // Omitted values stay.
     shows(&second, json!({ "attributes": { "m": "1" }, "usageTickets": { "tl": "2" } }));
     assert_eq!(bytes_of(&desk, &id(&first)), b"22");
     // From the tables to a file and back.

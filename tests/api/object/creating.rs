@@ -43,7 +43,7 @@ fn product_details_are_added_to_system_attributes_that_have_none() {
     let desk = Desk::of("reporter");
     let product = json!({ "name": "Courier" });
     let beside = json!({ "notes": "x", "productInfo": product, "team": "City" });
-    // What is there already is kept.
+    // Existing values are kept.
     let own = json!({ "productInfo": { "name": "Post" }, "team": "Web" });
     for (name, system, expected) in [
         ("a", json!("<props><notes>x</notes></props>"), &beside),
@@ -88,7 +88,7 @@ fn missing_types_follow_from_the_content_type_then_from_the_extension() {
         ("d.dat", "text/plain", "x", "Text", "text/plain"),
         ("g.json", "application/x-unknown", "x", "WireItem", "application/x-unknown"),
         ("h.unknown", "application/x-unknown", "x", "Binary", "application/x-unknown"),
-        // The generic type counts as none: the extension, then the first bytes tell.
+        // The generic type counts as none: the extension decides, then the first bytes.
         ("e.xml", generic, "x", "Story", "text/xml"),
         ("f.JPG", generic, "x", "Image", "image/jpeg"),
         ("i", generic, "\u{0}x", "Binary", generic),

@@ -293,7 +293,7 @@ fn values_set_at_creation_follow_field_changes_that_name_them() {
     let desk = Desk::of("editor");
     let set = |at: &str, content: Value| json!([{ "set": { "xpath": format!("/sysattributes/props{at}"), "content": content } }]);
     let unset = |at: &str| json!([{ "unset": { "xpath": format!("/sysattributes/props{at}") } }]);
-    // The texts say what they are set to already, or nothing.
+    // The texts have these values already, or none.
     let both = json!({ "workFolder": "/News/City", "issueDate": "20261201", "systemAttributes": {
         "props": { "workFolder": "/News/Sport", "productInfo": { "issueDate": "20261202" } },
     } });

@@ -53,7 +53,7 @@ fn imported_objects_keep_their_history_and_attributes() {
     assert_eq!(kept["path"], format!("{folder}/a.xml"));
     assert_eq!(content(&admin, kept["id"].as_str().expect("it has an id")), "<a/>");
 
-    // What is not said by itself is what the system attributes say.
+    // Values without an option of their own come from the system attributes.
     let system =
         "<props><workFolder>/News/Sport</workFolder><productInfo><issueDate>261201</issueDate></productInfo></props>";
     let info = import(&admin, &with(story(&folder, "s.xml"), json!({ "systemAttributes": system })), None).ok();

@@ -143,7 +143,7 @@ fn a_lock_shows_the_name_that_its_user_has_now() {
     let drawer = desk.call("drawer-post", &[]).json(&json!({ "folder": desk.folder, "sources": [loid] })).ok();
     let drawer = drawer["info"]["id"].as_str().expect("a loid");
     lock(&holder, &loid).ok();
-    // What is kept of it: the record, and the reply about the drawer that it is in.
+    // Cached replies about it: the record, and the reply about its drawer.
     let shown = |name: &str| {
         let locked = json!({ "locker": { "id": user, "fullName": name } });
         includes(&read(&desk, &loid), &locked);
@@ -228,7 +228,7 @@ fn a_creation_says_whether_the_object_stays_checked_out() {
     make("kept.xml", json!({ "options": { "createMode": "REPLACE", "checkIn": false } }))
         .gives(&json!({ "id": loid, "version": 2, "locker": { "id": "editor" } }));
 
-    // What was saved before belongs to the text before it.
+    // The draft was based on the text before it.
     let loid = id(&make("draft.xml", json!({})).ok());
     write(&twin, &loid, "checkIn=false", b"of before").ok();
     assert_eq!(locker(&twin, &loid), Value::Null);

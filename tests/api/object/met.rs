@@ -33,7 +33,7 @@ fn product_and_team_replace_their_own_system_attributes_only() {
         // Nothing of them is said.
         let before = system(&desk, &story);
         assert_eq!(desk.again(name, b"3", "NEW_VERSION")["systemAttributes"]["props"], before, "{name}");
-        // Who gives system attributes gives all of them.
+        // System attributes in a call replace all existing ones.
         let all = json!({ "createMode": "REPLACE", "team": "Sport", "systemAttributes": "<props><a>1</a></props>" });
         let met = desk.create(name, b"4", all).ok();
         assert_eq!(met["systemAttributes"]["props"], json!({ "a": "1", "team": "Sport" }), "{name}");
@@ -149,12 +149,12 @@ fn work_folder_and_issue_date_in_system_attributes_show_in_the_record() {
     let both = |folder: &str, date: &str| json!({ "workFolder": folder, "issueDate": date });
     let story = desk.create("a.xml", b"1", props("/News/Sport", "261201")).ok();
     shows(&story, both("/News/Sport", "20261201"));
-    // What is said by itself counts for more, and no date is looked for then.
+    // Options of their own take precedence, and then no date is looked up.
     let said = with(props("/News/Sport", "tomorrow"), both("/News/City", "20261202"));
     shows(&desk.create("b.xml", b"1", said).ok(), both("/News/City", "20261202"));
     desk.create("c.xml", b"1", props("/News/Sport", "tomorrow")).fails(400, "InvalidParameter");
     desk.create("c.xml", b"1", props(&"/x".repeat(9000), "261201")).fails(400, "InvalidPath");
-    // So it is for one that is there; what is not said stays.
+    // The same holds for an existing object. Omitted values stay.
     for (mode, date) in [("REPLACE", "20261203"), ("NEW_VERSION", "20261204")] {
         let met = desk.create("a.xml", b"2", with(props("/News/City", date), json!({ "createMode": mode }))).ok();
         shows(&met, both("/News/City", date));
@@ -198,7 +198,7 @@ fn a_status_must_belong_to_the_type_that_the_existing_object_keeps() {
     desk.create("form.xml", b"3", named.clone()).fails(400, "InvalidStatus");
     named["type"] = json!("Story");
     desk.create("form.xml", b"3", named).gives(&json!({ "type": "Story", "statusInfo": { "name": "Story/Ready" } }));
-    // A new one is what its name says, in whatever mode it is made.
+    // A new object gets its type from its name, in every mode.
     for (at, mode) in ["EXCEPTION", "AUTO_RENAME", "REPLACE", "NEW_VERSION"].into_iter().enumerate() {
         let name = format!("new{at}.xml");
         desk.create(&name, b"1", of(mode, "Default/Done")).fails(400, "InvalidStatus");

@@ -67,7 +67,7 @@ fn a_folder_takes_along_all_that_lies_in_it_and_nothing_else_changes() {
     client.call("object-get", &[&format!("{top}/from/deep/er/a.xml")]).fails(404, "ObjectNotFound");
     assert!(!client.story(&format!("{top}/from"), "b.xml").is_empty(), "its name is free");
 
-    // Into itself, below itself, and to what is no folder.
+    // Moves into itself, below itself, and to an object that is no folder.
     for inside in [format!("{top}/to/other"), format!("{top}/to/other/deep/er")] {
         to(&client, &from, &inside).fails(409, "InvalidForContainer");
     }
@@ -99,7 +99,7 @@ fn a_tag_and_a_lock_hold_an_object_where_it_is() {
     other.call("stet-object-lock-post", &[&story]).ok();
     rename(&client, &story, "c.xml").fails(403, "ObjectLocked");
     to(&client, &story, &target).fails(403, "ObjectLocked");
-    // What is locked below a folder does not hold it.
+    // A locked object below a folder does not block it.
     rename(&client, &top, &top.replace('/', "-")).ok();
     assert_eq!(to(&other, &story, &target).ok()["id"], json!(story));
 }

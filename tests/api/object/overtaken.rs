@@ -47,7 +47,7 @@ fn a_late_save_leaves_the_text_of_others_as_a_version() {
         let desk = Late::new();
         write(&desk.late, &desk.object, query, b"late").gives(&json!({ "version": 2 }));
         desk.has_kept_both("late");
-        // From here on they know what is there.
+        // From here on the late client knows the present state.
         if query != "keepCheckedOut" {
             write(&desk.late, &desk.object, "", b"later").gives(&json!({ "version": 2 }));
             desk.has_kept_both("later");
@@ -76,7 +76,7 @@ fn a_late_save_under_if_match_is_refused() {
     let save = |tag: &str| write(&desk.late, &desk.object, "", b"late").header("if-match", tag);
     save(&desk.seen).fails(412, "PreconditionFailed");
     assert_eq!(desk.versions(), [String::from_utf8_lossy(OTHERS)]);
-    // Whoever names the present state replaces what they have seen; any state is none.
+    // A client that names the present state replaces what it has seen. `*` names none.
     let now = tag(&desk.late.call("object-get", &[&desk.object]).send());
     save(&now).gives(&json!({ "version": 1 }));
     assert_eq!(desk.versions(), ["late"]);

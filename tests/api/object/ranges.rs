@@ -71,7 +71,7 @@ fn a_part_of_a_content_that_has_changed_is_all_of_the_new_one() {
     let loid = desk.make("a.xml", b"<first/>");
     let call = content(&desk, &loid);
     let tag = tag(&call.send());
-    // The time is told once its second is over.
+    // The time is sent once its second is over.
     wait_until("the content has a time", || call.send().header("last-modified").is_some());
     let time = call.send().header("last-modified").expect("it was there").to_owned();
     for state in [&tag, &time] {

@@ -124,7 +124,7 @@ fn calls_on_what_is_under_way_find_it_gone_or_wait() {
     let paths = folders(&client, &top, 60);
     let folder = id(&read(&client, &top));
     let inner: Vec<String> = paths.iter().map(|path| id(&read(&client, path))).collect();
-    // Sent at once: whichever comes first decides, and none is told to try again.
+    // Concurrent calls: the first one decides, and none is asked to retry.
     std::thread::scope(|scope| {
         for round in 0..4 {
             let (client, folder, inner) = (client.afresh(), &folder, &inner);

@@ -189,7 +189,7 @@ fn bulk_calls_do_what_they_can_and_tell_of_the_rest() {
             { "source": "nonsense", "code": "CMS.InvalidParameter" },
             { "source": "/nowhere", "code": "CMS.ObjectNotFound" },
         ] }));
-        // What is listed twice is done once.
+        // An object listed twice is processed once.
         assert_eq!(reply["errors"].as_array().map(Vec::len), Some(2), "{reply}");
         assert_eq!(reply["items"], json!([{ "source": a, "id": a }, { "source": by_path, "id": b }]), "{what}");
         let mut errors = reply["errors"].as_array().unwrap().iter();

@@ -22,7 +22,7 @@ fn unreadable_objects_are_not_found_by_any_of_their_names() {
         assert_eq!(message(&there, &source), message(&not, like));
     }
     assert_eq!(missing["details"], Value::Null);
-    // In lists, too, and to those who would remove it.
+    // The same holds in lists, and for users who would remove it.
     let body = json!({ "sources": [story, "1$1.0.999999999"] });
     let missing = json!({ "code": "CMS.ObjectNotFound" });
     for id in ["stet-object-list-post", "objects-discard"] {
@@ -46,7 +46,7 @@ fn folders_on_the_way_are_seen_and_nothing_else_in_them() {
     // The root leads to the desk and to the home.
     assert_eq!(names(&list(&reporter, "/")), ["Top", "Users"]);
     assert_eq!(names(&list(&reporter, "/Users")), ["reporter"]);
-    // How much there is in such a folder is told to nobody who may not read it.
+    // The number of objects in such a folder is hidden from users who may not read it.
     for record in [
         list(&reporter, "/Top")["info"].clone(),
         list(&reporter, "/")["items"][0].clone(),
@@ -108,7 +108,7 @@ fn folders_shown_as_ancestors_reveal_no_change() {
     assert_eq!(seen(), before);
     let changed = json!({ "lastModifier": "admin", "locker": { "id": "admin" } });
     assert!(admin.call("object-get", &[&"/Top"]).gives(&changed)["revision"].as_u64() > Some(1));
-    // What is told changes the tag.
+    // A change of the shown state changes the tag.
     let tag = &before[1].0;
     admin.call("folder-post", &[]).json(&json!({ "path": "/Top/Desk/inner" })).ok();
     assert_ne!(reporter.call("folder-get", &[&"/Top"]).send().header("etag"), tag.as_deref());
@@ -124,7 +124,7 @@ fn discarded_objects_are_not_found_by_callers_who_may_not_restore_them() {
     reporter.call("object-discard", &[&drawer]).fails(404, "ObjectNotFound");
     let put = reporter.call("drawer-put", &[&drawer]).json(&json!({ "title": "x" }));
     put.fails(404, "ObjectNotFound");
-    // Nor does a precondition tell of it.
+    // A precondition does not reveal it either.
     for tag in [etag.as_str(), "\"1-0\""] {
         for client in [&admin, &reporter] {
             put.clone().by(client).header("if-match", tag).fails(404, "ObjectNotFound");
@@ -161,7 +161,7 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
         client.call("drawer-items-post", &[&drawer]).json(&json!({ "sources": sources })).send()
     };
     add(&admin, &[&hidden, &seen]).ok();
-    // Places are counted among what they see, coming and going.
+    // Positions count among the visible items, in requests and in replies.
     let shown = json!({ "info": { "count": 1 }, "items": [{ "source": seen, "position": 0 }] });
     includes(&get(&reporter), &shown);
     assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone()]);
@@ -186,7 +186,7 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
     place(&own, 1).ok();
     place(&own, 0).ok();
     assert_eq!(admin.items(&drawer), [hidden.clone(), seen.clone(), more.clone()]);
-    // Nor does a capacity that is too small for all of them tell how many there are.
+    // A capacity that is too small for all of them does not reveal their number either.
     let refused = reporter.call("drawer-put", &[&drawer]).json(&json!({ "capacity": 2 }));
     let refused = refused.fails(400, "InvalidParameter")["message"].clone();
     assert_eq!(refused, "`capacity` must be at least the present count, but is `2`.");

@@ -31,10 +31,10 @@ fn a_home_may_be_made_by_its_own_path_and_under_no_other_name() {
     }
     let home = make(json!({ "path": "/Users/newcomer" })).ok()["info"]["id"].clone();
     assert_eq!(newcomer.call("folder-home-get", &[]).ok()["info"]["id"], home);
-    // One that exists is the answer, and nothing is made beside it.
+    // An existing home is the answer, and no other is created.
     assert_eq!(make(json!({ "name": "newcomer", "folderPath": "/Users" })).ok()["info"]["id"], home);
     make(json!({ "path": "/Users/newcomer", "createMode": "AUTO_RENAME" })).fails(409, "DuplicatedName");
-    // It gives nothing to who may create nowhere.
+    // It gives no rights to a user who may create nowhere.
     grant(&admin, &["read"]);
     make(json!({ "path": "/Users/newcomer" })).fails(403, "PermissionDenied");
 }

@@ -124,7 +124,7 @@ fn late_bodies_are_written_to_the_object_then_at_the_path() {
 
 #[test]
 fn a_content_is_sent_for_as_long_as_it_may_be_read() {
-    // Much more than the connection holds that nobody reads.
+    // Much more than an unread connection can buffer.
     const SIZE: usize = 48 << 20;
     let (server, admin, reporter) = desk();
     let options = json!({ "name": "large.bin", "type": "Story", "folderPath": "/Top/Desk" });

@@ -53,7 +53,7 @@ fn list(client: &Client, folder: &str) -> Value {
 fn something_new_needs_create_where_it_goes() {
     let (_server, admin, reporter) = desk();
     reporter.story("/Top/Desk/new/folder", "a.xml");
-    // The home, where what nobody gives a place goes.
+    // The home, where objects without a folder are created.
     let options = json!({ "name": "home.xml", "type": "Story" });
     let home = json!({ "path": "/Users/reporter/home.xml" });
     reporter.call("stet-object-create-post", &[]).form(&options, &[]).gives(&home);
@@ -171,7 +171,7 @@ fn bundle_creators_move_and_discard_only_what_they_created() {
     let rename = contributor.call("stet-object-rename-post", &[&outer]).json(&json!({ "name": "feature" }));
     rename.ok();
     copy(&contributor, &outer);
-    // Nor can they bring it back elsewhere, when somebody else has discarded it.
+    // They can't restore it elsewhere either, if another user has discarded it.
     editor.call("object-discard", &[&outer]).ok();
     let restore = |client: &Client, body: Value| client.call("stet-object-restore-post", &[&outer]).json(&body).send();
     restore(&contributor, json!({ "folderPath": "/Users/contributor" })).fails(403, "PermissionDenied");
@@ -205,8 +205,8 @@ fn bundle_creators_overwrite_nothing_that_others_made_in_it() {
         for mode in ["REPLACE", "NEW_VERSION"] {
             let refused = create(&contributor, place.clone(), "theirs", mode).fails(403, "PermissionDenied");
             assert_eq!(refused["details"]["privilege"], "write", "{refused}");
-            // What they made themselves is theirs there, too, and who may write what lies there may
-            // write over it.
+            // Objects that they created themselves are still theirs there. Users who may write
+            // there may overwrite them.
             create(&contributor, place.clone(), "mine", mode).ok();
             create(&editor, place.clone(), "mine", mode).ok();
         }
@@ -237,7 +237,7 @@ fn grants_can_be_sent_back_as_shown_in_any_database() {
     // What a path leads to is shown by it.
     let main = json!({ "groupName": "archivists", "privileges": read(&here) });
     assert_eq!(admin.call("group-update-post", &[]).json(&main).ok()["privileges"], read("/News/Archived"));
-    // The empty field of a form gives nobody everything.
+    // The empty field of a form does not grant everything to everybody.
     let empty = json!({ "groupName": "archivists", "privileges": read("") });
     admin.call("group-update-post", &[]).json(&empty).fails(400, "InvalidParameter");
 }

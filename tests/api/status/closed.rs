@@ -31,7 +31,7 @@ fn a_closed_liveblog_takes_no_posts_and_no_changes_of_them() {
     }
     is_closed(&editor.call("liveblog-post-delete", &[&blog, &post]).send());
     assert_eq!(posts(editor, &blog), before);
-    // What is no change is none, and the liveblog itself can be changed.
+    // A call without a change succeeds, and the liveblog itself can be changed.
     editor.call("liveblog-post-approve-post", &[&blog, &post]).ok();
     editor.call("liveblog-put", &[&blog]).bytes("text/xml", "<liveblog/>").ok();
     editor.call("stet-object-rename-post", &[&blog]).json(&json!({ "name": "morning" })).ok();

@@ -111,7 +111,7 @@ fn a_change_of_fields_sets_the_status_and_keeps_no_copy_of_it() {
     assert_eq!(after["revision"], json!(before["revision"].as_u64().unwrap() + 1), "the status is all that changed");
     assert_eq!(fields(&desk.editor, &story, set(json!("Story/Ready")))["errors"], json!([]));
     assert_eq!(record(&desk.editor, &story)["revision"], after["revision"]);
-    // Beside others, and as a part of what is set whole.
+    // Together with other changes, and as a part of a larger value.
     let whole = json!([
         { "set": { "xpath": "/sysattributes/props", "content": { "team": "Sport", "status": "Story/Released" } } },
     ]);
@@ -196,7 +196,7 @@ fn a_creation_with_a_status_takes_the_privilege_of_its_command() {
         make(client, "draft.xml", "Story/Draft").ok();
         desk.editor.delete(&format!("/v3/object/{}/discard", encoded(&format!("{}/draft.xml", desk.folder))));
     }
-    // Folders that are made on the way have the rights of the one around them.
+    // Folders created along a path have the rights of their parent.
     let privileges = ["read", "create", "moderate"].map(|name| json!({ "privilege": name, "folder": desk.folder }));
     let key = json!({ "name": format!("desk{}", desk.folder.replace('/', "-")), "user": "reporter", "privileges": privileges });
     let made = Server::shared().user("admin").call("stet-key-create-post", &[]).json(&key).ok();

@@ -81,7 +81,7 @@ fn the_privilege_of_the_command_is_needed_and_suffices() {
     set(&reporter, &story, "Story/Ready").ok();
     let denied = set(&reporter, &story, "Story/Released").fails(403, "PermissionDenied");
     assert_eq!(denied["details"]["privilege"], "moderate");
-    // Whoever may moderate and not write releases stories, and does nothing else to them.
+    // A user who may moderate but not write can release stories, and do nothing else to them.
     let grant = |privileges: &[&str]| {
         let privileges: Vec<Value> = privileges.iter().map(|name| json!({ "privilege": name })).collect();
         let group = json!({ "groupName": "readers", "members": ["reader"], "privileges": privileges });

@@ -50,8 +50,7 @@ fn only_read_keys_may_stand_in_addresses_and_only_of_exports_and_feeds() {
     }
     let write = format!("/v3/container/topic?key={reads}");
     nobody.post(&write, &json!({ "folder": "/Plans" })).fails(401, "InvalidToken");
-    // It is a key as any other: what it may read is up to its privileges, and it ends when it is
-    // revoked.
+    // The key is an ordinary one: its privileges apply, and it ends when it is revoked.
     let elsewhere = id(&admin.call("topic-post", &[]).json(&json!({ "folder": "/Elsewhere" })).ok());
     nobody.get(&format!("/v3/container/topic/{elsewhere}/export/ics?key={reads}")).fails(404, "ObjectNotFound");
     admin.call("stet-key-delete", &[&"calendar"]).ok();
@@ -73,7 +72,7 @@ fn a_key_with_more_than_read_is_refused_in_the_address_of_an_export() {
                 let refused = nobody.get(&format!("{path}?{parameter}={key}")).fails(403, "PermissionDenied");
                 says(&refused, "only the privilege `read`");
             }
-            // Where addresses do not tell of it, it may be what it is.
+            // In a header, such a key is accepted.
             assert_eq!(nobody.send("GET", path, &[("token", key)], b"").status, 200);
         }
         let session = admin.token();

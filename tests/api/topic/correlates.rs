@@ -66,7 +66,7 @@ fn the_same_link_again_from_either_side_changes_nothing() {
     let read = desk.call("stet-object-correlates-get", &[&a]);
     let known = tag(read.send());
     assert_eq!(read.header("if-none-match", &known).send().status, 304);
-    // A version is a source of what is read; links are those of the object.
+    // A version is a source for reads, but links belong to the object.
     let version = a.replacen(".0.", ".1.", 1);
     assert_eq!(desk.links(&version), ["x b.xml", "y b.xml"]);
     desk.correlate(&version, ["x", "z"], &b).fails(400, "InvalidType");
@@ -150,7 +150,7 @@ fn topics_and_plans_show_links_when_asked() {
     let of_topic = &planned["items"][0];
     let shown = [&planned, of_topic, &of_topic["items"][0], &of_topic["items"][0]["items"][0]];
     assert_eq!(shown.map(|of| links_in(&of["correlates"])), [["1 a.xml"], ["2 a.xml"], ["3 a.xml"], ["4 a.xml"]]);
-    // A tag speaks of what is shown.
+    // A tag covers the shown state.
     let tags = || {
         let plan = desk.read_plan(&plan).query("showCorrelates", true);
         [asked.clone(), plan].map(|call| call.send().header("etag").expect("it has a tag").to_owned())
@@ -181,7 +181,7 @@ fn a_link_goes_with_either_side_and_hides_what_is_discarded() {
     desk.destroy(&b);
     assert_eq!(desk.links(&a), ["1 i", "2 s", "4 topic"]);
 
-    // Links go along with what is moved.
+    // Links move with the item.
     desk.move_into(&[&sub], &other, None).ok();
     assert_eq!(desk.links(&a), ["1 i", "2 s", "4 topic"]);
     desk.call("topicitem-delete", &[&topic, &item]).ok();

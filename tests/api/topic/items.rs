@@ -69,7 +69,7 @@ fn an_item_has_all_that_is_said_of_it() {
     assert_eq!(read["items"][0]["info"], made["info"]);
     let uuid = made["info"]["pstate"]["uuid"].as_str().expect("it has a uuid").to_owned();
 
-    // By its uuid, too; what is named changes and nothing else.
+    // The uuid works, too. Only named fields are changed.
     let update = desk.call("topicitem-put", &[&topic, &uuid]);
     let changed = update.clone().json(&json!({ "priority": "high", "dueDate": null, "status": "Topic/Accepted" })).ok();
     includes(&changed["info"], &json!({ "priority": "high", "dueDate": null, "comment": "Ask about the bridge" }));

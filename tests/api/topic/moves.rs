@@ -40,7 +40,7 @@ fn a_move_is_all_or_nothing() {
         desk.move_into(&[&a, wrong], &to, None).fails(404, "ObjectNotFound");
     }
     desk.move_into(&[&a, "no source"], &to, None).fails(400, "InvalidParameter");
-    // What is there is not said to be missing.
+    // Existing objects are not reported as missing.
     for wrong in [&*story, &to, &format!("{}/a.xml", desk.folder)] {
         says(&desk.move_into(&[&a, wrong], &to, None).fails(409, "InvalidForContainer"), wrong);
     }

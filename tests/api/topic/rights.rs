@@ -45,7 +45,7 @@ fn topics_and_plans_hide_objects_that_the_caller_may_not_read() {
     into(&[&secret], &plan).fails(404, "ObjectNotFound");
     let hidden = id(&admin.call("topicitem-post", &[&secret]).json(&json!({ "name": "hidden" })).ok());
     into(&[&hidden], &topic).fails(404, "ObjectNotFound");
-    // Which plan it would have to leave they are not told.
+    // The plan that it would have to leave is hidden from them.
     admin.call("topicplan-add-put", &[&closed_plan, &open]).ok();
     let refused = into(&[&open], &plan).fails(403, "PermissionDenied");
     assert!(!refused.to_string().contains(&closed_plan), "{refused}");
@@ -73,6 +73,6 @@ fn items_cannot_be_moved_out_of_a_topic_that_the_caller_may_not_change() {
     assert_eq!((names(&topic), names(&own)), (vec!["i".to_owned()], Vec::new()));
     admin.call("topic-move-put", &[]).json(&moves).ok();
     assert_eq!((names(&topic), names(&own)), (Vec::new(), vec!["i".to_owned()]));
-    // And now they move it within what is theirs.
+    // The item is in their own topic now, so they may move it.
     reporter.call("topic-move-put", &[]).json(&moves).ok();
 }

@@ -163,7 +163,7 @@ impl Pair {
                 Some(shortcut) if shortcut == shown.shortcut => {}
                 None if !self.0.iter().flatten().any(|other| other.shortcut == Some(shown.shortcut)) => {
                     let held = self.0[drawer].iter_mut().find(|held| held.object == item.object);
-                    // What was deleted is not there any more.
+                    // A deleted item is not there any more.
                     if let Some(held) = held {
                         held.shortcut = Some(shown.shortcut);
                     }

@@ -84,7 +84,7 @@ impl Whiteboard for Sheet<Tag> {
 
     fn after(&self, op: &Op) -> Sheet<Tag> {
         let mut next = self.clone();
-        // What is refused changes nothing.
+        // A refused call changes nothing.
         let _ = next.answer(op);
         next
     }

@@ -140,22 +140,22 @@ impl<B: Clone + PartialEq> Sheet<B> {
         let overtaken = self.lock.is_none() && self.latest_by != USERS[by];
         if !to.check_in {
             if let Some(bytes) = bytes {
-                // Nobody saves over that.
+                // No user can save over an unseen draft.
                 if unseen.is_some() {
                     return Err(Refusal::ObjectNotCheckedOut);
                 }
-                // What is saved again still comes from where it came from.
+                // A draft saved again keeps its base.
                 let base = self.draft.take().map_or((!overtaken).then_some(present), |draft| draft.base);
                 self.draft = Some(Draft { bytes, author: USERS[by], base });
             }
             self.lock = (checked_out && !to.unlock).then_some(by);
             return Ok(());
         }
-        // A draft that comes from something else than what it would replace becomes a version of
-        // its own.
+        // A draft with another base than the version that it would replace becomes a version of its
+        // own.
         let is_stale = |draft: &Draft<B>| draft.base.as_ref() != Some(&present);
         let draft = self.draft.as_ref().map(|draft| (draft.bytes.clone(), to.new_version || is_stale(draft)));
-        // So do bytes of a caller who goes on from such a draft.
+        // The same holds for bytes of a caller who continues such a draft.
         let goes_on = self.draft.as_ref().filter(|_| checked_out && unseen.is_none());
         let overtaken = overtaken || goes_on.is_some_and(is_stale);
         // Bytes leave one that was not seen alone. Who keeps the lock would read it in place of

@@ -90,7 +90,7 @@ impl Topics {
             What::Restore(object) => {
                 client.call("stet-object-restore-post", &[&self.objects[*object]]).json(&json!({}))
             }
-            // Nobody asks for an item alone.
+            // No client reads a single item.
             What::Read(of) | What::See { topic: of, .. } => {
                 client.call("topic-get", &[&topic(*of)]).query("limitToChildren", false)
             }

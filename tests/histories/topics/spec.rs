@@ -298,7 +298,7 @@ impl Pair {
     fn carry(&mut self, sources: &[Tag], target: usize, position: Option<i64>) -> Result<Reply, NotFound> {
         let mut named = BTreeSet::new();
         let sources: Vec<Tag> = sources.iter().copied().filter(|tag| named.insert(*tag)).collect();
-        // A subitem that is named beside its item goes on its own.
+        // A subitem that is named beside its item moves on its own.
         let mut taken: Vec<_> = sources.iter().map(|tag| self.uproot(*tag, true)).collect();
         for (line, tag) in taken.iter_mut().zip(&sources) {
             *line = line.take().or_else(|| self.uproot(*tag, false));

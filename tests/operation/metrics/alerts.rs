@@ -28,7 +28,7 @@ fn each_alert_says_what_to_do_and_where_it_is_written() {
     let rules = text("deploy/prometheus/alerts.yml");
     for rule in rules.split("- alert: ").skip(1) {
         let name = rule.lines().next().unwrap_or_default();
-        // As it is shown: what is folded over lines is one.
+        // The displayed form: folded lines are one.
         let told = rule.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.contains("summary: ") && told.contains("severity: "), "{name}");
         let (_, description) = told.split_once("description: >- ").unwrap_or_else(|| panic!("{name} says nothing"));
@@ -51,8 +51,7 @@ fn every_alert_is_caused_by_a_test() {
     let alerts = alerts();
     assert!(alerts.len() > 20, "{alerts:?}");
     for alert in alerts {
-        // In the list of what something raises; the other place where names stand is a list of what
-        // is left out.
+        // Names in the argument list of `raises`. The other list of names has the exceptions.
         let caused = tests.split("raises(").skip(1).filter_map(|call| call.split(';').next());
         assert!(caused.clone().any(|call| call.contains(&format!("\"{alert}\""))), "{alert} is not caused");
     }
@@ -212,7 +211,7 @@ fn a_configuration_file_that_is_at_fault_raises_an_alert() {
 fn mails_that_do_not_go_out_raise_alerts() {
     let server = Server::with(&[
         ("SMTP__HOST", "localhost"),
-        // Nobody listens there.
+        // Nothing listens there.
         ("SMTP__PORT", "1"),
         ("SMTP__SECURITY", "none"),
         ("SMTP__FROM", "newsroom@example.org"),

@@ -76,7 +76,7 @@ fn the_document_and_a_server_tell_the_same_from_the_first_answer_on() {
     let fresh = Scrape::of(&server.base);
     all_is_told(&fresh, &told);
     all_begins(&fresh, &told);
-    // Nothing of what nobody has called.
+    // No series of endpoints that were not called.
     let of_endpoints = |scrape: &Scrape| scrape.series.keys().filter(|series| series.contains("endpoint=")).count();
     assert_eq!(of_endpoints(&fresh), 0, "{}", fresh.text);
     assert!(fresh.text.len() < 64 << 10, "{} bytes of nothing", fresh.text.len());
@@ -86,7 +86,7 @@ fn the_document_and_a_server_tell_the_same_from_the_first_answer_on() {
         told.into_iter().partition(|(name, _)| name.starts_with("stet_tls_"));
     assert_eq!(of_tls.len(), 2);
 
-    // A call adds what is told of one endpoint: 16 buckets, sum and count, and its status.
+    // A call adds the series of one endpoint: 16 buckets, sum and count, and its status.
     let client = server.login("admin");
     let one = Scrape::of(&server.base);
     assert_eq!(of_endpoints(&one), 19 + of_slow_turns(&one));

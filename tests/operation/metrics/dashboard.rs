@@ -23,7 +23,7 @@ impl Prometheus {
     fn watching(server: &Server) -> Option<Prometheus> {
         let folder = TempDir::new().expect("a temporary directory can be made");
         let path = |name: &str| folder.path().join(name).to_str().expect("the path is text").to_owned();
-        // The file that is shipped, but for what is of this machine.
+        // The shipped file, except for values of this machine.
         let target = server.base.strip_prefix("http://").expect("a base address");
         let configuration = text("deploy/prometheus/prometheus.yml")
             .replace("127.0.0.1:8080", target)
@@ -124,7 +124,7 @@ fn alerts_and_dashboard_use_existing_metrics_and_the_dashboard_shows_all() {
     }
     let shown: BTreeSet<String> = named(&shown).iter().map(|name| whole(name)).collect();
     let hidden: Vec<_> = of_document.difference(&shown).collect();
-    // They tell what others tell, in another way.
+    // These metrics repeat others in another form.
     let meant = ["stet_content_collected_bytes_total", "stet_http_slow_turn_seconds"];
     assert_eq!(hidden, meant, "the dashboard shows all else");
 }

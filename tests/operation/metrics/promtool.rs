@@ -79,7 +79,8 @@ fn input(before: &Scrape, after: &Scrape, cause: Cause) -> Value {
     let at = [("job", "stet"), ("instance", "here")].map(|(name, value)| format!("{name}=\"{value}\"")).join(",");
     let up = |scrape: &Scrape| Some(f64::from(u8::from(scrape.up)));
     let mut input = vec![json!({ "series": format!("up{{{at}}}"), "values": course(up(before), up(after), false) })];
-    // The time of `promtool` begins with 1970: what is a time of day is told as if it were now.
+    // The time of `promtool` begins with 1970, so points in time are shifted as if the scrape were
+    // then.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_secs() as f64;
     for series in before.series.keys().chain(after.series.keys()).collect::<BTreeSet<_>>() {
         let named = match series.split_once('{') {

@@ -85,7 +85,7 @@ fn moved_and_renamed_objects_are_exported_once() {
     assert!(again.contains(" already present, 5 removed from their former places; "), "{again}");
     let found = tree(&out);
     let names: Vec<_> = found.keys().map(|name| path(name)).filter(|name| !name.ends_with(".record.json")).collect();
-    // What was discarded stays; what it lay in has another place.
+    // Files of discarded objects stay. The moved folder has another place.
     assert_eq!(names, ["Desk/City/gone.xml", "News/City/c.xml", "News/a.xml", "News/d.xml", "a.xml", "gone.xml"],);
     let set_aside = found.keys().filter(|name| path(name).starts_with('.')).count();
     assert_eq!(set_aside, 1, "what the bundle held and holds no more");

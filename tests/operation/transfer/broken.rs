@@ -164,7 +164,7 @@ fn existing_objects_that_differ_are_reported_and_left_unchanged() {
         assert!(ended.err.contains(&format!("0 created, {there}, 1 differ; ")), "{}", ended.err);
     }
     assert_eq!(client.get(&format!("/v3/object/{}/content", encoded(&id))).body, b"<changed/>");
-    // An export goes on, and brings what has changed.
+    // An export continues, and writes the changed objects.
     let ended = done(through(server, &["export", path(&out), "--folder", &folder]));
     assert!(ended.starts_with("1 written, 1 already present; "), "{ended}");
     assert_eq!(std::fs::read(out.join("a.xml")).expect("it is there"), b"<changed/>");

@@ -19,7 +19,7 @@ fn commands(url: &str, directory: &Path, more: &[&str]) -> [Command; 2] {
 #[test]
 fn a_server_that_does_not_answer_is_told_at_once() {
     let files = tempfile::tempdir().expect("a directory can be made");
-    // Nobody listens there by then.
+    // Nothing listens there by then.
     let free =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("there is a free port");
     for mut command in commands(&format!("http://{free}"), files.path(), &[]) {

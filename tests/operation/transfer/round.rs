@@ -96,7 +96,7 @@ fn a_newsroom_of_all_kinds_comes_out_as_it_went_in() {
     done(export(&second, "2"));
     same(&out("1"), &out("2"));
 
-    // They are what they were, and not only look so.
+    // The objects are equal in every respect, not only in their display.
     let client = second.user("admin");
     let of = |path: &str| client.get(&format!("/v3/object/{}", encoded(&at(path)))).ok();
     let bundle = id(&of("/Web/b.xml"));

@@ -121,7 +121,7 @@ fn a_newer_version_of_an_item_updates_its_object_if_asked() {
     assert_eq!(content, std::fs::read(at("3/news-3.xml")).expect("it is there"));
     assert_eq!(record(&client, &format!("{folder}/item-2.json"))["version"], 2);
 
-    // What is there, and what is older, is left alone, whether updates are wanted or not.
+    // Existing and older items are left unchanged, with and without `--update`.
     for more in [&["--update"] as &[&str], &[]] {
         let again = done(import(server, &at("3"), &folder, more));
         assert!(again.starts_with("0 created, 2 already present; "), "{again}");

@@ -131,7 +131,7 @@ async fn the_reply_for_a_new_post_equals_what_its_rows_contain() {
 #[actix_web::test]
 async fn replies_to_post_changes_show_their_own_result_despite_later_changes() {
     let blog = Blog::new().await;
-    // Not UTF-8: what is compared are the bytes, what is shown is their text.
+    // Not UTF-8: bytes are compared, and their text is shown.
     let (first, post) = blog.add("first", LATIN, b"K\xf6ln").await;
     let second = blog.edit(&post, "second", b"Bonn").await;
     let revision = first.view.revision();

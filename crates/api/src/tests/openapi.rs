@@ -141,7 +141,7 @@ fn shared_openapi_parameters_are_defined_once() {
         ("stet-liveblog-events-get", &["Last-Event-ID"]),
     ] {
         let mut found: Vec<_> = referred(id).into_iter().filter(|name| shared[name]["in"] == "header").collect();
-        // Every call may be handled strictly; where replies may be short, one parameter tells of
+        // Every call may be handled strictly. Where replies may be short, one parameter describes
         // both.
         assert_eq!(found.last().filter(|name| shared[name]["name"] == "Prefer"), found.last(), "{id}");
         found.pop_if(|name| name == "Prefer.handling");
@@ -252,7 +252,7 @@ fn optional_body_members_accept_null() {
         for (verb, operation) in item.as_object().expect("it is an object") {
             let (bodies, place) = (&operation["requestBody"]["content"], format!("{verb} {path} "));
             walk(&bodies["application/json"]["schema"], &place, &document, &mut faults);
-            // A part of a form is there or not; what is in it is JSON.
+            // A part of a form is present or absent, and its content is JSON.
             for (_, part) in bodies["multipart/form-data"]["schema"]["properties"].as_object().into_iter().flatten() {
                 walk(part, &place, &document, &mut faults);
             }

@@ -101,7 +101,7 @@ async fn carry_out(server: &Server, deed: Deed) -> Result<(), Error> {
         Deed::ManageBelow(group) => put(group, change(vec![grant(Some("/".to_owned()))])).await,
         Deed::Remove(group) => match server.directory.group(GROUPS[group])? {
             Some(_) => changing.remove_group(GROUPS[group]).await.map(drop),
-            // Whoever is in it by name is so no more.
+            // Members by name lose their membership.
             None => {
                 put(group, GroupChange::default()).await?;
                 changing.remove_group(GROUPS[group]).await.map(drop)
@@ -214,7 +214,7 @@ fn forced_operator_changes_may_leave_no_administrator() {
                 _ => drop(forced().remove_group("boss").await.unwrap()),
             }
             assert!(!server.directory.has_administrator().await.unwrap(), "{way}");
-            // Whoever may change users on the machine makes one again.
+            // The operator on the machine makes someone an administrator again.
             match way {
                 2 => changing.edit_user("ada", None, disabled(false)).await.unwrap(),
                 3 => changing.create_group("boss", boss(manage())).await.unwrap(),

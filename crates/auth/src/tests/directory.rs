@@ -377,7 +377,7 @@ fn older_users_and_groups_are_found_by_exact_and_by_equivalent_names() {
             assert_eq!(found(text).as_deref(), Some(row), "{text:?}");
         }
         assert_eq!((found("mia_b"), found("zo")), (None, None));
-        // They can be changed, and nobody gets a name or a home that is theirs.
+        // Such users can be changed, and no other user gets their name or home.
         server.directory.by(CallerIdentity::operator()).set_password("ren\u{e9}", PASSWORD).await.unwrap();
         let new = server.sessions.log_in("web", "swing", "ren\u{e9}", PASSWORD, "").await.unwrap();
         assert_eq!(&**new.session.user(), "rene\u{301}");

@@ -65,7 +65,8 @@ fn every_wrong_login_costs_one_check_of_the_same_cost() {
             server.refused(user, password).await;
             assert_eq!(checked(), [format!("m=64,t=2,p=1: {bytes} bytes")], "{user} {password}");
         }
-        // In another form than that of hashes it is tried as it is, too, whoever is named.
+        // A password in another form than that of hashes is tried as it is, too, for every user
+        // name.
         for user in ["ada", "nobody", "new", "gone"] {
             server.refused(user, "wro\u{308}ng").await;
             assert_eq!(checked(), [7, 6].map(|bytes| format!("m=64,t=2,p=1: {bytes} bytes")), "{user}");
@@ -112,7 +113,7 @@ fn a_hash_of_a_password_in_another_form_stays_good_and_is_made_anew() {
             changing.write(before.place(), older).await.unwrap();
             server.refused("ada", FORMS[0]).await;
             let session = server.sessions.log_in("web", "swing", "ada", typed, "").await.unwrap();
-            // From now on every form will do, and the session goes on.
+            // From now on every form is accepted, and the session continues.
             for form in FORMS {
                 server.directory.check_password("ada", form).await.unwrap();
             }

@@ -272,7 +272,7 @@ fn a_sweep_removes_what_has_ended_and_nothing_else() {
         assert_eq!(server.rows().len(), 1);
         assert_eq!(server.sessions.in_memory(), 1);
 
-        // Rows that nobody asked for since the restart are swept too, over more than one page.
+        // Rows that were not used since the restart are swept too, over more than one page.
         for _ in 0..1100 {
             server.sessions.copy(used.token.text(), "").await.unwrap();
         }

@@ -209,8 +209,8 @@ async fn an_upload_that_finds_a_file_while_it_is_considered_keeps_it() {
                 ground.put(2, &new, true);
             }
         };
-        // The first folder with a file is considered while the store holds; the other file is one
-        // that nobody wants.
+        // The first folder with a file is checked while the store holds. The other file is an
+        // unused one.
         let first = dead.content.sha256[0] < other.content.sha256[0];
         assert!(first, "choose other texts: the hash of the first must come first");
         let collected = collect_amid(&ground, || ground.put(9, &ground_small(), true), false, meanwhile).await;
@@ -261,7 +261,7 @@ async fn bytes_uploaded_repeatedly_during_collection_are_always_present() {
     for upload in uploading.collect::<Vec<_>>() {
         upload.await.expect("no upload fails");
     }
-    // Whatever was left is nobody's now.
+    // All remaining files are unused now.
     over.store(true, Ordering::Relaxed);
     let files = collecting.await.expect("it does not panic") + ground.collect().await.files;
     assert!(files > 0);

@@ -129,7 +129,7 @@ fn transparent_pictures_are_scaled_to_png_and_opaque_ones_to_jpeg() {
 
 #[test]
 fn transparent_pixels_do_not_darken_the_edges_of_opaque_ones() {
-    // White, and black that nobody sees.
+    // White, and transparent black.
     let logo = RgbaImage::from_fn(200, 200, |x, _| if x < 99 { Rgba([0; 4]) } else { Rgba([255; 4]) });
     let scaled = scale(&encoded(&logo.into(), ImageFormat::Png), 50, MOST).expect("it is a picture");
     let picture = decoded(&scaled).to_rgba8();
@@ -159,7 +159,7 @@ fn exif(orientation: u8) -> Vec<u8> {
 
 #[test]
 fn a_picture_is_turned_as_its_exif_orientation_says() {
-    // Where red, the left of what is stored, comes to lie.
+    // The place of red, which is at the left of the stored picture.
     for (orientation, red, blue) in [
         (1, (2, 8), (29, 8)),
         (2, (29, 8), (2, 8)),

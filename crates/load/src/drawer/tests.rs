@@ -70,7 +70,7 @@ impl Server {
             span.held = model.items.clone();
             span.revisions = Some((1, *revision));
         }
-        // What clients tell comes in any order.
+        // The evidence of clients arrives in any order.
         self.evidence.acked.reverse();
         spoil(&mut self.evidence);
         replay(&self.evidence)
@@ -122,7 +122,7 @@ fn a_planted_loss_duplicate_and_reorder_are_each_found() {
 
 #[test]
 fn an_acknowledged_change_that_was_not_made_is_found() {
-    // The server told of an addition and forgot it: what was told next has the same revision.
+    // The server acknowledged an addition and forgot it: the next change has the same revision.
     let mut forgetful = busy();
     let lost = AcknowledgedChange {
         change: DrawerChange::Add(7),

@@ -311,7 +311,8 @@ fn the_histograms_in_the_json_are_those_that_were_measured() {
     assert_eq!(read(&json["kinds"]["add"]), report.kinds[1].1.latency);
     assert_eq!(json["all"]["p99Us"], report.all.latency.value_at_quantile(0.99));
     assert_eq!((&json["refused"]["CMS.DrawerFull"], &json["overloaded"]["CMS.Overloaded"]), (&16.into(), &16.into()));
-    // In five seconds, 800 of which 16 each were refused by rule, for overload, and failed.
+    // In five seconds there were 800 calls. Of them, 16 each were refused by rule, refused for
+    // overload, and failed.
     let all = &json["all"];
     assert_eq!((&all["succeeded"], &all["overloaded"], &all["perSecond"]), (&752.into(), &16.into(), &150.4.into()));
     assert_eq!(json["series"][0]["perSecond"], 188.0);

@@ -68,7 +68,7 @@ async fn commands_are_told_what_readers_are() {
                 seen += usize::from(may);
             }
             assert_eq!(decide(Loid::new(DatabaseId::FIRST, 999_999)), Ok(false), "what is not there is not seen");
-            // The same of what they may change.
+            // The same check for rights to change.
             let changeable = access.changeable().expect("the store reads");
             for object in &objects {
                 let record = fixture.repository.record(*object).expect("the store reads").expect("it is there");
@@ -80,7 +80,7 @@ async fn commands_are_told_what_readers_are() {
             }
         }
     }
-    // Below `desk`, four; below `inner`, two; each with the home and what is in it for a person.
+    // Four below `desk` and two below `inner`, each plus the home and its object for a person.
     assert_eq!(seen, 2 * (4 + 2) + 2 * 2);
     let everything = Rights::sum(&[grant(Privilege::Read, None)], |_| Ok::<_, Error>(None)).expect("grants add up");
     let caller = Some(RightsHolder { user: &user, rights: &everything, person: true });

@@ -224,7 +224,7 @@ fn a_sender_of_many_messages_pushes_out_none_of_others() {
         assert_eq!(house.subjects("bob", MessageBox::Inbox).await, before);
         assert_eq!(house.entries_of("bob", MessageBox::Inbox), BOUNDS.per_box);
         assert_eq!(house.entries_of("ada", MessageBox::Outbox), BOUNDS.per_box);
-        // Each message that somebody has is there once.
+        // Each message that is in some box is stored once.
         assert_eq!(house.rows(Table::Messages), house.rows(Table::Copies));
         assert_eq!(house.rows(Table::Messages), BOUNDS.per_box + 3);
     });

@@ -187,7 +187,7 @@ fn an_idempotency_key_is_taken_until_its_last_command_is_decided() {
         // Nothing is decided while the store holds it.
         world.store.hold();
         let mut create = Box::pin(world.create(&claim));
-        // Polled once: the command is on its way; then the caller goes away.
+        // Polled once, the command is under way. Then the caller goes away.
         assert!(create.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         drop(create);
         drop(claim);

@@ -213,7 +213,8 @@ fn the_journal_of_a_copy_is_told_from_the_one_that_was_written_here() {
             }
             let theirs = run(theirs, "theirs", false);
             mixed.insert(StoreFile::Mark, theirs[&StoreFile::Mark].clone());
-            // With its mark it can't be told, as the documents say; nothing is assumed of it here.
+            // With its mark the loss can't be detected, as the documents state. Nothing is asserted
+            // about it here.
             drop(try_open(&on_disk(&mixed)));
         }
     }
@@ -231,7 +232,7 @@ fn a_page_that_can_not_be_read_is_as_one_that_is_damaged() {
     let journal = |at| without(StoreFile::Journal, at);
     let needed: Vec<usize> = (FOLDED_CHANGES + 1..=CHANGES).map(|number| record(&sound, number)).collect();
     let len = sound[&StoreFile::Journal].len();
-    // Free space, and the record of what is in the tables.
+    // Free space, and the records of changes that are in the tables.
     let others: Vec<usize> =
         (PAGE..len).step_by(PAGE).filter(|at| !needed.contains(at)).take(2).chain([len - PAGE]).collect();
     for at in others {
@@ -263,7 +264,7 @@ fn a_page_that_can_not_be_read_is_as_one_that_is_damaged() {
         commit(&store, vec![put(Table::Marks, "after", "x")]);
         disk.open(StoreFile::Mark).and_then(|file| file.read(at as u64, &mut [0; PAGE])).expect("it was written");
     }
-    // The newest record, of which a mark of before it says nothing: it may have been acknowledged.
+    // The newest record, which the older mark does not cover: it may have been acknowledged.
     let disk = on_disk(&sound);
     // Nothing that can be packed into a page.
     let mut state = 1u64;
@@ -353,7 +354,7 @@ fn after_a_clean_close_a_journal_that_is_gone_is_told_and_nothing_is_lost() {
 #[test]
 fn older_tables_are_told_and_older_files_all_together_can_not_be() {
     let (closed, killed) = killed();
-    // The journal still goes back to where the older tables end: nothing is lost.
+    // The journal still begins where the older tables end, so nothing is lost.
     let mut older = killed.clone();
     older.insert(StoreFile::State, closed[&StoreFile::State].clone());
     assert_eq!(there(&open(&on_disk(&older))), CHANGES);
@@ -406,8 +407,8 @@ fn tables_that_are_gone_are_told() {
             assert!(error.to_string().contains("state.redb"), "{error}");
         }
     }
-    // Of a store whose journal goes back to its beginning nothing is lost, unless the journal has
-    // lost it too.
+    // A store whose journal goes back to its beginning loses nothing, unless the journal has a
+    // loss, too.
     let disk = SimulatedDisk::new();
     let store = open(&disk);
     for number in 1..=CHANGES {
@@ -440,7 +441,7 @@ fn a_mark_with_a_number_only_is_read_and_the_next_one_has_the_record() {
     written_elsewhere(&mut elsewhere, 1);
     elsewhere.insert(StoreFile::State, sound[&StoreFile::State].clone());
     assert!(lost(&elsewhere).why.contains("was not written by this data directory"));
-    // It still tells what is missing.
+    // It still reports the loss.
     cut(&mut killed_so, 2);
     assert_eq!(lost(&killed_so).last, Some(CHANGES));
 }
@@ -635,7 +636,7 @@ fn a_journal_that_grows_while_checkpoints_fail_is_bounded_by_its_bytes() {
 fn a_journal_not_rewritten_at_start_is_rewritten_before_the_next_commit() {
     let (_, killed) = killed();
     let disk = on_disk(&killed);
-    // Nothing can be written, not even over what is there.
+    // No write succeeds, not even an overwrite.
     disk.plan_for(StoreFile::Journal, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::Full });
     let Ok(store) = try_open(&disk) else { panic!("it opens for reading") };
     assert_eq!(there(&store), CHANGES);

@@ -152,7 +152,7 @@ fn readers_of_the_new_epoch_see_nothing_of_refused_changes() {
     for _ in 0..4 {
         let disk = SimulatedDisk::new();
         let store = open(&disk);
-        // Taking back walks all of them, and comes to the later table last.
+        // The rollback visits all rows, and the later table last.
         let many: Vec<RowChange> = (0..50_000).map(|n| put(Table::Objects, &format!("row {n}"), "1")).collect();
         commit(&store, many);
         let held = hold(&disk, &store);
@@ -426,9 +426,9 @@ fn an_unreadable_page_is_retried_rarely_and_blocks_no_other_page() {
     store.shared.checkpoint_due();
     until("it is folded", || store.shared.folded.load(std::sync::atomic::Ordering::Acquire) == seq);
     let read = |number: u64| store.get(ReadLevel::Committed, Table::Bodies, format!("{number:03}").as_bytes());
-    // As of a bad page: reading it fails, and does again once the file has been opened anew, which
-    // goes well. (Without optimisation redb reads every page when it opens a file, so that no page
-    // can be bad for good.)
+    // Imitates a bad page: reading it fails, and fails again after a successful reopening of the
+    // file. Without optimisation redb reads every page when it opens a file, so no page can stay
+    // bad.
     let (shared, on) = (store.shared.clone(), disk.clone());
     let spoils = move || {
         let on = on.clone();
@@ -455,7 +455,7 @@ fn a_fault_that_was_got_over_is_not_told_in_place_of_a_newer_one() {
     let first = commit(&store, large(300_000));
     store.shared.checkpoint_due();
     until("it is folded", || store.shared.folded.load(std::sync::atomic::Ordering::Acquire) == first);
-    // The file may not grow; then what is folded makes room.
+    // The file can't grow. Then folded records make room.
     disk.plan_for(StoreFile::Journal, FaultPlan { at: 0, times: u64::MAX, fault: DiskFault::NoRoom });
     while disk.struck() == 0 {
         commit(&store, large(100_000));

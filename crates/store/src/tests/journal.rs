@@ -67,7 +67,7 @@ proptest! {
                         Err(_) => {
                             disk.heal();
                             let last = next - 1;
-                            // Every other time nobody waits any more.
+                            // Every second time the caller no longer waits.
                             let waits = last % 2 == 0;
                             let found = journal.reopen(waits.then_some(last)).expect("the disk works again");
                             prop_assert!(waits || !found);
@@ -172,8 +172,8 @@ fn a_record_lost_from_among_the_others_is_noticed() {
         bytes[place(seq) + 60] ^= 1;
         open_journal(&SimulatedDisk::holding([(StoreFile::Journal, bytes)]), 1)
     };
-    // The first has been folded; the last may be what a crash has left of one that nobody was told
-    // of.
+    // The first record is folded. The last one may be the rest of an unacknowledged record after a
+    // crash.
     assert_eq!(spoiled(1).expect("it opens").1.len(), 3);
     assert_eq!(spoiled(4).expect("it opens").1.len(), 2);
     for (seq, kept, why) in [(2, 1, "begins after change 2"), (3, 2, "the record after change 2 is missing")] {
@@ -191,8 +191,8 @@ fn a_record_lost_from_among_the_others_is_noticed() {
 fn removed_journal_records_stay_removed_even_if_a_sync_was_forgotten() {
     let disk = SimulatedDisk::new();
     let (mut journal, _) = open_journal(&disk, 0).expect("it opens");
-    // The most room is before what is needed, so that the next record does not happen to write over
-    // what is behind it.
+    // Most of the room is before the needed records, so that the next record does not overwrite
+    // what follows.
     append(&mut journal, &[set(1, 600 << 10)], 0).expect("appended");
     append(&mut journal, &[set(2, 10)], 1).expect("appended");
     let next = |after: u64, fault| {
@@ -200,7 +200,7 @@ fn removed_journal_records_stay_removed_even_if_a_sync_was_forgotten() {
     };
     next(1, DiskFault::Sync);
     append(&mut journal, &[set(3, 10), set(4, 10), set(5, 10)], 1).expect_err("its sync fails");
-    // What was written gets to the disk in the end, and its removal does not.
+    // The written record reaches the disk in the end, and its removal does not.
     next(2, DiskFault::SyncForgets);
     journal.reopen(None).expect_err("the removal is not known to be on disk");
     drop(journal);

@@ -156,7 +156,7 @@ impl Model {
                 until("it is decided", || !self.store.shared.gate.lock().pending());
                 self.disk.heal();
                 until("the store is well", || self.store.shared.gate.lock().phase == SubmissionPhase::Open);
-                // The record may have got there all the same.
+                // The record may have reached the disk nevertheless.
                 if let Ok(Ok(seq)) = answer.map(|answer| answer.wait()) {
                     self.list.extend((0..).map(|ordinal| EventId { seq, ordinal }).zip(events));
                 }
@@ -214,7 +214,7 @@ proptest! {
     #[test]
     fn the_log_is_a_list(
         events in prop::sample::select(vec![1, 2, 5, 4_096]),
-        // Memory has the newest; the rest is where it has gone.
+        // Memory holds the newest events; the others are in the tables.
         forgets in any::<bool>(),
         steps in prop::collection::vec(step(), 1..60),
     ) {
@@ -486,7 +486,8 @@ fn a_clock_ahead_at_two_starts_in_a_row_expires_no_event() {
     clock.set(ahead);
     work(&store, "leapt");
     assert_eq!(times(&store)[0], then);
-    // So it has said for an hour, and nobody has set it right: the server may have stood still.
+    // The clock has shown this time for an hour without a correction: the server may have been
+    // stopped.
     clock.advance(HOUR);
     work(&store, "it is so");
     assert_eq!(times(&store), [ahead, ahead]);
@@ -596,7 +597,7 @@ fn a_segment_and_memory_are_walked_piece_by_piece_without_gap_or_repeat() {
 
 #[test]
 fn a_change_set_may_leave_more_events_than_two_bytes_count() {
-    // An object that so many drawers hold is discarded: each of them tells of it.
+    // An object in that many drawers is discarded, and each drawer has an event.
     const MANY: u64 = 70_000;
     let disk = SimulatedDisk::new();
     let store = RedbStore::open(packing(&disk, 8_192)).expect("the store opens");

@@ -103,7 +103,7 @@ fn a_scan_is_of_one_state_whatever_is_folded_in_its_midst() {
         commit(&store, vec![put(Table::Names, &from, "moved")]);
         disk.stall(StoreFile::Journal);
         let rename = submit(&store, moved(&from, &to)).expect("taken");
-        // What is frozen has the rename in it, which the checkpoint waits for.
+        // The frozen rows contain the rename, which the checkpoint waits for.
         store.shared.checkpoint_due();
         until("a checkpoint has begun", || store.shared.overlay.active().0 == 0);
         let (shared, on, seq) = (store.shared.clone(), disk.clone(), rename.seq);

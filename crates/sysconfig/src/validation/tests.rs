@@ -280,7 +280,7 @@ proptest! {
             wanted.insert((format!("/{}", document.name), strict.1));
         }
         let found: BTreeSet<_> = found(&model, &document.xml()).into_iter().collect();
-        // No more than so many of each kind are kept.
+        // At most `MOST_FINDINGS` of each kind are kept.
         if wanted.len() <= MOST_FINDINGS {
             prop_assert_eq!(found, wanted, "{}", document.xml());
         }

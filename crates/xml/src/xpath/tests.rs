@@ -131,7 +131,7 @@ fn hostile_expressions_end_with_their_budget() {
             }
         }
     }
-    // What is found takes from it, too.
+    // The nodes that are found count against it, too.
     let all = XPath::parse("//*").unwrap();
     assert_eq!(all.find(&wide, &Limits::default(), &mut BUDGET.clone()).map(|found| found.len()), Ok(20_001));
     let tight = EvaluationLimit { looks: 2_000_000, bytes: 1000 };
@@ -148,7 +148,7 @@ fn an_expression_comes_to_so_many_nodes_and_ends_then() {
         let found = XPath::parse(expression).unwrap().find(&flat(elements), &Limits::default(), &mut budget);
         (found.map(|found| found.len()), budget.looks)
     };
-    // They come to half of the square of the elements at least, however much work that is.
+    // They would visit at least half of the square of the elements.
     for expression in [
         "//a/following::node()",
         "//a/preceding::node()",
@@ -159,7 +159,7 @@ fn an_expression_comes_to_so_many_nodes_and_ends_then() {
         assert_eq!(come_to(expression, 1_000, u64::MAX).0, Ok(all), "{expression}");
         assert_eq!(come_to(expression, 2_500, u64::MAX), (Err(XPathError::TooMuch), 0), "{expression}");
     }
-    // What is asked for as a rule comes to each node once or twice.
+    // Usual expressions visit each node once or twice.
     for expression in ["//a", "/r/a", "//a[not(@b)]", "//a[not(b)]", "//a/..//a", "//a[1]/following-sibling::a"] {
         let (found, left) = come_to(expression, 100_000, 10_000_000);
         assert!(found.is_ok_and(|found| found >= 99_999) && left > 0, "{expression}");
@@ -231,8 +231,8 @@ fn xpath_work_between_node_visits_counts_once_per_node() {
         let taken = taken(&format!("//i[{predicate}]"), &xml);
         assert!(taken > nodes * bytes / weight::BYTES_A_LOOK, "{predicate}: {taken}");
     }
-    // What is asked for as a rule takes little: of the budget of a call there is enough for a
-    // hundred thousand such elements.
+    // Usual expressions cost little: the budget of a call suffices for a hundred thousand such
+    // elements.
     let lower = "translate(., 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz')";
     for (predicate, most) in [("@n = '7'", 60), ("contains(., 'text 7')", 60), (&format!("contains({lower}, 'x')"), 90)]
     {

@@ -115,7 +115,7 @@ impl Server {
         let items = self.evidence.held.iter().map(|(line, _)| *line).filter(|line| !is_divider(*line));
         self.evidence.said = items.map(|line| (line, (0, None))).collect();
         self.evidence.said.extend(said.iter().copied());
-        // What clients tell comes in any order.
+        // The evidence of clients arrives in any order.
         self.evidence.order.acked.reverse();
         self
     }
@@ -231,7 +231,7 @@ fn changes_reported_late_are_found_between_their_bounding_revisions() {
     };
     timed(0, 1).is_verified();
     timed(0, 9).is_verified();
-    // Followers were told of a change that nobody asked for.
+    // Followers received a change that no client had requested.
     let mut other = timed(0, 9);
     let event = other.events.len() - 2;
     other.events[event] = "topic.item.attach id-4".into();
@@ -246,8 +246,8 @@ fn changes_reported_late_are_found_between_their_bounding_revisions() {
 #[test]
 fn calls_with_the_same_reported_revision_may_be_ordered_either_way() {
     let mut server = Server::new();
-    // The divider has gone up because the item went away from above it; both replies say so with
-    // the same revision.
+    // The divider moved up because the item above it was removed. Both replies show it with the
+    // same revision.
     server
         .tells(0, TopicChange::Add(101, 1))
         .tells(0, TopicChange::Shift(0, -1))

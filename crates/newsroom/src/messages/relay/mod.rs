@@ -471,7 +471,7 @@ mod tests {
             // All at once, and during passes.
             let pass = async {
                 for _ in 0..5 {
-                    // Nobody listens on the port.
+                    // Nothing listens on the port.
                     let _ = relay.pass(relay.repository.clock().now_ms(), &end).await;
                 }
             };
