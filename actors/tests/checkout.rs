@@ -342,7 +342,7 @@ fn checked_out_objects_are_saved_as_draft_and_then_checked_in() {
         let record = world.record();
         assert_eq!(record.revision, before.revision + 4);
         assert_eq!((record.modified, world.versions()), (before.modified, vec!["one".to_owned()]));
-        // The draft is what is checked in when nothing else comes.
+        // The draft is checked in if the write has no other content.
         world.write("ada/1", "", WriteSwitches { new_version: true, keep_checked_out: true, ..IN }).await.unwrap();
         assert_eq!((world.draft(), world.locker().as_deref()), (None, Some("ada/1")));
         assert_eq!((world.versions(), world.record().modified), (vec!["one".into(), "small".to_owned()], NOON_S + 5));

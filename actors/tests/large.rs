@@ -116,8 +116,8 @@ impl World {
     }
 }
 
-/// 64 users with a drawer each took seconds, one large change after the other, before anybody
-/// else's small one had its turn.
+/// Regression test: 64 users with a drawer each took seconds, one large change after the other.
+/// Small changes of others had to wait for all of them.
 #[test]
 fn a_large_change_waits_for_its_turn_and_keeps_it_until_it_is_on_disk() {
     run(|world| async move {

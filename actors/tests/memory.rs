@@ -110,7 +110,8 @@ fn a_container_grows_to_its_limit_and_no_further_and_may_shrink() {
     });
 }
 
-/// A record from before sizes were kept made any change of such a container count as growth.
+/// Regression test: with a record from before sizes were stored, any change of such a container
+/// counted as growth.
 #[test]
 fn a_container_above_a_limit_that_was_lowered_may_shrink_and_not_grow() {
     run(RuntimeOptions::default(), |world| async move {

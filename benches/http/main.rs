@@ -1,11 +1,11 @@
-//! The server over HTTP, each time beside something that shows what the machine can do: a bare
-//! actix-web handler, the same server without persistence, a bare append with fdatasync. Ratios,
-//! not rates, are what to quote.
+//! The server over HTTP, beside references for the machine: a bare actix-web handler, the same
+//! server without persistence, and a bare append with fdatasync. Ratios are comparable, rates are
+//! not.
 //!
-//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios:
-//! hot, many, size, single, read, caches, rights, start, redis, trailbase, liveblog, followers,
-//! topic, folder, disk, threads. `ROUNDS` (default 5) and `SECONDS` per measurement (default 2)
-//! come from the environment; `STET_BINARY` names another server to measure in place of the one
+//! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios.
+//! They are: hot, many, size, single, read, caches, rights, start, redis, trailbase, liveblog,
+//! followers, topic, folder, disk, threads. The environment sets `ROUNDS` (default 5) and `SECONDS`
+//! per measurement (default 2). `STET_BINARY` names another server to measure in place of the one
 //! built with this, such as the version before.
 
 mod bare;

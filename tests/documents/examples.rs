@@ -1,6 +1,6 @@
-//! The example of each document of `docs/api`: one call with curl, and its reply in full. The calls
-//! are made, and the replies compared; ids, times and tokens are written alike each time. The same
-//! examples stand in the OpenAPI document, by way of `crates/web/src/openapi/examples.json`.
+//! The example of each document of `docs/api`: one call with curl, and its reply in full. The tests
+//! send the calls and compare the replies; ids, times and tokens are written alike each time. The
+//! same examples are in the OpenAPI document, by way of `crates/web/src/openapi/examples.json`.
 //!
 //! `UPDATE_GOLDEN=1 cargo test --test main documents::examples` writes the replies anew.
 

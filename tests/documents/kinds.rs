@@ -8,8 +8,8 @@ use super::document;
 /// Commands that change nothing, and so leave no event.
 const WITHOUT_EVENT: [&str; 1] = ["object.meet"];
 
-/// The texts in front of the name of a kind in the sources: of a command, of a command of two
-/// families, of a kind with a constant of its own, and of an event outside containers.
+/// The texts before the name of a kind in the sources. They stand for a command, a kind with a
+/// constant of its own, and an event outside containers.
 const BEFORE_A_KIND: [&str; 5] = [
     "const NAME: &'static str = \"",
     "_DIVIDER: &'static str = \"",

@@ -20,7 +20,7 @@ pub enum Lie {
     LoseEdit,
     /// A poll leaves out what has changed.
     EmptyPoll,
-    /// Some posts are made, and the connection ends before the answer.
+    /// Some posts are created, and the connection ends before the answer.
     LoseAnswers,
     /// Answers carry no revision, neither as ETag nor in the body.
     NoRevisions,

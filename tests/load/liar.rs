@@ -18,7 +18,7 @@ pub enum Lie {
     /// Answers carry no revision, neither as ETag nor in the body.
     NoRevisions,
     UndoWithoutRevisions,
-    /// Some additions are made, and the connection ends before the answer.
+    /// Some additions are carried out, and the connection ends before the answer.
     LoseAnswers,
     /// One answer to a read comes [`STALL`] late.
     Stall,

@@ -19,7 +19,7 @@ pub enum Lie {
     LoseMoved,
     /// A structure shows its first two lines the other way round.
     WrongOrder,
-    /// Some moves are made, and the connection ends before the answer.
+    /// Some moves are carried out, and the connection ends before the answer.
     LoseAnswers,
     /// Answers carry no revision as ETag.
     NoRevisions,

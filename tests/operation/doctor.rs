@@ -143,8 +143,8 @@ fn without_a_directory_it_says_what_the_first_start_does_and_makes_none() {
     says(&doctor(home.path(), &[]), 0, "warn", "directory", &["was interrupted", "begins again"]);
 }
 
-/// Regression test: a start refuses to continue without tables that held changes. The doctor only
-/// warned, and ended with 0.
+/// Regression test: a start refuses to continue without tables that held changes. The doctor ended
+/// with 0 and only warned.
 #[test]
 fn the_doctor_fails_if_tables_are_missing_while_other_files_are_left() {
     for left in ["journal.wal", "journal.mark", "content/ab"] {

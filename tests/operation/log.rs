@@ -47,7 +47,8 @@ fn the_start_says_which_stet_with_which_configuration_on_which_directory() {
     }
 }
 
-/// A newcomer who listened at all addresses sent passwords unencrypted, unwarned.
+/// Regression test: a new operator who listened at all addresses got no warning that passwords were
+/// sent unencrypted.
 #[test]
 fn a_server_that_others_reach_without_tls_warns_once() {
     let home = TempDir::new().expect("a temporary directory can be made");
@@ -73,7 +74,7 @@ fn a_server_that_others_reach_without_tls_warns_once() {
     assert_eq!(warnings("0.0.0.0:0", true), 0);
 }
 
-/// Two warnings stood in the log of every start on an ordinary machine.
+/// Regression test: the log of every start on an ordinary machine had two warnings.
 #[test]
 fn few_open_files_are_one_line_of_information() {
     let (home, data) = (TempDir::new().expect("a temporary directory can be made"), used_directory());

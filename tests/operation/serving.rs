@@ -420,7 +420,7 @@ fn where_few_files_may_be_open_idle_connections_take_none_from_others() {
         assert!(begun.elapsed() < PATIENCE, "{} files are open", open());
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    // The number stays far below the limit, whoever connects.
+    // The number stays far below the limit, for any number of connections.
     assert!(open() < 300, "{} files are open", open());
     drop(idle);
     assert_eq!(serving.login("admin", ADMIN_PASSWORD), 200);

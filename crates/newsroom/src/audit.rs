@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(times(&page(&store, &filter, Some(next), 1).unwrap()), [3]);
     }
 
-    /// A client that stopped at the first empty page missed the entry.
+    /// Regression test: a client that stopped at the first empty page missed the entry.
     #[actix::test]
     async fn audit_searches_continue_past_empty_pages_until_a_match_or_the_deadline() {
         let store = store((0..3 * MOST_READ as u64).map(|at| (1, 2, if at == 3 { "ada" } else { "ben" }, at)));

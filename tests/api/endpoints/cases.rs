@@ -812,7 +812,7 @@ fn filled_folder(corner: &Corner) -> Part {
     Part::Object(id_of(corner, &corner.folder), Kind::Folder)
 }
 
-/// The home is made by the first creation that goes there.
+/// Returns the call after the home was created by the first object in it.
 fn home_made(corner: &Corner) -> Made {
     corner.client.call("folder-post", &[]).json(&json!({ "name": "in my home" })).ok();
     Made::default()

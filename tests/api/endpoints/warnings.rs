@@ -19,7 +19,7 @@ const SECRET: [&str; 8] = [
     "stet-user-update-put",
 ];
 
-/// Keys whose values are free: attributes, and what is put into them.
+/// Keys with free values: attributes and their contents.
 const FREE: [&str; 4] = ["attributes", "content", "systemAttributes", "usageTickets"];
 
 fn json_of(answer: &Answer) -> Value {

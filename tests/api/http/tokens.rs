@@ -23,7 +23,7 @@ fn token_of(server: &Server, user: &str) -> String {
     server.user(user).token().to_owned()
 }
 
-/// Sends JSON without a token but what is in the headers.
+/// Sends JSON without a token, except for those in the headers.
 fn post(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
     server.client().send("POST", path, &[&[JSON], headers].concat(), body.to_string().as_bytes())
 }

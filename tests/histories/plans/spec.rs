@@ -58,7 +58,7 @@ pub enum What {
     Read(usize),
 }
 
-/// A call, and what it writes, if it writes.
+/// A call, and the identity of its write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Op {
     pub tag: Tag,

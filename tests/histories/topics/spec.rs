@@ -59,7 +59,7 @@ pub enum What {
         position: Option<i64>,
         attachment: Option<Object>,
     },
-    /// The comment, and what is named.
+    /// Changes the comment, and the named fields.
     Change {
         topic: usize,
         which: Which,
@@ -108,7 +108,7 @@ pub enum What {
     },
 }
 
-/// A call, and what it writes, if it writes.
+/// A call, and the identity of its write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Op {
     pub tag: Tag,

@@ -116,8 +116,7 @@ fn evaluated(before: &Scrape, after: &Scrape, cause: Cause, wanted: &[(String, u
     agrees("promtool", &["test", "rules", path.to_str().expect("the path is text")], None);
 }
 
-/// Returns an expression that is 1 if the alert was raised or pending in the last two hours, else
-/// 0.
+/// Returns an expression: 1 if the alert was raised or pending in the last two hours, else 0.
 fn fired(selector: &str) -> String {
     format!("clamp_max(count(count_over_time(ALERTS{{{selector}}}[2h])) or vector(0), 1)")
 }

@@ -50,8 +50,8 @@ fn send(client: &Client, from: &str, to: &str) {
     client.call("stet-object-move-post", &[&from]).json(&json!({ "folderPath": to })).ok();
 }
 
-/// The old record stayed, and an import took whichever it met first: the old text, at the old
-/// place.
+/// Regression test: the old record stayed, and an import took the first one that it found: the old
+/// text, at the old place.
 #[test]
 fn moved_and_renamed_objects_are_exported_once() {
     let (first, second) = (Server::shared(), Server::start());

@@ -89,7 +89,8 @@ fn unimportable_files_are_named_and_the_others_imported() {
     assert_eq!(names, ["good.xml", "noname.zzz", "x", "sub", "good.xml"]);
 }
 
-/// A pipe beside a record was waited for without end, and a link led out of the tree.
+/// Regression test: a pipe beside a record was waited for without end, and a link led out of the
+/// tree.
 #[test]
 fn beside_a_record_only_a_regular_file_is_read() {
     let (server, folder) = (Server::shared(), own_folder());

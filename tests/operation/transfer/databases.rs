@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// An export of everything left out every other database without a word.
+/// Regression test: an export of everything left out every other database without a message.
 #[test]
 fn another_database_is_told_and_has_an_export_of_its_own() {
     let server = Server::with(&[("DATABASES__1__ID", "2"), ("DATABASES__1__NAME", "archive")]);

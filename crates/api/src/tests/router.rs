@@ -239,8 +239,8 @@ fn fixed_paths_without_the_method_fall_back_to_the_parameter_path() {
     }
 }
 
-/// Returns the endpoint by the rule alone: among those that match, the one with a fixed segment
-/// where others have a parameter; the leftmost such segment decides.
+/// Returns the endpoint by the rule alone. Among those that match, it has a fixed segment where
+/// others have a parameter. The leftmost such segment decides.
 fn by_rule(verb: Verb, path: &str) -> Option<&'static str> {
     let fits = |pattern: &str| {
         let same = |(pattern, segment)| is_parameter(pattern) || pattern == segment;

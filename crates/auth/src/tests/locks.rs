@@ -113,7 +113,8 @@ fn a_session_that_ends_gives_back_all_its_locks_however_many() {
     });
 }
 
-/// A clock that was wrong for a moment took all sessions, keys and locks away for good.
+/// Regression test: a clock that was wrong for a moment ended all sessions, keys and locks for
+/// good.
 #[test]
 fn a_leaping_clock_ends_no_session_or_lock_until_it_is_trusted() {
     run(async {

@@ -115,7 +115,7 @@ fn concurrent_session_ends_end_it_once_and_the_other_waits_for_the_commit() {
     });
 }
 
-/// A flush that came in between wrote it back.
+/// Regression test: a flush in between wrote it back.
 #[test]
 fn a_session_evicted_by_an_abandoned_login_stays_ended() {
     run(async {

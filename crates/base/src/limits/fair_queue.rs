@@ -255,8 +255,8 @@ mod tests {
         assert_eq!((lines.free, lines.waiting.len(), lines.order.len()), (1, 0, 0));
     }
 
-    /// Two pieces of work of one caller, of two minutes each, occupied both processors of a
-    /// machine: no work of others began in that time.
+    /// Regression test: two pieces of work of one caller, of two minutes each, occupied both
+    /// processors of a machine. No work of others began in that time.
     #[tokio::test]
     async fn a_holder_never_has_all_permits_of_a_fair_queue() {
         for (at_once, share) in [(1, 1), (2, 1), (4, 3)] {

@@ -199,7 +199,7 @@ fn overfull_boxes_lose_their_oldest_messages_and_other_boxes_none() {
     });
 }
 
-/// A thousand messages of one sender pushed those of all others out, for good.
+/// Regression test: a thousand messages of one sender evicted those of all others, for good.
 #[test]
 fn a_sender_of_many_messages_pushes_out_none_of_others() {
     run(async {
@@ -275,8 +275,8 @@ fn marking_brings_nothing_back_that_is_removed_at_the_same_time() {
     });
 }
 
-/// The entry came back behind its removal, and with its second removal the message was gone for all
-/// who had it.
+/// Regression test: the entry was written again after its removal. Its second removal deleted the
+/// message for everyone who had it.
 #[test]
 fn a_change_whose_caller_has_gone_is_decided_before_the_next_one_looks() {
     run(async {

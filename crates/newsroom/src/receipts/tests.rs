@@ -244,7 +244,7 @@ fn an_old_receipt_counts_for_nothing_before_it_is_swept() {
     });
 }
 
-/// A call sent again was carried out a second time.
+/// Regression test: a repeated call was carried out a second time.
 #[test]
 fn a_clock_that_leaps_ends_no_receipt_before_it_is_believed() {
     run(|world| async move {

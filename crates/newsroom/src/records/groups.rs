@@ -317,8 +317,8 @@ mod tests {
         .await
     }
 
-    /// A regression test: a caller used to wait until all running work of another caller was done,
-    /// if that one had asked for the same text first.
+    /// Regression test: a caller had to wait for all running work of another caller, if that one
+    /// had asked for the same text first.
     #[tokio::test]
     async fn requests_for_a_large_text_do_not_wait_behind_other_callers_work() {
         let (attributes, display) = (attributes(LARGE_TEXT), Display::with_defaults(true));

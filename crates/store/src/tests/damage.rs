@@ -220,7 +220,7 @@ fn the_journal_of_a_copy_is_told_from_the_one_that_was_written_here() {
     }
 }
 
-/// A start and a salvage refused, whatever was in the sector.
+/// Regression test: a start and a salvage refused, whatever was in the sector.
 #[test]
 fn a_page_that_can_not_be_read_is_as_one_that_is_damaged() {
     let (_, sound) = killed();
@@ -288,7 +288,8 @@ fn a_page_that_can_not_be_read_is_as_one_that_is_damaged() {
     assert_eq!((loss.kept, loss.last), (CHANGES, Some(CHANGES + 1)), "{loss}");
 }
 
-/// The mark was of before the close, whose empty record was taken for a copy's.
+/// Regression test: the mark was older than the close, whose empty record was taken for that of a
+/// copy.
 #[test]
 fn a_journal_with_a_mark_older_than_a_close_is_not_taken_for_a_copy() {
     let (_, files_before) = killed();
@@ -436,7 +437,7 @@ fn a_mark_with_a_number_only_is_read_and_the_next_one_has_the_record() {
     killed_so.insert(StoreFile::Mark, mark_of_a_number_alone(&sound));
     let disk = on_disk(&killed_so);
     assert_eq!(there(&open(&disk)), CHANGES);
-    // What it says was noted anew.
+    // The content of the mark was written anew.
     let mut elsewhere = files(&disk);
     written_elsewhere(&mut elsewhere, 1);
     elsewhere.insert(StoreFile::State, sound[&StoreFile::State].clone());
@@ -575,8 +576,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
-    /// A server does not check all pages when it starts. Whatever redb makes of them, nobody but
-    /// the caller is told, and in words.
+    /// Covers damaged pages in a running server, which does not check all pages at start. Whatever
+    /// redb does with them, only the caller gets an error, in words.
     #[test]
     fn damaged_pages_of_the_tables_panic_nowhere(
         blows in prop::collection::vec((any::<prop::sample::Index>(), any_blow()), 1..4),

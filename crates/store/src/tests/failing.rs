@@ -1,4 +1,4 @@
-//! Disks that stay broken for a while: what is answered meanwhile, and what becomes of it.
+//! Disks that stay broken for a while: the answers during that time, and the recovery.
 
 use stet_domain::store::{ChangeSet, Health, KeyRange, ReadLevel, Store, StoreError, Table};
 
@@ -66,11 +66,11 @@ fn hold(disk: &SimulatedDisk, store: &RedbStore) -> Answer {
     held
 }
 
-/// A commit that failed, each set in one of its own, and what was queued behind it.
+/// A failed commit, with each set in a commit of its own, and the queue behind it.
 struct Behind {
     disk: SimulatedDisk,
     store: RedbStore,
-    /// The commit before, which went well.
+    /// The previous commit, which succeeded.
     held: Seq,
     failing: Answer,
     behind: Answer,
@@ -78,7 +78,7 @@ struct Behind {
 }
 
 impl Behind {
-    /// A fault that so many writes of the journal meet.
+    /// Starts with a fault in `times` writes of the journal.
     fn of(fault: DiskFault, times: u64) -> Behind {
         let disk = SimulatedDisk::new();
         let mut options = options(&disk);

@@ -1,4 +1,4 @@
-//! Opening: what is in the files, and what does not fit.
+//! The opening of a store: the content of the files, and files that do not match.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,5 +1,5 @@
-//! The journal's file: what it holds after appends, folds and crashes, beside a list; and what it
-//! refuses to be.
+//! The journal's file: its content after appends, folds and crashes, compared with a list, and the
+//! files that it refuses.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn append(journal: &mut Journal, sets: &[NumberedChangeSet], folded: Seq) -> std
 enum Step {
     /// A commit of change sets of these sizes.
     Append(Vec<usize>),
-    /// The tables are filled up to this share of what was committed.
+    /// A fold of this share of the committed records into the tables.
     Fold(u8),
     /// The machine goes down, or the process ends well.
     Crash(u64),

@@ -30,7 +30,8 @@ fn happen(store: &RedbStore, events: Vec<Event>) -> Seq {
     submit_set(store, ChangeSet { events, ..empty(store) }).expect("taken").wait().expect("committed")
 }
 
-/// Makes checkpoints until all is folded: one that failed before takes what was frozen then.
+/// Makes checkpoints until all rows are folded. After a failed one, the next takes the rows frozen
+/// then.
 fn checkpoint(store: &RedbStore) {
     until("it is folded", || {
         store.shared.checkpoint_due();
