@@ -1,5 +1,6 @@
 //! Records as replies show them.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ use stet_newsroom::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::reply::{EnvelopedReply, Json};
+
+use crate::requests::text_bytes_of;
 
 /// Returns an object's record, if it is not in the recycle bin and the caller may read it.
 pub fn readable(call: &Call, object: Loid) -> Result<Option<Arc<CachedRecord>>> {
@@ -82,6 +85,36 @@ impl BulkError {
         let detail = |(name, value): (&String, &Value)| name.len() + value.as_str().map_or(16, str::len);
         let details: usize = self.details.iter().flat_map(|details| details.iter()).map(detail).sum();
         64 + self.source.len() + self.code.len() + self.message.len() + details
+    }
+}
+
+/// The objects that the sources of a bulk read name, each with the index of the source that it is
+/// shown for. Other sources may name it differently.
+pub struct FirstMentions {
+    objects: HashMap<Loid, usize>,
+    /// Bytes of the sources.
+    text_bytes: usize,
+}
+
+impl FirstMentions {
+    /// Creates a collection with room for the objects that the sources name.
+    pub fn of(sources: &[String]) -> FirstMentions {
+        FirstMentions { objects: HashMap::with_capacity(sources.len()), text_bytes: text_bytes_of(sources) }
+    }
+
+    /// Reports whether an earlier source than that at `index` named the object.
+    pub fn was_before(&self, object: Loid, index: usize) -> bool {
+        self.objects.get(&object).is_some_and(|first| *first != index)
+    }
+
+    /// Notes that the source at `index` names the object. Returns whether it is the first.
+    pub fn note(&mut self, object: Loid, index: usize) -> bool {
+        *self.objects.entry(object).or_insert(index) == index
+    }
+
+    /// Returns the memory of the collection and the texts of the sources, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.text_bytes + self.objects.capacity() * size_of::<(Loid, usize)>()
     }
 }
 

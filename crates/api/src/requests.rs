@@ -104,9 +104,9 @@ impl SourceList {
     }
 }
 
-/// Returns the memory that sources take, in bytes.
-pub fn bytes_of(sources: &[String]) -> usize {
-    sources.iter().map(|source| size_of::<String>() + source.capacity()).sum()
+/// Returns the memory that the texts of sources take, in bytes.
+pub fn text_bytes_of(sources: &[String]) -> usize {
+    sources.iter().map(String::capacity).sum()
 }
 
 /// The schema of a list of texts.

@@ -5,7 +5,7 @@
 //! that value.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -202,12 +202,19 @@ enum ReplyListItems<T> {
 /// The kinds of lists that are inserted into a reply later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyListGap {
-    /// The items of the main list.
+    /// The items of the list.
     Items,
     /// The failures.
     Failed,
-    /// The items of an item's list.
-    Inner,
+}
+
+/// The positions in JSON at which lists are to be inserted, each between its brackets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListGaps {
+    /// The position of the items.
+    pub items: usize,
+    /// The position of the failures, behind the items.
+    pub failed: Option<usize>,
 }
 
 impl<T> ReplyList<T> {
@@ -224,9 +231,12 @@ impl<T> From<Vec<T>> for ReplyList<T> {
     }
 }
 
+/// The positions of the items and the failures in the JSON that is being written.
+type NotedGaps = (Option<usize>, Option<usize>);
+
 thread_local! {
-    /// The gaps in the JSON that [`with_gaps`] writes on this thread, each with its position.
-    static GAPS: RefCell<Option<Vec<(ReplyListGap, usize)>>> = const { RefCell::new(None) };
+    /// The gaps in the JSON that [`with_gaps`] writes on this thread.
+    static GAPS: Cell<Option<NotedGaps>> = const { Cell::new(None) };
     /// The length of the JSON written so far.
     static WRITTEN: Cell<usize> = const { Cell::new(0) };
 }
@@ -236,13 +246,15 @@ impl<T: Serialize> Serialize for ReplyList<T> {
         match &self.0 {
             ReplyListItems::Now(items) => items.serialize(serializer),
             ReplyListItems::Later(gap) => {
-                let noted = GAPS.with_borrow_mut(|gaps| {
-                    // After the bracket that is written next.
-                    gaps.as_mut().map(|gaps| gaps.push((*gap, WRITTEN.get() + 1))).is_some()
-                });
-                if !noted {
+                let Some((items, failed)) = GAPS.get() else {
                     return Err(S::Error::custom("a list that comes later can't be there now"));
-                }
+                };
+                // After the bracket that is written next.
+                let place = Some(WRITTEN.get() + 1);
+                GAPS.set(Some(match gap {
+                    ReplyListGap::Items => (place, failed),
+                    ReplyListGap::Failed => (items, place),
+                }));
                 [(); 0].serialize(serializer)
             }
         }
@@ -268,19 +280,24 @@ impl<T: JsonSchema> JsonSchema for ReplyList<T> {
     }
 }
 
-/// Serialises a value at the end of `out`. Returns the positions in `out` where lists are to be
-/// inserted, each between its brackets, in their order.
+/// Serialises a value with a list that is inserted later at the end of `out`. Returns the positions
+/// in `out` where its lists are to be inserted.
 ///
 /// # Errors
-/// The errors of [`ReadyJson::of`].
-pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec<(ReplyListGap, usize)>> {
+/// The errors of [`ReadyJson::of`]; an internal error for a value without such a list, or with its
+/// failures in front of the items.
+pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<ListGaps> {
     struct PositionWriter<'o>(&'o mut Vec<u8>);
 
     impl io::Write for PositionWriter<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.write_all(bytes).map(|()| bytes.len())
+        }
+
+        fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
             self.0.extend_from_slice(bytes);
             WRITTEN.set(self.0.len());
-            Ok(bytes.len())
+            Ok(())
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -289,11 +306,17 @@ pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<Vec<(Reply
     }
 
     WRITTEN.set(out.len());
-    GAPS.set(Some(Vec::new()));
+    GAPS.set(Some((None, None)));
     let outcome = serde_json::to_writer(PositionWriter(out), value);
-    let gaps = GAPS.take().unwrap_or_default();
+    let gaps = GAPS.take();
     outcome.map_err(|error| unserialisable(&error))?;
-    Ok(gaps)
+    match gaps {
+        Some((Some(items), failed)) if failed.is_none_or(|failed| failed > items) => Ok(ListGaps { items, failed }),
+        _ => {
+            tracing::error!(?gaps, "a reply does not have its lists at the expected places");
+            Err(Error::internal())
+        }
+    }
 }
 
 /// Serialises a number as a text, because clients may not be able to hold it; for `serialize_with`.
@@ -401,7 +424,7 @@ mod tests {
         assert!(serde_json::to_string(&later).is_err(), "nothing would tell where they go");
         let mut written = b"before".to_vec();
         let gaps = with_gaps(&later, &mut written).expect("it can be serialised");
-        let [(ReplyListGap::Items, items), (ReplyListGap::Failed, failed)] = gaps[..] else { panic!("{gaps:?}") };
+        let ListGaps { items, failed: Some(failed) } = gaps else { panic!("{gaps:?}") };
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("it is text");
         let item = serde_json::to_string(&story()).expect("it can be");
         let (before, between, after) = (&written[..items], &written[items..failed], &written[failed..]);

@@ -1,11 +1,17 @@
-//! Replies with lists that are rendered item by item.
+//! Replies with lists that are rendered entry by entry.
+//!
+//! A handler gives the entries of a list, and a closure that renders one of them
+//! ([`Listing::each`]). An entry may contain a list of its own ([`NestedItem`]).
 //!
 //! A list of at most [`WHOLE`] bytes is rendered at once and sent with its length. A larger one is
-//! rendered while it is sent ([`super::steps`]). Which items it has is decided at the beginning,
-//! but each is shown as it is when its turn comes. An item that was removed since is omitted or
+//! rendered while it is sent ([`super::steps`]). Which entries it has is decided at the beginning,
+//! but each is shown as it is when its step comes. An entry that was removed since is omitted or
 //! listed among the failures.
 
-use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::mem;
+use std::ops::Deref;
 
 use serde::Serialize;
 use stet_base::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
@@ -17,109 +23,337 @@ use super::reply::{AROUND, EnvelopedReply, Json, Reply, envelope};
 use super::steps::{ReplySteps, UnsentReply, WHOLE};
 use super::warnings;
 
-/// One step of a list.
-pub enum ListingStep<I, N = NoItem, E = NoItem, M = NoItem> {
-    /// An item.
-    Item(I),
-    /// An item that contains a list; the list's items are the steps up to its
-    /// [`ListingStep::Close`].
-    Open(I),
-    /// An item of the inner list.
-    Inner(N),
-    /// An inner item that contains a list; the list's items are the steps up to its
-    /// [`ListingStep::Close`].
-    OpenInner(N),
-    /// An item of the innermost list.
-    Innermost(M),
-    /// The end of the list that was opened last.
-    Close,
-    /// The failure to report for an item that can't be shown.
-    Failed(E),
-    /// Nothing to be shown.
-    Nothing,
-    /// The end of the list.
-    End,
+/// The step of a list that renders one entry.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryStep {
+    /// The index of the entry. When memory was short, the step of an index is repeated.
+    pub index: usize,
+    /// Whether the reply is being sent already. The client may have taken its time, so that the
+    /// state has changed, and an error aborts the reply.
+    pub late: bool,
 }
 
-impl<I, N, E, M> ListingStep<I, N, E, M> {
-    /// Creates an item whose inner list follows in the next steps.
-    pub fn open(item: impl FnOnce(ReplyList<N>) -> I) -> ListingStep<I, N, E, M> {
-        ListingStep::Open(item(ReplyList::later(ReplyListGap::Inner)))
+/// The result of rendering an entry: what it adds to the list.
+pub trait RenderedEntry {
+    /// An item of the list.
+    type Item: Serialize;
+    /// The list that an item may contain.
+    type Inner: ListingSource<Failed = NoItem>;
+    /// The failure that the reply reports for an entry that can't be shown.
+    type Failed: Serialize;
+
+    /// Writes the items or the failure. Returns the list of the last item, if it has one.
+    ///
+    /// # Errors
+    /// Errors of serialisation.
+    fn write(self, out: &mut ListingOutput<'_>) -> Result<Option<OpenItem<Self::Inner>>>;
+}
+
+/// One item; `None` omits the entry.
+impl<I: Serialize> RenderedEntry for Option<I> {
+    type Item = I;
+    type Inner = NoItem;
+    type Failed = NoItem;
+
+    fn write(self, out: &mut ListingOutput<'_>) -> Result<Option<OpenItem<NoItem>>> {
+        self.as_slice().iter().try_for_each(|item| out.item(item)).map(|()| None)
     }
 }
 
-impl<I, N> ListingStep<I, N> {
-    /// Converts a step into that of a list inside another list's item.
-    pub fn deeper<O, E>(self) -> ListingStep<O, I, E, N> {
+/// Any number of items, which are rendered in one step.
+impl<I: Serialize> RenderedEntry for Vec<I> {
+    type Item = I;
+    type Inner = NoItem;
+    type Failed = NoItem;
+
+    fn write(self, out: &mut ListingOutput<'_>) -> Result<Option<OpenItem<NoItem>>> {
+        self.iter().try_for_each(|item| out.item(item)).map(|()| None)
+    }
+}
+
+/// An item with a list of its own; `None` omits the entry.
+impl<I: Serialize, L: ListingSource<Failed = NoItem>> RenderedEntry for Option<NestedItem<I, L>> {
+    type Item = I;
+    type Inner = L;
+    type Failed = NoItem;
+
+    fn write(self, out: &mut ListingOutput<'_>) -> Result<Option<OpenItem<L>>> {
         match self {
-            ListingStep::Item(item) => ListingStep::Inner(item),
-            ListingStep::Open(item) => ListingStep::OpenInner(item),
-            ListingStep::Inner(item) => ListingStep::Innermost(item),
-            ListingStep::Close => ListingStep::Close,
-            ListingStep::Nothing => ListingStep::Nothing,
-            ListingStep::End => ListingStep::End,
-            // A deeper list has no place in the reply.
-            ListingStep::OpenInner(item) => ListingStep::Innermost(item),
-            ListingStep::Innermost(never) | ListingStep::Failed(never) => match never {},
+            Some(NestedItem { item, inner: Some(inner) }) => {
+                out.open(&item).map(|behind| Some(OpenItem { inner, behind }))
+            }
+            Some(NestedItem { item, inner: None }) => out.item(&item).map(|()| None),
+            None => Ok(None),
         }
     }
 }
 
-/// The item type of a list that has no such items.
+/// A rendered entry, or the failure that the reply reports in its place.
+impl<O: RenderedEntry<Failed = NoItem>, X: Serialize> RenderedEntry for Result<O, X> {
+    type Item = O::Item;
+    type Inner = O::Inner;
+    type Failed = X;
+
+    fn write(self, out: &mut ListingOutput<'_>) -> Result<Option<OpenItem<O::Inner>>> {
+        match self {
+            Ok(rendered) => rendered.write(out),
+            Err(failed) => out.failure(&failed).map(|()| None),
+        }
+    }
+}
+
+/// An item that may contain a list of its own.
+pub struct NestedItem<I, L> {
+    item: I,
+    inner: Option<L>,
+}
+
+impl<I, L: ListingSource> NestedItem<I, L> {
+    /// Creates an item that contains a list. `item` puts the list in its place.
+    pub fn open(inner: L, item: impl FnOnce(ReplyList<L::Item>) -> I) -> NestedItem<I, L> {
+        NestedItem { item: item(ReplyList::later(ReplyListGap::Items)), inner: Some(inner) }
+    }
+
+    /// Creates an item that is complete.
+    pub fn whole(item: I) -> NestedItem<I, L> {
+        NestedItem { item, inner: None }
+    }
+}
+
+/// The item type of a list that has no such items, and the type of a list that does not exist.
 #[derive(Serialize)]
 pub enum NoItem {}
 
-/// A step of the list type `L`.
-pub type ListingStepOf<L> = ListingStep<
-    <L as ListingSource>::Item,
-    <L as ListingSource>::Inner,
-    <L as ListingSource>::Failed,
-    <L as ListingSource>::Innermost,
->;
-
-/// A list whose items are rendered one at a time.
+/// A list that is rendered step by step: an [`EntryList`].
 pub trait ListingSource: 'static {
     /// An item.
     type Item: Serialize;
-    /// An item of an item's list.
-    type Inner: Serialize;
-    /// An item of an inner item's list.
-    type Innermost: Serialize;
-    /// The failure that the reply reports for an item that can't be shown.
+    /// The failure that the reply reports for an entry that can't be shown.
     type Failed: Serialize;
     /// The error if there is no reply.
-    type Fault: From<Error> + std::fmt::Debug;
+    type Fault: From<Error> + Debug;
 
-    /// Renders the current step. `late` means that the reply is being sent already, and a fault
-    /// aborts it. A step may be rendered again.
+    /// Writes the current step. A step may be written again.
     #[expect(async_fn_in_trait, reason = "a call stays on its thread, so the future need not be Send")]
-    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStepOf<Self>, Self::Fault>;
+    async fn write(&mut self, call: &Call, late: bool, out: &mut ListingOutput<'_>) -> Result<(), Self::Fault>;
 
-    /// Moves to the next step.
+    /// Accepts the step that was written, and moves to the next.
     fn advance(&mut self);
+
+    /// Reports whether all steps have been written.
+    fn is_over(&self) -> bool;
 
     /// Returns the approximate memory of the list, in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// A reply of type `T` with a list, as far as it has been rendered.
-pub struct Listing<T, I> {
-    rest: Box<UnsentReply<ListingWriter<I>>>,
-    /// The complete reply, if nothing is left to be rendered.
-    whole: Option<EnvelopedReply<T>>,
+impl ListingSource for NoItem {
+    type Item = NoItem;
+    type Failed = NoItem;
+    type Fault = Error;
+
+    async fn write(&mut self, _: &Call, _: bool, _: &mut ListingOutput<'_>) -> Result<()> {
+        match *self {}
+    }
+
+    fn advance(&mut self) {
+        match *self {}
+    }
+
+    fn is_over(&self) -> bool {
+        match *self {}
+    }
+
+    fn bytes(&self) -> usize {
+        match *self {}
+    }
 }
 
-impl<T: Serialize, I: ListingSource> Listing<T, I> {
-    /// Renders a reply with a list. `reply` adds everything except the items and the failures. A
+/// The text to which the steps of a list are written.
+pub struct ListingOutput<'o> {
+    text: &'o mut Vec<u8>,
+    /// The failures as JSON, with a comma behind each.
+    failed: &'o mut Vec<u8>,
+    /// Whether the current list has no item yet.
+    is_empty: bool,
+}
+
+impl ListingOutput<'_> {
+    fn separate(&mut self) {
+        if !mem::take(&mut self.is_empty) {
+            self.text.push(b',');
+        }
+    }
+
+    fn item(&mut self, item: &impl Serialize) -> Result<()> {
+        self.separate();
+        serde_json::to_writer(&mut *self.text, item).map_err(|error| unserialisable(&error))
+    }
+
+    /// Writes an item up to its list. Returns the text behind the list.
+    fn open(&mut self, item: &impl Serialize) -> Result<Vec<u8>> {
+        self.separate();
+        let gaps = with_gaps(item, self.text)?;
+        Ok(self.text.split_off(gaps.items))
+    }
+
+    fn failure(&mut self, failed: &impl Serialize) -> Result<()> {
+        serde_json::to_writer(&mut *self.failed, failed).map_err(|error| unserialisable(&error))?;
+        self.failed.push(b',');
+        Ok(())
+    }
+}
+
+/// An item whose list is being written.
+pub struct OpenItem<L> {
+    inner: L,
+    /// The text behind the list.
+    behind: Vec<u8>,
+}
+
+/// A list of entries, each rendered by a closure.
+pub struct EntryList<C, R, O: RenderedEntry> {
+    entries: C,
+    render: R,
+    /// Memory that the list takes beside its entries, in bytes.
+    beside: usize,
+    next: usize,
+    is_empty: bool,
+    open: Option<OpenItem<O::Inner>>,
+    /// The effect of the step that was written last.
+    effect: StepEffect<O::Inner>,
+    of: PhantomData<fn() -> O>,
+}
+
+/// The effect of a step on the state of its list, applied when the step is accepted.
+enum StepEffect<L> {
+    /// The entry is complete.
+    Rendered { is_empty: bool },
+    /// The list of the entry follows.
+    Opened(OpenItem<L>),
+    /// A step of the inner list was written.
+    Inner,
+    /// The end of the entry was written.
+    Closed,
+}
+
+impl<C, R, O: RenderedEntry> EntryList<C, R, O> {
+    /// Creates a list of these entries. `render` renders one of them, and again if memory was
+    /// short.
+    pub fn of<E, F>(entries: C, render: R) -> EntryList<C, R, O>
+    where
+        C: Deref<Target = [E]>,
+        R: AsyncFnMut(&Call, &E, EntryStep) -> Result<O, F>,
+    {
+        let effect = StepEffect::Rendered { is_empty: true };
+        EntryList { entries, render, beside: 0, next: 0, is_empty: true, open: None, effect, of: PhantomData }
+    }
+
+    /// States how much memory the list takes in addition to its entries, in bytes: the texts in
+    /// them, and the state of the closure.
+    #[must_use]
+    pub fn beside(self, beside: usize) -> EntryList<C, R, O> {
+        EntryList { beside, ..self }
+    }
+}
+
+impl<C, E, R, O, F> ListingSource for EntryList<C, R, O>
+where
+    C: Deref<Target = [E]> + 'static,
+    R: AsyncFnMut(&Call, &E, EntryStep) -> Result<O, F> + 'static,
+    O: RenderedEntry + 'static,
+    F: From<Error> + From<<O::Inner as ListingSource>::Fault> + Debug,
+{
+    type Item = O::Item;
+    type Failed = O::Failed;
+    type Fault = F;
+
+    async fn write(&mut self, call: &Call, late: bool, out: &mut ListingOutput<'_>) -> Result<(), F> {
+        self.effect = match &mut self.open {
+            Some(open) if open.inner.is_over() => {
+                out.text.extend_from_slice(&open.behind);
+                StepEffect::Closed
+            }
+            Some(open) => {
+                open.inner.write(call, late, out).await?;
+                StepEffect::Inner
+            }
+            None => {
+                let step = EntryStep { index: self.next, late };
+                let rendered = (self.render)(call, &self.entries[self.next], step).await?;
+                out.is_empty = self.is_empty;
+                match rendered.write(out)? {
+                    Some(open) => StepEffect::Opened(open),
+                    None => StepEffect::Rendered { is_empty: out.is_empty },
+                }
+            }
+        };
+        Ok(())
+    }
+
+    fn advance(&mut self) {
+        match mem::replace(&mut self.effect, StepEffect::Inner) {
+            StepEffect::Rendered { is_empty } => (self.is_empty, self.next) = (is_empty, self.next + 1),
+            StepEffect::Opened(open) => (self.is_empty, self.open) = (false, Some(open)),
+            StepEffect::Inner => self.open.iter_mut().for_each(|open| open.inner.advance()),
+            StepEffect::Closed => (self.open, self.next) = (None, self.next + 1),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.next == self.entries.len()
+    }
+
+    fn bytes(&self) -> usize {
+        let open = match &self.effect {
+            StepEffect::Opened(open) => Some(open),
+            _ => self.open.as_ref(),
+        };
+        let open = open.map_or(0, |open| open.inner.bytes() + open.behind.capacity());
+        size_of_val(&*self.entries) + self.beside + open
+    }
+}
+
+/// A reply of type `T` with a list, as far as it has been rendered.
+pub struct Listing<T>(RenderedListing<T>);
+
+enum RenderedListing<T> {
+    Whole(EnvelopedReply<T>),
+    Begun(Box<dyn BegunListing>),
+}
+
+impl<T: Serialize> Listing<T> {
+    /// Renders a reply with a list of these entries. `render` renders one of them: to an item, to
+    /// `None` if it is omitted, or to a failure that the reply reports. It may be called again for
+    /// an entry if memory was short. `reply` adds everything except the items and the failures. A
     /// small reply is rendered completely.
     ///
     /// # Errors
-    /// The errors of the list; `Overloaded` if there is not enough memory.
-    pub fn of(
+    /// The errors of `render`; `Overloaded` if there is not enough memory.
+    pub fn each<C, E, R, O, F>(
         call: &Call,
-        list: I,
-        reply: impl FnOnce(ReplyList<I::Item>, ReplyList<I::Failed>) -> T,
-    ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
+        entries: C,
+        render: R,
+        reply: impl FnOnce(ReplyList<O::Item>, ReplyList<O::Failed>) -> T,
+    ) -> impl Future<Output = Result<Listing<T>, F>>
+    where
+        C: Deref<Target = [E]> + 'static,
+        R: AsyncFnMut(&Call, &E, EntryStep) -> Result<O, F> + 'static,
+        O: RenderedEntry + 'static,
+        F: From<Error> + From<<O::Inner as ListingSource>::Fault> + Debug,
+    {
+        Listing::of(call, EntryList::of(entries, render), reply)
+    }
+
+    /// Renders a reply with that list as [`Listing::each`] does.
+    ///
+    /// # Errors
+    /// The errors of the list; `Overloaded` if there is not enough memory.
+    pub fn of<L: ListingSource>(
+        call: &Call,
+        list: L,
+        reply: impl FnOnce(ReplyList<L::Item>, ReplyList<L::Failed>) -> T,
+    ) -> impl Future<Output = Result<Listing<T>, L::Fault>> {
         Listing::up_to(WHOLE, call, list, reply)
     }
 
@@ -128,171 +362,111 @@ impl<T: Serialize, I: ListingSource> Listing<T, I> {
     ///
     /// # Errors
     /// The errors of [`Listing::of`].
-    pub fn up_to(
+    pub fn up_to<L: ListingSource>(
         whole: usize,
         call: &Call,
-        list: I,
-        reply: impl FnOnce(ReplyList<I::Item>, ReplyList<I::Failed>) -> T,
-    ) -> impl Future<Output = Result<Listing<T, I>, I::Fault>> {
+        list: L,
+        reply: impl FnOnce(ReplyList<L::Item>, ReplyList<L::Failed>) -> T,
+    ) -> impl Future<Output = Result<Listing<T>, L::Fault>> {
         // The reply is built outside of the future, which would reserve space for it and be copied
         // with it.
         let reply = reply(ReplyList::later(ReplyListGap::Items), ReplyList::later(ReplyListGap::Failed));
-        let rest =
-            ListingWriter::of(call, list, &reply).map(|(written, out)| Box::new(UnsentReply::new(call, written, out)));
+        let rest = ListingWriter::of(list, &reply).map(|(writer, out)| Box::new(UnsentReply::new(writer, out)));
         async move {
             let mut rest = rest?;
             rest.fill(call, whole, false).await?;
-            let whole = rest.whole().map(EnvelopedReply::new);
-            Ok(Listing { rest, whole })
+            Ok(Listing(match rest.whole() {
+                Some(whole) => RenderedListing::Whole(EnvelopedReply::new(whole)),
+                None => RenderedListing::Begun(rest),
+            }))
         }
     }
 
     /// Returns the complete reply, if nothing is left to be rendered.
     pub fn whole(&self) -> Option<&EnvelopedReply<T>> {
-        self.whole.as_ref()
-    }
-
-    /// Returns the list.
-    pub fn list_mut(&mut self) -> &mut I {
-        &mut self.rest.steps.list
+        match &self.0 {
+            RenderedListing::Whole(whole) => Some(whole),
+            RenderedListing::Begun(_) => None,
+        }
     }
 
     /// Converts the listing into the handler's answer.
-    pub fn answer(mut self, call: Call) -> Json<T> {
-        if let Some(whole) = self.whole {
-            return Json::from(whole);
+    pub fn answer(self, call: Call) -> Json<T> {
+        match self.0 {
+            RenderedListing::Whole(whole) => Json::from(whole),
+            RenderedListing::Begun(rest) => Json::new(rest.answer(call)),
         }
+    }
+}
+
+/// A reply whose list is not complete yet.
+trait BegunListing {
+    /// Returns the reply that is rendered while it is sent.
+    fn answer(self: Box<Self>, call: Call) -> Reply;
+}
+
+impl<L: ListingSource> BegunListing for UnsentReply<ListingWriter<L>> {
+    fn answer(mut self: Box<Self>, call: Call) -> Reply {
         let (before, after) = AROUND;
-        let is_older = ApiSurface::of(call.route.path) == ApiSurface::Older;
-        if is_older {
-            self.rest.out.drain(..before.len());
+        let behind = &mut self.steps.behind;
+        behind.truncate(behind.len() - after.len());
+        if ApiSurface::of(call.route.path) == ApiSurface::Older {
+            self.out.drain(..before.len());
+        } else {
+            behind.extend_from_slice(&warnings::member(call.warnings()));
+            behind.extend_from_slice(after);
         }
-        if let Some(last) = self.rest.steps.behind.back_mut() {
-            last.truncate(last.len() - after.len());
-            if !is_older {
-                last.extend_from_slice(&warnings::member(call.warnings()));
-                last.extend_from_slice(after);
-            }
-        }
-        Json::new(Reply::listing(self.rest.stream(call)))
+        Reply::listing(self.stream(call))
     }
 }
 
 /// A list while it is written into the JSON of a reply.
-struct ListingWriter<I> {
-    list: I,
-    /// The text behind each open gap, the outermost last.
-    behind: VecDeque<Vec<u8>>,
-    /// The failures, as JSON.
+struct ListingWriter<L> {
+    list: L,
+    /// The text behind the items.
+    behind: Vec<u8>,
+    /// The position of the failures in the text behind the items.
+    failed_at: Option<usize>,
+    /// The failures as JSON, with a comma behind each.
     failed: Vec<u8>,
-    /// Whether the next item is the first of its list, at each of the three depths.
-    first: [bool; 3],
-    /// The text behind the inner list of each open item, the outermost first.
-    open: Vec<Vec<u8>>,
+    /// The bytes of the failures of the steps that have been accepted.
+    accepted: usize,
     ended: bool,
 }
 
-/// The effect of a step on the state of the writer.
-enum ListingEffect {
-    Nothing,
-    /// Another item was written at that depth.
-    Item(usize),
-    /// An item with a list was written at that depth, and the text behind its list.
-    Opened(usize, Vec<u8>),
-    Closed,
-    Failed(Vec<u8>),
-    Ended,
-}
-
-impl<I: ListingSource> ListingWriter<I> {
+impl<L: ListingSource> ListingWriter<L> {
     /// Puts the list into a reply. Returns the reply's text in front of the list as well.
-    fn of(call: &Call, list: I, reply: &impl Serialize) -> Result<(ListingWriter<I>, Vec<u8>)> {
+    fn of(list: L, reply: &impl Serialize) -> Result<(ListingWriter<L>, Vec<u8>)> {
         let mut out = Vec::with_capacity(4096);
         let gaps = with_gaps(&envelope(reply), &mut out)?;
-        if !matches!(gaps[..], [(ReplyListGap::Items, _)] | [(ReplyListGap::Items, _), (ReplyListGap::Failed, _)]) {
-            tracing::error!(endpoint = call.route.id, ?gaps, "a reply does not have its lists at the expected places");
-            return Err(Error::internal());
-        }
-        let mut behind = VecDeque::new();
-        for (_, place) in gaps.into_iter().rev() {
-            behind.push_front(out.split_off(place));
-        }
-        let (failed, open) = (Vec::new(), Vec::new());
-        Ok((ListingWriter { list, behind, failed, first: [true; 3], open, ended: false }, out))
-    }
-
-    /// Writes a step at the end of `step`.
-    fn write(&self, made: ListingStepOf<I>, step: &mut Vec<u8>) -> Result<ListingEffect> {
-        fn put(step: &mut Vec<u8>, first: bool, value: &impl Serialize) -> Result<()> {
-            if !first {
-                step.push(b',');
-            }
-            serde_json::to_writer(step, value).map_err(|error| unserialisable(&error))
-        }
-        fn item(step: &mut Vec<u8>, first: [bool; 3], depth: usize, item: &impl Serialize) -> Result<ListingEffect> {
-            put(step, first[depth], item)?;
-            Ok(ListingEffect::Item(depth))
-        }
-        fn open(step: &mut Vec<u8>, first: [bool; 3], depth: usize, item: &impl Serialize) -> Result<ListingEffect> {
-            if !first[depth] {
-                step.push(b',');
-            }
-            let gaps = with_gaps(item, step)?;
-            let [(ReplyListGap::Inner, place)] = gaps[..] else { return Err(Error::internal()) };
-            Ok(ListingEffect::Opened(depth, step.split_off(place)))
-        }
-        let first = self.first;
-        Ok(match made {
-            ListingStep::Item(made) => item(step, first, 0, &made)?,
-            ListingStep::Open(made) => open(step, first, 0, &made)?,
-            ListingStep::Inner(made) => item(step, first, 1, &made)?,
-            ListingStep::OpenInner(made) => open(step, first, 1, &made)?,
-            ListingStep::Innermost(made) => item(step, first, 2, &made)?,
-            ListingStep::Close => {
-                step.extend_from_slice(self.open.last().map_or(&[], Vec::as_slice));
-                ListingEffect::Closed
-            }
-            ListingStep::Failed(failed) => {
-                let mut text = Vec::new();
-                put(&mut text, self.failed.is_empty(), &failed)?;
-                ListingEffect::Failed(text)
-            }
-            ListingStep::Nothing => ListingEffect::Nothing,
-            ListingStep::End => {
-                let mut behind = self.behind.iter();
-                step.extend_from_slice(behind.next().map_or(&[], Vec::as_slice));
-                if let Some(last) = behind.next() {
-                    step.extend_from_slice(&self.failed);
-                    step.extend_from_slice(last);
-                }
-                ListingEffect::Ended
-            }
-        })
+        let failed_at = gaps.failed.map(|failed| failed - gaps.items);
+        let behind = out.split_off(gaps.items);
+        Ok((ListingWriter { list, behind, failed_at, failed: Vec::new(), accepted: 0, ended: false }, out))
     }
 }
 
-impl<I: ListingSource> ReplySteps for ListingWriter<I> {
-    type Then = ListingEffect;
-    type Fault = I::Fault;
+impl<L: ListingSource> ReplySteps for ListingWriter<L> {
+    type Then = ();
+    type Fault = L::Fault;
 
-    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<ListingEffect, I::Fault> {
-        let made = self.list.make(call, late).await?;
-        Ok(self.write(made, out)?)
+    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<(), L::Fault> {
+        if self.list.is_over() {
+            let (items_end, failed_end) = self.behind.split_at(self.failed_at.unwrap_or_default());
+            out.extend_from_slice(items_end);
+            out.extend_from_slice(self.failed.strip_suffix(b",").unwrap_or_default());
+            out.extend_from_slice(failed_end);
+            return Ok(());
+        }
+        // Drops those of a step that is repeated.
+        self.failed.truncate(self.accepted);
+        self.list.write(call, late, &mut ListingOutput { text: out, failed: &mut self.failed, is_empty: true }).await
     }
 
-    fn go_on(&mut self, then: ListingEffect) {
-        match then {
-            ListingEffect::Nothing => {}
-            ListingEffect::Item(depth) => self.first[depth] = false,
-            ListingEffect::Opened(depth, behind) => {
-                (self.first[depth], self.first[depth + 1]) = (false, true);
-                self.open.push(behind);
-            }
-            ListingEffect::Closed => drop(self.open.pop()),
-            ListingEffect::Failed(text) => self.failed.extend_from_slice(&text),
-            ListingEffect::Ended => self.ended = true,
-        }
-        if !self.ended {
+    fn go_on(&mut self, (): ()) {
+        if self.list.is_over() {
+            self.ended = true;
+        } else {
+            self.accepted = self.failed.len();
             self.list.advance();
         }
     }
@@ -302,7 +476,6 @@ impl<I: ListingSource> ReplySteps for ListingWriter<I> {
     }
 
     fn bytes(&self) -> usize {
-        let behind: usize = self.behind.iter().chain(&self.open).map(Vec::capacity).sum();
-        self.list.bytes() + self.failed.len() + behind
+        self.list.bytes() + self.failed.capacity() + self.behind.capacity()
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! The caller is checked again before each piece, because the client may have taken its time.
 
+use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::mem;
 use std::panic::AssertUnwindSafe;
@@ -57,15 +58,16 @@ pub(super) struct UnsentReply<S> {
     pub(super) steps: S,
     /// The bytes that have been built and not sent.
     pub(super) out: Vec<u8>,
-    taken: Reservation,
+    /// The memory that the reply takes, if it takes more than a piece.
+    taken: OnceCell<Reservation>,
     /// One timer over all pieces: a fast client gets many in a row.
     timer: YieldTimer,
 }
 
 impl<S: ReplySteps> UnsentReply<S> {
     /// Creates the rest of a reply, whose text so far is in `out`.
-    pub(super) fn new(call: &Call, steps: S, out: Vec<u8>) -> UnsentReply<S> {
-        UnsentReply { steps, out, taken: call.reply_memory(), timer: YieldTimer::start() }
+    pub(super) fn new(steps: S, out: Vec<u8>) -> UnsentReply<S> {
+        UnsentReply { steps, out, taken: OnceCell::new(), timer: YieldTimer::start() }
     }
 
     /// Returns the complete text, if nothing is left to be built.
@@ -92,7 +94,8 @@ impl<S: ReplySteps> UnsentReply<S> {
             let then = self.steps.make(call, late, &mut self.out).await?;
             let held = (self.steps.bytes() + self.out.capacity()) as u64;
             // Small steps are not counted: the number of connections limits them.
-            if held > PIECE as u64 && !self.taken.try_grow_to(held) {
+            let taken = (held > PIECE as u64).then(|| self.taken.get_or_init(|| call.reply_memory()));
+            if let Some(taken) = taken.filter(|taken| !taken.try_grow_to(held)) {
                 // The reply to a change is sent whatever memory it takes.
                 let may_fail = call.route.only_reads();
                 if may_fail && !late {
@@ -105,12 +108,12 @@ impl<S: ReplySteps> UnsentReply<S> {
                         return Ok(());
                     }
                     self.out = Vec::new();
-                    tokio::time::timeout(PATIENCE, self.taken.wait_to(held)).await.map_err(|_| no_room())?;
+                    tokio::time::timeout(PATIENCE, taken.wait_to(held)).await.map_err(|_| no_room())?;
                     // The state may have changed during the wait, so the step is repeated.
                     waited = true;
                     continue;
                 }
-                self.taken.force_to(held);
+                taken.force_to(held);
             }
             waited = false;
             self.steps.go_on(then);
@@ -120,6 +123,8 @@ impl<S: ReplySteps> UnsentReply<S> {
 
     /// Returns the reply as a stream that builds each piece when it is taken.
     pub(super) fn stream(mut self: Box<Self>, mut call: Call) -> BodyStream {
+        // On behalf of the caller, who is not known while the reply is being sent.
+        self.taken.get_or_init(|| call.reply_memory());
         // The call itself has ended: its key is free, and its body has been read.
         call.set_claim(None);
         (call.incoming, call.room, call.body) = (None, None, Bytes::new());
@@ -145,7 +150,7 @@ impl<S: ReplySteps> UnsentReply<S> {
         if ready.is_empty() {
             // All of the previous text has been sent.
             *ready = Bytes::new();
-            self.taken.shrink_to((self.steps.bytes() + 2 * PIECE) as u64);
+            self.taken.get_or_init(|| call.reply_memory()).shrink_to((self.steps.bytes() + 2 * PIECE) as u64);
             call.look_again()?;
             self.fill(call, PIECE, true).await?;
             // As after every handler: the client may compare the reply with views.
@@ -162,7 +167,7 @@ impl<S: ReplySteps> UnsentReply<S> {
 /// # Errors
 /// The errors of the steps; `Overloaded` if there is not enough memory.
 pub async fn file<S: ReplySteps>(call: Call, media_type: &'static str, steps: S) -> Result<Reply, S::Fault> {
-    let mut rest = Box::new(UnsentReply::new(&call, steps, Vec::new()));
+    let mut rest = Box::new(UnsentReply::new(steps, Vec::new()));
     rest.fill(&call, WHOLE, false).await?;
     Ok(match rest.whole() {
         Some(whole) => Reply::file(media_type, whole.into()),

@@ -15,7 +15,7 @@ use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_newsroom::caller::check_whole;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryList, EntryStep, Listing};
 use stet_web::media_type::charset_of;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
@@ -23,8 +23,8 @@ use stet_xml::Limits;
 use stet_xml::xpath::{EvaluationLimit, FoundNode, XPath, XPathError, XPathNodeKind};
 
 use super::object::{ChangedRecord, ObjectContent, reply_after};
-use super::records::{BulkError, BulkFailures, BulkReply};
-use super::requests::{DatabaseRef, SourceList, database_named};
+use super::records::{BulkFailures, BulkReply};
+use super::requests::{DatabaseRef, SourceList, database_named, text_bytes_of};
 
 pub mod routes;
 
@@ -202,72 +202,58 @@ pub async fn find(call: Call) -> Result<Json<BulkReply<ReadyJson<References>>>> 
         let message = "`source` or `sources` must name the objects to search.";
         return Err(Error::new(Code::InvalidBody, message).with_detail("path", "$.source"));
     }
-    let looking = ReferenceSearch { sources, only, next: 0, xpath, database, budget: BUDGET, left: BUDGET };
-    let listing = Listing::of(&call, looking, |items, errors| BulkReply { items, errors }).await?;
+    let beside = text_bytes_of(&sources);
+    let mut search = ReferenceSearch { xpath, database, next: 0, budget: BUDGET, left: BUDGET };
+    let render = async move |call: &Call, text: &String, step: EntryStep| -> Result<_> {
+        Ok(match search.references(call, text, step.index).await {
+            // If `source` names the only object, its error is that of the call.
+            Err(error) if only => return Err(error),
+            found => found.map(Some).map_err(|error| BulkFailures::of(call).describe(text, error)),
+        })
+    };
+    let list = EntryList::of(sources, render).beside(beside);
+    let listing = Listing::of(&call, list, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
 }
 
-/// Objects that are searched one after the other.
+/// A search in objects, one after the other.
 struct ReferenceSearch {
-    sources: Vec<String>,
-    /// Whether `source` names the only object: then its fault is the reply.
-    only: bool,
-    next: usize,
     xpath: Arc<XPath>,
     database: DatabaseId,
-    /// The budget before the present source.
+    /// The index of the source whose turn is next.
+    next: usize,
+    /// The budget before the last source that was searched.
     budget: EvaluationLimit,
-    /// The rest of the budget after the present source.
+    /// The rest of the budget after that source.
     left: EvaluationLimit,
 }
 
-impl ListingSource for ReferenceSearch {
-    type Item = ReadyJson<References>;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = BulkError;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<References>, NoItem, BulkError>> {
-        let Some(text) = self.sources.get(self.next) else { return Ok(ListingStep::End) };
-        let (xpath, database) = (self.xpath.clone(), self.database);
+impl ReferenceSearch {
+    /// Returns the nodes in the object that the source at `index` names.
+    async fn references(&mut self, call: &Call, text: &str, index: usize) -> Result<ReadyJson<References>> {
+        // A repeated search has the budget of the first.
+        if index == self.next {
+            (self.budget, self.next) = (self.left, index + 1);
+        }
+        self.left = self.budget;
+        if self.budget.looks == 0 {
+            // The budget does not even suffice for reading.
+            return Err(xpath_error(XPathError::TooMuch));
+        }
         let given = EvaluationLimit { bytes: self.budget.bytes.min(ONE_SOURCE), ..self.budget };
-        let looked = async {
-            if self.budget.looks == 0 {
-                // The budget does not even suffice for reading.
-                return Err(xpath_error(XPathError::TooMuch));
-            }
-            let source = ObjectSource::parse("sources", text)?;
-            let record = call.find(&source, database)?;
-            let (source_text, id, mut budget) = (text.clone(), record.loid.to_string(), given);
-            // The JSON is built there, too, since it may have megabytes.
-            let find = move |text: &str, limits: &Limits| {
-                let found = xpath.find(text, limits, &mut budget).map_err(xpath_error);
-                let made = |found| ReadyJson::of(&References { source: source_text, id, nodes: shown(found) });
-                (found.and_then(made), budget)
-            };
-            Ok(with_text(call, &source, &record, find).await?.0)
+        let source = ObjectSource::parse("sources", text)?;
+        let record = call.find(&source, self.database)?;
+        let (xpath, source_text, id, mut budget) =
+            (self.xpath.clone(), text.to_owned(), record.loid.to_string(), given);
+        // The JSON is built there, too, since it may have megabytes.
+        let find = move |text: &str, limits: &Limits| {
+            let found = xpath.find(text, limits, &mut budget).map_err(xpath_error);
+            let made = |found| ReadyJson::of(&References { source: source_text, id, nodes: shown(found) });
+            (found.and_then(made), budget)
         };
-        let outcome = match looked.await {
-            Ok((made, left)) => {
-                self.left = EvaluationLimit { bytes: self.budget.bytes - (given.bytes - left.bytes), ..left };
-                made
-            }
-            Err(error) => Err(error),
-        };
-        Ok(match outcome {
-            Ok(references) => ListingStep::Item(references),
-            Err(error) if self.only => return Err(error),
-            Err(error) => ListingStep::Failed(BulkFailures::of(call).describe(text, error)),
-        })
-    }
-
-    fn advance(&mut self) {
-        (self.budget, self.next) = (self.left, self.next + 1);
-    }
-
-    fn bytes(&self) -> usize {
-        super::requests::bytes_of(&self.sources)
+        let ((references, left), _) = with_text(call, &source, &record, find).await?;
+        self.left = EvaluationLimit { bytes: self.budget.bytes - (given.bytes - left.bytes), ..left };
+        references
     }
 }
 

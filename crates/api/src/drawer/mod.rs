@@ -13,9 +13,9 @@ use stet_domain::store::ReadLevel;
 use stet_newsroom::attribute_input::attribute_text;
 use stet_newsroom::caller::NamedContainer;
 use stet_newsroom::creation::{Creation, CreationKind, CreationPlace};
-use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
+use stet_newsroom::records::{ListingPage, PageCollector, Sort};
 use stet_web::call::Call;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{Listing, NestedItem};
 use stet_web::pieces::no_room;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
@@ -28,8 +28,7 @@ pub mod routes;
 mod types;
 
 pub use self::reply::RenderedDrawers;
-use self::reply::{ChangeReply, DrawerItems, WholeReply, changed, gone_reply, info, moved_reply, read, seen};
-use self::types::DrawerItem;
+use self::reply::{ChangeReply, WholeReply, changed, gone_reply, info, list_items, moved_reply, read, seen};
 pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
 
 /// Name of the type of drawers in the objecttypes family.
@@ -145,9 +144,9 @@ pub async fn delete_items(call: Call) -> Result<Json<DrawerReply>> {
         bulk.note(place, outcome);
     }
     let BulkParts { items, errors } = bulk.parts();
-    let items = DrawerItems::of_change(removed(&items), &display).with_errors(errors);
+    let items = removed(&items).collect();
     // Always complete, whatever the client prefers, because it contains the errors.
-    let reply = WholeReply::of(&call, &done.view, None, items, |drawer| drawer).await?;
+    let reply = WholeReply::of(&call, &done.view, None, (items, Some(errors)), &display, |drawer| drawer).await?;
     Ok(reply.answer(call))
 }
 
@@ -213,80 +212,21 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     }
     let (drawers, total) = found.page().await;
     let limit = if call.query.boolean("showItems") { usize::MAX } else { 0 };
-    let drawers =
-        HolderDrawers { drawers, next: 0, limit, display: call.display(), open: None, step: DrawerListingStep::Drawer };
-    let listing = Listing::of(&call, drawers, |items, _| DrawerListing { items, total }).await?;
-    Ok(listing.answer(call))
-}
-
-/// The drawers that contain an object, each with its items.
-struct HolderDrawers {
-    drawers: Vec<Loid>,
-    next: usize,
-    /// The number of items to show of each.
-    limit: usize,
-    display: Display,
-    /// The items of the drawer that is being written.
-    open: Option<DrawerItems>,
-    step: DrawerListingStep,
-}
-
-/// The subject of a piece of the reply.
-enum DrawerListingStep {
-    /// A drawer that is not visible.
-    Drawer,
-    /// The beginning of a drawer.
-    Open,
-    Item,
-    Close,
-}
-
-impl ListingSource for HolderDrawers {
-    type Item = DrawerReply;
-    type Inner = DrawerItem;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<DrawerReply, DrawerItem>> {
-        if let Some(items) = self.open.as_mut().filter(|_| !matches!(self.step, DrawerListingStep::Open)) {
-            if items.are_over() {
-                self.step = DrawerListingStep::Close;
-                return Ok(ListingStep::Close);
-            }
-            self.step = DrawerListingStep::Item;
-            return Ok(items.present(call, late).await?.map_or(ListingStep::Nothing, ListingStep::Inner));
-        }
-        let Some(drawer) = self.drawers.get(self.next) else { return Ok(ListingStep::End) };
-        self.step = DrawerListingStep::Drawer;
+    let (page, display) = (ListingPage { offset: 0, limit }, call.display());
+    let render = async move |call: &Call, drawer: &Loid, _| -> Result<_> {
         let view = match call.view_of::<Drawer>(*drawer).await {
             Ok(view) => view,
             // It was removed in between, or may not be seen any more.
-            Err(error) if error.code == Code::ObjectNotFound => return Ok(ListingStep::Nothing),
+            Err(error) if error.code == Code::ObjectNotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let seen = seen(call, &view).await?;
-        let info = info(call, &view, &seen, &self.display).await?;
-        self.open = Some(DrawerItems::new(seen.page(ListingPage { offset: 0, limit: self.limit }), &self.display));
-        self.step = DrawerListingStep::Open;
-        Ok(ListingStep::open(|items| DrawerReply { info, items, errors: None, revisions: None }))
-    }
-
-    fn advance(&mut self) {
-        match self.step {
-            DrawerListingStep::Drawer => self.next += 1,
-            DrawerListingStep::Open => self.step = DrawerListingStep::Item,
-            DrawerListingStep::Item => self.open.iter_mut().for_each(DrawerItems::advance),
-            DrawerListingStep::Close => {
-                self.open = None;
-                self.next += 1;
-            }
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.drawers.capacity() * size_of::<Loid>() + self.open.as_ref().map_or(0, DrawerItems::bytes)
-    }
+        let info = info(call, &view, &seen, &display).await?;
+        let items = list_items(seen.page(page), &display, |_| ());
+        Ok(Some(NestedItem::open(items, |items| DrawerReply { info, items, errors: None, revisions: None })))
+    };
+    let listing = Listing::each(&call, drawers, render, |items, _| DrawerListing { items, total }).await?;
+    Ok(listing.answer(call))
 }
 
 /// Builds a new drawer from a request's body. Its sources are resolved in `database`.

@@ -1,8 +1,9 @@
 //! Replies about drawers.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::mem;
+use std::rc::Rc;
 
 use stet_auth::Privilege;
 use stet_base::json::ChangeAnswer;
@@ -18,7 +19,7 @@ use stet_newsroom::records::Display;
 use stet_newsroom::records::ListingPage;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryList, EntryStep, Listing, ListingSource, NoItem};
 use stet_web::minimal::MinimalItem;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
@@ -113,162 +114,119 @@ fn sees(call: &Call, access: Access<'_>, item: &Item) -> Result<bool> {
     })
 }
 
-/// A reply about a drawer, whose first piece is built at once.
-pub(super) type DrawerReplyListing = Listing<DrawerReply, DrawerItems>;
+/// Renders an item with the record of its object. An item whose object was destroyed since the view
+/// was published is left out, as in the next view. In a late piece, items are left out, too, that
+/// the caller may not read any more, or whose objects are in the recycle bin now. `is_changed`
+/// means that the change was about the item, which is shown even in the recycle bin.
+///
+/// Also returns the copy of the record that the item shows.
+async fn drawer_item(
+    call: &Call,
+    &(position, item): &(usize, Item),
+    display: &Display,
+    late: bool,
+    is_changed: bool,
+) -> Result<(Option<DrawerItem>, Option<u64>)> {
+    if late && !sees(call, call.access(), &item)? {
+        return Ok((None, None));
+    }
+    let app = &call.app;
+    let cached = app.records.get(&app.repository, item.object)?;
+    let object = match &cached {
+        Some(cached) => {
+            let path = path_if_shown(app, cached, display)?;
+            Some(shown_record(app, cached, display, path.as_deref()).await?)
+        }
+        None if late && !is_changed => None,
+        None => any_record_of(call, item.object, display).await?,
+    };
+    let object = object.map(|object| DrawerItem { id: item.shortcut, position, source: item.object, object });
+    Ok((object, cached.map(|cached| cached.copy())))
+}
 
-/// Items of a drawer with the records of their objects.
-pub(super) struct DrawerItems {
-    /// The items with their positions.
-    items: Vec<(usize, Item)>,
-    next: usize,
-    display: Display,
-    /// Whether items with discarded objects are shown even in a late piece of the reply, because
-    /// the change was about them.
-    recycled: bool,
-    /// The objects and records from which the first piece was built.
-    seen: RecordCopies,
-    /// The failed sources of a bulk removal. They are written before the items.
+/// Lists items of a drawer with the records of their objects. `note` is called with each object and
+/// the copy of its record from which the first piece of the reply was rendered.
+pub(super) fn list_items<N: FnMut((Loid, Option<u64>)) + 'static>(
+    items: Vec<(usize, &Item)>,
+    display: &Display,
+    mut note: N,
+) -> impl ListingSource<Item = DrawerItem, Failed = NoItem, Fault = Error> + use<N> {
+    let display = display.clone();
+    let items: Vec<(usize, Item)> = items.into_iter().map(|(position, item)| (position, *item)).collect();
+    EntryList::of(items, async move |call: &Call, item: &(usize, Item), step: EntryStep| -> Result<_> {
+        let (shown, copy) = drawer_item(call, item, &display, step.late, false).await?;
+        if !step.late {
+            note((item.1.object, copy));
+        }
+        Ok(shown)
+    })
+}
+
+/// Lists the failed sources of a bulk removal, and the items that a change was about.
+fn list_changed_items(
+    items: Vec<(usize, &Item)>,
     errors: Option<Vec<BulkError>>,
-    errors_written: usize,
-    /// Bytes of the errors.
-    error_bytes: usize,
+    display: &Display,
+) -> impl ListingSource<Item = DrawerItem, Failed = BulkError, Fault = Error> + use<> {
+    let display = display.clone();
+    let errors: Vec<_> = errors.into_iter().flatten().map(|error| Err(Box::new(error))).collect();
+    let beside = errors.iter().filter_map(|error| error.as_ref().err()).map(|error| error.bytes()).sum();
+    let items = items.into_iter().map(|(position, item)| Ok((position, *item)));
+    let entries: Vec<Result<(usize, Item), Box<BulkError>>> = errors.into_iter().chain(items).collect();
+    let render = async move |call: &Call, entry: &Result<_, Box<BulkError>>, step: EntryStep| -> Result<_> {
+        Ok(match entry {
+            Ok(item) => Ok(drawer_item(call, item, &display, step.late, true).await?.0),
+            Err(error) => Err(BulkError::clone(error)),
+        })
+    };
+    EntryList::of(entries, render).beside(beside)
 }
 
-impl DrawerItems {
-    pub(super) fn new<'i>(items: impl IntoIterator<Item = (usize, &'i Item)>, display: &Display) -> DrawerItems {
-        let items = items.into_iter().map(|(position, item)| (position, *item)).collect();
-        DrawerItems {
-            items,
-            next: 0,
-            display: display.clone(),
-            recycled: false,
-            seen: RecordCopies::new(),
-            errors: None,
-            errors_written: 0,
-            error_bytes: 0,
-        }
-    }
-
-    /// Creates the items that a change was about.
-    pub(super) fn of_change<'i>(items: impl IntoIterator<Item = (usize, &'i Item)>, display: &Display) -> DrawerItems {
-        DrawerItems { recycled: true, ..DrawerItems::new(items, display) }
-    }
-
-    /// Adds the failed sources of a bulk removal.
-    pub(super) fn with_errors(self, errors: Vec<BulkError>) -> DrawerItems {
-        let error_bytes = errors.iter().map(BulkError::bytes).sum();
-        DrawerItems { errors: Some(errors), error_bytes, ..self }
-    }
-
-    /// Returns the next failed source, if one is left.
-    fn error(&self) -> Option<&BulkError> {
-        self.errors.as_ref()?.get(self.errors_written)
-    }
-
-    /// Renders the present item. An item whose object was destroyed since the view was published is
-    /// left out, as in the next view. In a late piece, items are left out, too, that the caller may
-    /// not read any more, or whose objects are in the recycle bin now.
-    pub(super) async fn present(&mut self, call: &Call, late: bool) -> Result<Option<DrawerItem>> {
-        let Some((position, item)) = self.items.get(self.next) else { return Ok(None) };
-        if late && !sees(call, call.access(), item)? {
-            return Ok(None);
-        }
-        let (app, display) = (&call.app, &self.display);
-        let cached = app.records.get(&app.repository, item.object)?;
-        let object = match &cached {
-            Some(cached) => {
-                let path = path_if_shown(app, cached, display)?;
-                Some(shown_record(app, cached, display, path.as_deref()).await?)
-            }
-            None if late && !self.recycled => None,
-            None => any_record_of(call, item.object, display).await?,
+/// Returns a hash of everything that a reply shows of items, for the ETag of a reply too large to
+/// hash as a whole.
+async fn facts_of_items(call: &Call, items: Vec<(usize, &Item)>, display: &Display) -> Result<u64> {
+    let (app, mut timer) = (&call.app, YieldTimer::start());
+    let mut hasher = DefaultHasher::new();
+    display.hash(&mut hasher);
+    for (position, item) in items {
+        timer.yield_if_due().await;
+        let record = match app.records.record(&app.repository, item.object)? {
+            Some(record) => Some(record),
+            None => app.repository.any_record(item.object)?,
         };
-        if !late {
-            self.seen.push((item.object, cached.map(|cached| cached.copy())));
-        }
-        let (id, position, source) = (item.shortcut, *position, item.object);
-        Ok(object.map(|object| DrawerItem { id, position, source, object }))
+        let path = record.as_ref().map(|record| path_if_shown(app, record, display)).transpose()?;
+        (position, item.shortcut, item.object, path).hash(&mut hasher);
+        record.map(|record| (record.revision, locker_of(app, &record))).hash(&mut hasher);
     }
-
-    /// Reports whether no items remain.
-    pub(super) fn are_over(&self) -> bool {
-        self.next == self.items.len()
-    }
-
-    /// Returns a hash of everything that the reply shows, for the ETag of a reply too large to hash
-    /// as a whole.
-    async fn facts(&self, call: &Call) -> Result<u64> {
-        let (app, mut timer) = (&call.app, YieldTimer::start());
-        let mut hasher = DefaultHasher::new();
-        self.display.hash(&mut hasher);
-        for (position, item) in &self.items {
-            timer.yield_if_due().await;
-            let record = match app.records.record(&app.repository, item.object)? {
-                Some(record) => Some(record),
-                None => app.repository.any_record(item.object)?,
-            };
-            let path = record.as_ref().map(|record| path_if_shown(app, record, &self.display)).transpose()?;
-            (position, item.shortcut, item.object, path).hash(&mut hasher);
-            record.map(|record| (record.revision, locker_of(app, &record))).hash(&mut hasher);
-        }
-        Ok(hasher.finish())
-    }
-}
-
-impl ListingSource for DrawerItems {
-    type Item = DrawerItem;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = BulkError;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<DrawerItem, NoItem, BulkError>> {
-        if let Some(error) = self.error() {
-            return Ok(ListingStep::Failed(error.clone()));
-        }
-        if self.are_over() {
-            return Ok(ListingStep::End);
-        }
-        Ok(self.present(call, late).await?.map_or(ListingStep::Nothing, ListingStep::Item))
-    }
-
-    fn advance(&mut self) {
-        if self.error().is_some() {
-            self.errors_written += 1;
-        } else {
-            self.next += 1;
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.items.capacity() * size_of::<(usize, Item)>() + self.error_bytes
-    }
+    Ok(hasher.finish())
 }
 
 /// The reply to a change: the drawer right after it, and the given items. The display options are
 /// read beforehand, because a call with wrong options must change nothing.
 pub(super) struct WholeReply {
-    listing: DrawerReplyListing,
+    listing: Listing<DrawerReply>,
     tag: RevisionTag,
 }
 
 impl WholeReply {
-    /// Builds the reply, completed by `more`. `seen` is the caller's view of the drawer, if that
-    /// has been determined.
+    /// Builds the reply with items, and the failed sources of a bulk removal; completed by `more`.
+    /// `seen` is the caller's view of the drawer, if that has been determined.
     pub(super) async fn of(
         call: &Call,
         view: &DrawerView,
         seen: Option<SeenItems<'_>>,
-        items: DrawerItems,
+        (items, errors): (Vec<(usize, &Item)>, Option<Vec<BulkError>>),
+        display: &Display,
         more: impl FnOnce(DrawerReply) -> DrawerReply,
     ) -> Result<WholeReply> {
         let seen = match seen {
             Some(seen) => seen,
             None => self::seen(call, view).await?,
         };
-        let info = info(call, view, &seen, &items.display).await?;
+        let info = info(call, view, &seen, display).await?;
         drop(seen);
-        let is_bulk = items.errors.is_some();
+        let is_bulk = errors.is_some();
+        let items = list_changed_items(items, errors, display);
         let reply =
             |items, errors| more(DrawerReply { info, items, errors: is_bulk.then_some(errors), revisions: None });
         let listing = Listing::of(call, items, reply).await?;
@@ -304,10 +262,7 @@ impl ChangeReply {
         });
         Ok(match call.minimal_with(tag_of(view), short.collect()).await? {
             Some(minimal) => ChangeReply::Minimal(minimal),
-            None => {
-                let items = DrawerItems::of_change(items, display);
-                ChangeReply::Whole(Box::new(WholeReply::of(call, view, seen, items, more).await?))
-            }
+            None => ChangeReply::Whole(Box::new(WholeReply::of(call, view, seen, (items, None), display, more).await?)),
         })
     }
 
@@ -412,16 +367,17 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: ListingPage) -> Re
     };
     let seen = seen(&call, view).await?;
     let info = info(&call, view, &seen, &display).await?;
-    let items = DrawerItems::new(seen.page(page), &display);
-    drop(seen);
     let reply = |items, _| DrawerReply { info, items, errors: None, revisions: None };
+    let copies = Rc::new(RefCell::new(RecordCopies::new()));
+    let noted = Rc::clone(&copies);
+    let items = list_items(seen.page(page), &display, move |copy| noted.borrow_mut().push(copy));
     let whole = if asked.is_kept() { WHOLE_KEPT } else { WHOLE };
-    let mut listing = DrawerReplyListing::up_to(whole, &call, items, reply).await?;
+    let listing = Listing::up_to(whole, &call, items, reply).await?;
+    let copies = copies.take();
     if let Some(whole) = listing.whole().cloned() {
-        let seen = mem::take(&mut listing.list_mut().seen);
-        return Ok(kept.keep(asked, view, whole, seen).answer(&call));
+        return Ok(kept.keep(asked, view, whole, copies).answer(&call));
     }
-    let tag = ETag::new(tag_of(view), listing.list_mut().facts(&call).await?);
+    let tag = ETag::new(tag_of(view), facts_of_items(&call, seen.page(page), &display).await?);
     Ok(listing.answer(call).with_etag(tag))
 }
 
@@ -429,11 +385,12 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: ListingPage) -> Re
 mod tests {
     use std::cell::Cell;
 
+    use serde_json::json;
     use stet_domain::drawer::NewDrawer;
     use stet_domain::lifecycle::NewObject;
 
     use super::*;
-    use crate::records::BulkFailures;
+    use crate::records::{BulkFailures, BulkReply};
     use crate::testing::ServerFixture;
 
     /// A drawer with that many stories, and a caller who may read none of them.
@@ -473,19 +430,13 @@ mod tests {
         let call = fixture.call_of("drawer-get");
         let sources: Vec<String> = (0..100).map(|number| format!("/{number}{}", "x".repeat(400))).collect();
         let errors = sources.iter().map(|source| BulkFailures::of(&call).describe(source, Error::not_found(source)));
-        let nothing = DrawerItems::of_change([], &Display::with_defaults(false));
-        assert_eq!(nothing.bytes(), 0);
-        let mut items = nothing.with_errors(errors.collect());
+        let display = Display::with_defaults(false);
+        assert_eq!(list_changed_items(Vec::new(), None, &display).bytes(), 0);
+        let items = list_changed_items(Vec::new(), Some(errors.collect()), &display);
         assert!(items.bytes() > 100 * 800, "{}", items.bytes());
-        let mut told = Vec::new();
-        loop {
-            match items.make(&call, false).await.expect("the store reads") {
-                ListingStep::Failed(error) => told.push(error.source),
-                ListingStep::End => break,
-                _ => panic!("there are no items"),
-            }
-            items.advance();
-        }
-        assert_eq!(told, sources);
+        let listing = Listing::of(&call, items, |items, errors| BulkReply { items, errors }).await;
+        let reply = listing.expect("the store reads").answer(call).result();
+        let reported = reply["errors"].as_array().expect("there are errors").iter().map(|error| &error["source"]);
+        assert!(reported.eq(&sources) && reply["items"] == json!([]), "{reply}");
     }
 }

@@ -1,6 +1,7 @@
 //! Listings of folders and bundles: the objects in them, and their records.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use stet_auth::Privilege;
@@ -23,7 +24,7 @@ use stet_sysconfig::ObjectTypes;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryList, Listing, ListingSource, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
 
@@ -121,60 +122,52 @@ pub(crate) async fn reply(
     total: usize,
 ) -> Result<Json<FolderReply>> {
     let of_folder = info.text().to_owned();
-    let mut listing = Listing::of(&call, entries, |items, _| FolderReply { info, items, total }).await?;
+    let listing = Listing::of(&call, entries.list(), |items, _| FolderReply { info, items, total }).await?;
     let of = RevisionTag::of(folder);
     let tag = match listing.whole() {
         Some(whole) => whole.tag(of),
-        None => {
-            let of_entries = listing.list_mut().facts(&call).await?;
-            ETag::new(of, (of_folder, of_entries, total))
-        }
+        None => ETag::new(of, (of_folder, entries.facts(&call).await?, total)),
     };
     Ok(listing.answer(call).with_etag(tag))
 }
 
 /// Objects in a folder, or below it.
+#[derive(Clone)]
 pub(crate) struct FolderEntries {
-    entries: Vec<Loid>,
-    next: usize,
+    pub loids: Rc<[Loid]>,
     /// The folder's path, if paths are shown and all entries lie directly in the folder.
-    path: Option<String>,
-    display: Display,
-}
-
-/// The next entry of a listing, or its end.
-pub(crate) enum NextFolderEntry {
-    /// An object, and its path if paths are shown.
-    Entry(Arc<CachedRecord>, Option<String>),
-    /// An object that was deleted since the names were read, or that the caller may not see. It is
-    /// left out.
-    Gone,
-    /// The end of the listing.
-    End,
+    path: Option<Rc<str>>,
+    pub display: Display,
 }
 
 impl FolderEntries {
     /// Creates the entries of a listing. `path` is the folder's, if paths are shown and all entries
     /// lie directly in the folder.
-    pub(crate) fn new(entries: Vec<Loid>, path: Option<String>, display: Display) -> FolderEntries {
-        FolderEntries { entries, next: 0, path, display }
+    pub(crate) fn new(loids: Vec<Loid>, path: Option<String>, display: Display) -> FolderEntries {
+        FolderEntries { loids: loids.into(), path: path.map(Rc::from), display }
     }
 
-    /// Returns the next entry as the caller sees it.
-    pub(crate) fn next(&self, call: &Call) -> Result<NextFolderEntry> {
-        let Some(loid) = self.entries.get(self.next) else { return Ok(NextFolderEntry::End) };
-        let Some(entry) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(NextFolderEntry::Gone) };
-        let Some(entry) = call.as_seen(entry)? else { return Ok(NextFolderEntry::Gone) };
+    /// Lists the entries as records.
+    pub(crate) fn list(
+        &self,
+    ) -> impl ListingSource<Item = ReadyJson<ObjectRecord>, Failed = NoItem, Fault = Error> + use<> {
+        let entries = self.clone();
+        EntryList::of(Rc::clone(&self.loids), async move |call: &Call, loid: &Loid, _| -> Result<_> {
+            let Some((entry, path)) = entries.seen(call, *loid)? else { return Ok(None) };
+            record_with_path(&call.app, &entry, &entries.display, path.as_deref()).await.map(Some)
+        })
+    }
+
+    /// Returns an entry as the caller sees it, and its path if paths are shown. `None` for an
+    /// object that was deleted since the names were read, or that the caller may not see.
+    pub(crate) fn seen(&self, call: &Call, loid: Loid) -> Result<Option<(Arc<CachedRecord>, Option<String>)>> {
+        let Some(entry) = call.app.records.get(&call.app.repository, loid)? else { return Ok(None) };
+        let Some(entry) = call.as_seen(entry)? else { return Ok(None) };
         let path = match &self.path {
             Some(path) => Some(format!("{}/{}", path.trim_end_matches('/'), entry.record.name)),
             None => path_if_shown(&call.app, &entry, &self.display)?,
         };
-        Ok(NextFolderEntry::Entry(entry, path))
-    }
-
-    /// Returns the display options.
-    pub(crate) fn display(&self) -> &Display {
-        &self.display
+        Ok(Some((entry, path)))
     }
 
     /// Returns a hash of all that the entries show. It is part of the ETag of a reply that is too
@@ -183,7 +176,7 @@ impl FolderEntries {
         let (app, mut timer) = (&call.app, YieldTimer::start());
         let mut hasher = DefaultHasher::new();
         (&self.display, &self.path).hash(&mut hasher);
-        for loid in &self.entries {
+        for loid in &*self.loids {
             timer.yield_if_due().await;
             let Some(record) = app.records.record(&app.repository, *loid)? else { continue };
             let record = match call.access().seen(&record)? {
@@ -196,32 +189,6 @@ impl FolderEntries {
             (&record.name, &record.type_name).hash(&mut hasher);
         }
         Ok(hasher.finish())
-    }
-}
-
-impl ListingSource for FolderEntries {
-    type Item = ReadyJson<ObjectRecord>;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<ObjectRecord>>> {
-        Ok(match self.next(call)? {
-            NextFolderEntry::Entry(entry, path) => {
-                ListingStep::Item(record_with_path(&call.app, &entry, &self.display, path.as_deref()).await?)
-            }
-            NextFolderEntry::Gone => ListingStep::Nothing,
-            NextFolderEntry::End => ListingStep::End,
-        })
-    }
-
-    fn advance(&mut self) {
-        self.next += 1;
-    }
-
-    fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Loid>()
     }
 }
 

@@ -3,6 +3,7 @@
 //! alike.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -13,17 +14,17 @@ use stet_base::limits::offload;
 use stet_base::nearest::{suggestion, with_nearest};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
-use stet_domain::id::DatabaseId;
+use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::object::SharedText;
 use stet_newsroom::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
 use stet_sysconfig::{ColumnView, ListKind, WidthUnit};
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::Listing;
 use stet_web::reply::Json;
 use stet_web::route::Verb;
 
-use super::listing::{FolderEntries, FolderListingKind, ListingSelection, NextFolderEntry, entries, filter_of};
+use super::listing::{FolderEntries, FolderListingKind, ListingSelection, entries, filter_of};
 use super::{folder_in_path, home_of_caller, root, work_of_caller};
 use crate::records::{path_if_shown, record_with_path};
 use crate::requests::{DatabaseRef, database_named};
@@ -300,17 +301,18 @@ pub(crate) async fn list_in_view(
     let of_folder = info.text().to_owned();
     let shows = ViewInfo::of(&view, unit);
     let of_view = serde_json::to_string(&shows).map_err(|_| Error::internal())?;
-    let list = FolderViewItems {
-        wide: display_of_values(&view, &display),
-        entries: FolderEntries::new(found, path, display),
-        view,
-    };
-    let mut listing = Listing::of(&call, list, |items, _| FolderView { info, view: shows, items, total }).await?;
+    let wide = display_of_values(&view, &display);
+    let entries = FolderEntries::new(found, path, display);
+    let shown = entries.clone();
+    let render = async move |call: &Call, loid: &Loid, _| viewed_record(call, *loid, &shown, (&view, &wide)).await;
+    let loids = Rc::clone(&entries.loids);
+    let listing =
+        Listing::each(&call, loids, render, |items, _| FolderView { info, view: shows, items, total }).await?;
     let of = RevisionTag::of(folder);
     let tag = match listing.whole() {
         Some(whole) => whole.tag(of),
         None => {
-            let of_entries = listing.list_mut().entries.facts(&call).await?;
+            let of_entries = entries.facts(&call).await?;
             let mut hasher = DefaultHasher::new();
             of_view.hash(&mut hasher);
             ETag::new(of, (of_folder, hasher.finish(), of_entries, total))
@@ -338,48 +340,27 @@ fn display_of_values(view: &ColumnView, display: &Display) -> Display {
     }
 }
 
-/// Objects with the values of a view.
-struct FolderViewItems {
-    entries: FolderEntries,
-    view: Arc<ColumnView>,
-    /// The display options for the records from which values are taken.
-    wide: Display,
-}
-
-impl ListingSource for FolderViewItems {
-    type Item = ReadyJson<ViewedRecord>;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<ViewedRecord>>> {
-        let (entry, path) = match self.entries.next(call)? {
-            NextFolderEntry::Entry(entry, path) => (entry, path),
-            NextFolderEntry::Gone => return Ok(ListingStep::Nothing),
-            NextFolderEntry::End => return Ok(ListingStep::End),
-        };
-        let base = record_with_path(&call.app, &entry, self.entries.display(), path.as_deref()).await?;
-        let path = match path {
-            None => path_if_shown(&call.app, &entry, &self.wide)?,
-            Some(path) => self.wide.path.then_some(path),
-        };
-        let from = record_with_path(&call.app, &entry, &self.wide, path.as_deref()).await?;
-        let (view, bytes) = (self.view.clone(), base.text().len() + view_bytes(&self.view, from.text()));
-        let made = move || {
-            let values = view.columns.iter().map(|column| (column.id.to_string(), pick(from.text(), &column.steps)));
-            JoinedMembers::ready(&base, &ColumnValues { columns: values.collect() })
-        };
-        Ok(ListingStep::Item(offload::offload_if_large(bytes, made).await??))
-    }
-
-    fn advance(&mut self) {
-        self.entries.advance();
-    }
-
-    fn bytes(&self) -> usize {
-        self.entries.bytes()
-    }
+/// Renders an object with the values of a view, which are taken from a record with the display
+/// options `wide`. `None` for an object that the caller does not see.
+async fn viewed_record(
+    call: &Call,
+    loid: Loid,
+    entries: &FolderEntries,
+    (view, wide): (&Arc<ColumnView>, &Display),
+) -> Result<Option<ReadyJson<ViewedRecord>>> {
+    let Some((entry, path)) = entries.seen(call, loid)? else { return Ok(None) };
+    let base = record_with_path(&call.app, &entry, &entries.display, path.as_deref()).await?;
+    let path = match path {
+        None => path_if_shown(&call.app, &entry, wide)?,
+        Some(path) => wide.path.then_some(path),
+    };
+    let from = record_with_path(&call.app, &entry, wide, path.as_deref()).await?;
+    let (view, bytes) = (view.clone(), base.text().len() + view_bytes(view, from.text()));
+    let made = move || {
+        let values = view.columns.iter().map(|column| (column.id.to_string(), pick(from.text(), &column.steps)));
+        JoinedMembers::ready(&base, &ColumnValues { columns: values.collect() })
+    };
+    offload::offload_if_large(bytes, made).await?.map(Some)
 }
 
 /// Returns the number of bytes that are read for the values of a view: the text once for each

@@ -1,7 +1,5 @@
 //! Reads of posts of any liveblogs, named one by one.
 
-use std::collections::HashMap;
-
 use stet_base::json::ReadyJson;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
@@ -9,44 +7,48 @@ use stet_domain::liveblog::{Liveblog, PostAddress};
 use stet_domain::object::{FamilyKind, parent_path};
 use stet_newsroom::records::Display;
 use stet_web::call::Call;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryList, EntryStep, Listing};
 use stet_web::reply::Json;
 
 use super::reply::post_shown;
 use super::types::Post;
 use super::{OpenLiveblog, PostListing};
-use crate::records::{BulkError, BulkFailures};
-use crate::requests::{BulkSources, ObjectListRequest, bytes_of};
+use crate::records::{BulkFailures, FirstMentions};
+use crate::requests::{BulkSources, ObjectListRequest};
 use crate::settled::{OpenContainer, build_settled};
 
 /// `POST /v3/container/liveblog/posts`: posts of any liveblogs, by loid, uuid or path, each once.
 pub async fn posts(call: Call) -> Result<Json<PostListing>> {
     let (BulkSources { given: sources, database }, display) =
         (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
-    let bytes = bytes_of(&sources);
-    let named = NamedPosts { sources, database, bytes, next: 0, shown: HashMap::new(), display, open: None };
-    let listing = Listing::of(&call, named, |items, errors| PostListing { items, errors }).await?;
+    let mut named = NamedPosts { database, shown: FirstMentions::of(&sources), display, open: None };
+    let beside = named.shown.bytes();
+    let render = async move |call: &Call, text: &String, step: EntryStep| -> Result<_> {
+        let post = named.post(call, text, step).await;
+        Ok(post.map_err(|error| BulkFailures::of(call).describe(text, hide_existence(error, text))))
+    };
+    let posts = EntryList::of(sources, render).beside(beside);
+    let listing = Listing::of(&call, posts, |items, errors| PostListing { items, errors }).await?;
     Ok(listing.answer(call))
 }
 
 /// The posts that a list names.
 struct NamedPosts {
-    sources: Vec<String>,
     database: DatabaseId,
-    /// The bytes of the sources.
-    bytes: usize,
-    next: usize,
-    /// The posts, each with the index of the source that it is shown for. Other sources may name it
-    /// differently.
-    shown: HashMap<Loid, usize>,
+    shown: FirstMentions,
     display: Display,
     /// The liveblog of the previous post, which is often that of the next one too.
     open: Option<OpenLiveblog>,
 }
 
 impl NamedPosts {
-    async fn post(&mut self, call: &Call, late: bool) -> Result<Option<ReadyJson<Post>>> {
-        let source = &self.sources[self.next];
+    /// Renders the post that a source names; `None` if an earlier source named it.
+    async fn post(
+        &mut self,
+        call: &Call,
+        source: &str,
+        EntryStep { index, late }: EntryStep,
+    ) -> Result<Option<ReadyJson<Post>>> {
         let (liveblog, address) = place_of(call, source, self.database)?;
         // The caller's rights may have changed. A liveblog would also stay in memory for as long as
         // the client does not read.
@@ -67,41 +69,12 @@ impl NamedPosts {
             self.open = Some(open.clone());
         }
         let post = open.seen(&address)?.loid();
-        if *self.shown.entry(post).or_insert(self.next) != self.next {
+        if !self.shown.note(post, index) {
             return Ok(None);
         }
         build_settled(call, open, async |open| post_shown(&call.app, open.seen(&address)?, &self.display, None).await)
             .await
             .map(Some)
-    }
-}
-
-impl ListingSource for NamedPosts {
-    type Item = ReadyJson<Post>;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = BulkError;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<ReadyJson<Post>, NoItem, BulkError>> {
-        if self.next == self.sources.len() {
-            return Ok(ListingStep::End);
-        }
-        Ok(match self.post(call, late).await {
-            Ok(post) => post.map_or(ListingStep::Nothing, ListingStep::Item),
-            Err(error) => {
-                let source = &self.sources[self.next];
-                ListingStep::Failed(BulkFailures::of(call).describe(source, hide_existence(error, source)))
-            }
-        })
-    }
-
-    fn advance(&mut self) {
-        self.next += 1;
-    }
-
-    fn bytes(&self) -> usize {
-        self.bytes + self.shown.capacity() * size_of::<(Loid, usize)>()
     }
 }
 

@@ -19,7 +19,7 @@ use stet_newsroom::records::{Groups, ObjectRecord, is_large, render};
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryStep, Listing};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json};
 
@@ -170,9 +170,6 @@ pub(super) struct PostList<'v> {
     pub removed: Option<Vec<String>>,
 }
 
-/// A liveblog and posts of it, of which a first part has been rendered.
-pub(super) type LiveblogListing<T> = Listing<T, PostItems>;
-
 /// Builds a reply about a liveblog and posts of it; `reply` completes it.
 ///
 /// # Errors
@@ -183,38 +180,36 @@ pub(super) async fn liveblog_reply<T: Serialize>(
     list: &PostList<'_>,
     display: &Display,
     reply: impl FnOnce(LiveblogReply) -> T,
-) -> Result<LiveblogListing<T>, UnsettledReply> {
+) -> Result<Listing<T>, UnsettledReply> {
     let info = info(&call.app, open, display).await?;
-    let posts = list.posts.iter().map(|post| post.loid()).collect();
-    let posts = PostItems { open: Some(open.clone()), liveblog: open.loid(), posts, next: 0, display: display.clone() };
+    let posts: Vec<Loid> = list.posts.iter().map(|post| post.loid()).collect();
     let (total, revision) = (list.total, open.view.revision());
-    Listing::of(call, posts, |items, _| reply(LiveblogReply { info, items, total, revision })).await
+    let mut posts_of = PostsOfReply { open: Some(open.clone()), liveblog: open.loid(), display: display.clone() };
+    let render = async move |call: &Call, post: &Loid, step: EntryStep| posts_of.post(call, *post, step.late).await;
+    Listing::each(call, posts, render, |items, _| reply(LiveblogReply { info, items, total, revision })).await
 }
 
-/// Posts of a liveblog.
-pub(super) struct PostItems {
+/// A liveblog while its posts are rendered.
+struct PostsOfReply {
     /// The liveblog as the reply shows it. `None` once the reply is being sent, which may take
     /// minutes: then each post is shown in its state when it is rendered.
     open: Option<OpenLiveblog>,
     liveblog: Loid,
-    posts: Vec<Loid>,
-    next: usize,
     display: Display,
 }
 
-impl ListingSource for PostItems {
-    type Item = ReadyJson<WirePost>;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = UnsettledReply;
-
-    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<ReadyJson<WirePost>>, UnsettledReply> {
-        let Some(post) = self.posts.get(self.next) else { return Ok(ListingStep::End) };
-        let address = PostAddress::Loid(*post);
+impl PostsOfReply {
+    /// Renders a post; `None` for one that was removed since, or that the caller no longer sees.
+    async fn post(
+        &mut self,
+        call: &Call,
+        post: Loid,
+        late: bool,
+    ) -> Result<Option<ReadyJson<WirePost>>, UnsettledReply> {
+        let address = PostAddress::Loid(post);
         if let Some(open) = self.open.as_ref().filter(|_| !late) {
             let post = open.view.state.get(&address)?;
-            return Ok(ListingStep::Item(post_shown(&call.app, post, &self.display, None).await?));
+            return post_shown(&call.app, post, &self.display, None).await.map(Some);
         }
         self.open = None;
         let shown = async {
@@ -225,19 +220,10 @@ impl ListingSource for PostItems {
             .await
         };
         match shown.await {
-            Ok(shown) => Ok(ListingStep::Item(shown)),
-            // The post was removed, or the caller no longer sees it.
-            Err(error) if error.code == Code::ObjectNotFound => Ok(ListingStep::Nothing),
+            Ok(shown) => Ok(Some(shown)),
+            Err(error) if error.code == Code::ObjectNotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
-    }
-
-    fn advance(&mut self) {
-        self.next += 1;
-    }
-
-    fn bytes(&self) -> usize {
-        self.posts.capacity() * size_of::<Loid>()
     }
 }
 

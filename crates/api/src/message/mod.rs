@@ -18,7 +18,7 @@ use stet_domain::object::SharedText;
 use stet_newsroom::messages::{Message, MessageBox, MessageEntry, NewMessage, Priority};
 use stet_newsroom::records::{Display, ObjectRecord, in_order, parse_sort};
 use stet_web::call::Call;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryList, Listing, ListingSource, NestedItem, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
 
@@ -188,7 +188,7 @@ pub async fn send_mail(call: Call) -> Result<Json<MessageView>> {
         read: true,
         sender: message.sender.clone(),
     };
-    let attached = MessageAttachments { loids: loids(&message), next: 0, display };
+    let attached = attachments_of(&message, display);
     let listing = Listing::of(&call, attached, |attachments, _| view(message, &entry, attachments)).await?;
     Ok(listing.answer(call))
 }
@@ -220,8 +220,18 @@ fn id(call: &Call) -> Result<Loid> {
     given.parse().map_err(|_| Error::not_found(given))
 }
 
-fn loids(message: &Message) -> Vec<Loid> {
-    message.attachments.iter().filter_map(|loid| loid.parse().ok()).collect()
+/// Lists the attachments of a message: the objects that exist and that the caller may read.
+fn attachments_of(
+    message: &Message,
+    display: Display,
+) -> impl ListingSource<Item = ReadyJson<ObjectRecord>, Failed = NoItem, Fault = Error> + use<> {
+    let loids: Vec<Loid> = message.attachments.iter().filter_map(|loid| loid.parse().ok()).collect();
+    EntryList::of(loids, async move |call: &Call, loid: &Loid, _| -> Result<_> {
+        match readable(call, *loid)? {
+            Some(cached) => record_of(&call.app, &cached, &display).await.map(Some),
+            None => Ok(None),
+        }
+    })
 }
 
 fn view(message: Message, entry: &MessageEntry, attachments: ReplyList<ReadyJson<ObjectRecord>>) -> MessageView {
@@ -278,9 +288,14 @@ async fn listing(call: Call, side: MessageBox) -> Result<Json<MessageList>> {
     let entries = call.app.messages.entries(owner(&call, Privilege::Read)?, side).await?;
     let (total, unread) = (entries.len(), entries.iter().filter(|entry| !entry.read).count());
     let entries = call.query.page().cut(sorted(&call, entries, &sort).await?);
-    let messages =
-        MessageItems { entries, next: 0, display: call.display(), attachments: Vec::new(), step: MessageStep::Message };
-    let listing = Listing::of(&call, messages, |items, _| MessageList { items, total, unread }).await?;
+    let display = call.display();
+    let render = async move |call: &Call, entry: &MessageEntry, _| -> Result<_> {
+        // The message may have expired since the entries were read.
+        let Some(message) = call.app.messages.message(entry.number)? else { return Ok(None) };
+        let attached = attachments_of(&message, display.clone());
+        Ok(Some(NestedItem::open(attached, |attachments| view(message, entry, attachments))))
+    };
+    let listing = Listing::each(&call, entries, render, |items, _| MessageList { items, total, unread }).await?;
     Ok(listing.answer(call))
 }
 
@@ -326,96 +341,4 @@ async fn sorted(
     };
     let sorted = yielding::sort_yielding(keyed, |one, other| -> Ordering { compare(one, other) }).await;
     Ok(sorted.into_iter().map(|(entry, _)| entry).collect())
-}
-
-/// Returns the record of an attached object, if it exists and the caller may read it.
-async fn attached(call: &Call, loid: Loid, display: &Display) -> Result<Option<ReadyJson<ObjectRecord>>> {
-    match readable(call, loid)? {
-        Some(cached) => record_of(&call.app, &cached, display).await.map(Some),
-        None => Ok(None),
-    }
-}
-
-/// The attachments of one message.
-struct MessageAttachments {
-    loids: Vec<Loid>,
-    next: usize,
-    display: Display,
-}
-
-impl ListingSource for MessageAttachments {
-    type Item = ReadyJson<ObjectRecord>;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<ObjectRecord>>> {
-        let Some(loid) = self.loids.get(self.next) else { return Ok(ListingStep::End) };
-        Ok(attached(call, *loid, &self.display).await?.map_or(ListingStep::Nothing, ListingStep::Item))
-    }
-
-    fn advance(&mut self) {
-        self.next += 1;
-    }
-
-    fn bytes(&self) -> usize {
-        self.loids.capacity() * size_of::<Loid>()
-    }
-}
-
-/// The messages of an inbox or outbox, each with its attachments.
-struct MessageItems {
-    entries: Vec<MessageEntry>,
-    next: usize,
-    display: Display,
-    /// The attachments of the current message, the next one last.
-    attachments: Vec<Loid>,
-    step: MessageStep,
-}
-
-/// The position in the rendering of a message.
-enum MessageStep {
-    /// A message that has not been rendered.
-    Message,
-    Open,
-    Attachment,
-}
-
-impl ListingSource for MessageItems {
-    type Item = MessageView;
-    type Inner = ReadyJson<ObjectRecord>;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<MessageView, ReadyJson<ObjectRecord>>> {
-        if matches!(self.step, MessageStep::Attachment) {
-            let Some(loid) = self.attachments.last() else { return Ok(ListingStep::Close) };
-            return Ok(attached(call, *loid, &self.display).await?.map_or(ListingStep::Nothing, ListingStep::Inner));
-        }
-        let Some(entry) = self.entries.get(self.next) else { return Ok(ListingStep::End) };
-        // The message may have expired since the entries were read.
-        let Some(message) = call.app.messages.message(entry.number)? else { return Ok(ListingStep::Nothing) };
-        self.attachments = loids(&message);
-        self.attachments.reverse();
-        self.step = MessageStep::Open;
-        Ok(ListingStep::open(|attachments| view(message, entry, attachments)))
-    }
-
-    fn advance(&mut self) {
-        match self.step {
-            MessageStep::Message => self.next += 1,
-            MessageStep::Open => self.step = MessageStep::Attachment,
-            MessageStep::Attachment if self.attachments.pop().is_none() => {
-                self.step = MessageStep::Message;
-                self.next += 1;
-            }
-            MessageStep::Attachment => {}
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<MessageEntry>() + self.attachments.capacity() * size_of::<Loid>()
-    }
 }

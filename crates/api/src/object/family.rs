@@ -52,8 +52,8 @@ pub async fn family(call: Call) -> Result<Json<FamilyReply>> {
     let (found, total) = gathering.page().await;
     let entries = FolderEntries::new(found, None, display);
     let reply_suid = suid.clone();
-    let mut listing = Listing::of(&call, entries, |items, _| FamilyReply { suid: reply_suid, items, total }).await?;
-    let of_entries = listing.list_mut().facts(&call).await?;
+    let listing = Listing::of(&call, entries.list(), |items, _| FamilyReply { suid: reply_suid, items, total }).await?;
+    let of_entries = entries.facts(&call).await?;
     let tag = ETag::new(RevisionTag::of(&member), (suid, of_entries, total));
     Ok(listing.answer(call).with_etag(tag))
 }

@@ -1,7 +1,5 @@
 //! Objects (docs/api/objects.md, docs/api/content.md).
 
-use std::collections::HashMap;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_actors::runtime::ResultingObject;
@@ -16,12 +14,12 @@ use stet_newsroom::caller::{Caller, check_whole};
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
 use stet_web::call::Call;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryList, EntryStep, Listing};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json, Reply};
 
-use super::records::{BulkError, BulkFailures, BulkReply, left_of, path_if_shown, record_of};
-use super::requests::{BulkSources, ObjectListRequest, bytes_of as bytes_of_sources};
+use super::records::{BulkFailures, BulkReply, FirstMentions, left_of, path_if_shown, record_of};
+use super::requests::{BulkSources, ObjectListRequest};
 
 mod content;
 mod correlates;
@@ -147,62 +145,41 @@ fn any_target(
 pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
     let (BulkSources { given: sources, database }, display) =
         (ObjectListRequest::of(&call).await?, call.display_of_body().await?);
-    let bytes = bytes_of_sources(&sources);
-    let records = NamedRecords { sources, bytes, next: 0, shown: HashMap::new(), display, database };
+    let mut shown = FirstMentions::of(&sources);
+    let beside = shown.bytes();
+    let render = async move |call: &Call, text: &String, step: EntryStep| -> Result<_> {
+        let record = named_record(call, (text, database), (&mut shown, step.index), &display).await;
+        Ok(record.map_err(|error| BulkFailures::of(call).describe(text, error)))
+    };
+    let records = EntryList::of(sources, render).beside(beside);
     let listing = Listing::of(&call, records, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
 }
 
-/// The records that a list names.
-struct NamedRecords {
-    sources: Vec<String>,
-    /// The bytes of the sources.
-    bytes: usize,
-    next: usize,
-    /// The objects and versions, each with the index of the source that it is shown for. Other
-    /// sources may name it differently.
-    shown: HashMap<Loid, usize>,
-    display: Display,
-    database: DatabaseId,
-}
-
-impl ListingSource for NamedRecords {
-    type Item = RecordReply;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = BulkError;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<RecordReply, NoItem, BulkError>> {
-        let Some(text) = self.sources.get(self.next) else { return Ok(ListingStep::End) };
-        let made = async {
-            let source = ObjectSource::parse("sources", text)?;
-            // A loid that was shown before is not read again.
-            if let ObjectSource::Loid(loid) = &source
-                && self.shown.get(loid).is_some_and(|first| *first != self.next)
-            {
-                return Ok(ListingStep::Nothing);
-            }
-            let record = call.find_seen(&source, self.database)?;
-            let loid = match &source {
-                ObjectSource::Loid(loid) => record.loid.at_version(loid.version),
-                _ => record.loid,
-            };
-            if *self.shown.entry(loid).or_insert(self.next) != self.next {
-                return Ok(ListingStep::Nothing);
-            }
-            object_or_version(call, &source, &record, &self.display).await.map(ListingStep::Item)
-        };
-        Ok(made.await.unwrap_or_else(|error| ListingStep::Failed(BulkFailures::of(call).describe(text, error))))
+/// Renders the object or version that a source of a list names; `None` if an earlier source named
+/// it.
+async fn named_record(
+    call: &Call,
+    (text, database): (&str, DatabaseId),
+    (shown, index): (&mut FirstMentions, usize),
+    display: &Display,
+) -> Result<Option<RecordReply>> {
+    let source = ObjectSource::parse("sources", text)?;
+    // A loid that was shown before is not read again.
+    if let ObjectSource::Loid(loid) = &source
+        && shown.was_before(*loid, index)
+    {
+        return Ok(None);
     }
-
-    fn advance(&mut self) {
-        self.next += 1;
+    let record = call.find_seen(&source, database)?;
+    let loid = match &source {
+        ObjectSource::Loid(loid) => record.loid.at_version(loid.version),
+        _ => record.loid,
+    };
+    if !shown.note(loid, index) {
+        return Ok(None);
     }
-
-    fn bytes(&self) -> usize {
-        self.bytes + self.shown.capacity() * size_of::<(Loid, usize)>()
-    }
+    object_or_version(call, &source, &record, display).await.map(Some)
 }
 
 /// `GET /v3/object/{source}/lastversionloid`: the loid of the latest version as plain text; the

@@ -1,6 +1,6 @@
 //! Versions: their listing, and the restoration of an old one (docs/api/content.md, "Versions").
 
-use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use bytes::Bytes;
 use schemars::JsonSchema;
@@ -17,14 +17,14 @@ use stet_domain::store::{KeyRange, Table};
 use stet_newsroom::records::hex;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::Listing;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
 use super::{ChangedRecord, reply_with, target};
 
 /// The number of versions that are read at once.
-const AT_A_TIME: usize = 256;
+const AT_A_TIME: u32 = 256;
 
 /// Versions, the newest first.
 #[derive(Serialize, JsonSchema)]
@@ -78,66 +78,31 @@ pub async fn versions(call: Call) -> Result<Json<VersionList>> {
     let newest = record.version.saturating_sub(u32::try_from(page.offset).unwrap_or(u32::MAX));
     let total = record.version as usize;
     let tag = ETag::new(RevisionTag::of(&record), ("versions", page.offset, page.limit));
-    let versions = VersionWalk::from(record.loid, newest, page.limit);
-    let listing = Listing::of(&call, versions, |items, _| VersionList { items, total }).await?;
+    let object = record.loid;
+    let render = async move |call: &Call, numbers: &RangeInclusive<u32>, _| -> Result<Vec<VersionItem>> {
+        let found = versions_of(&call.app.repository, object, numbers)?;
+        Ok(found.iter().map(VersionItem::of).collect())
+    };
+    let batches = batches_down(newest, page.limit);
+    let listing = Listing::each(&call, batches, render, |items, _| VersionList { items, total }).await?;
     Ok(listing.answer(call).with_etag(tag))
 }
 
-/// The versions of an object in descending order.
-struct VersionWalk {
-    object: Loid,
-    /// The loid above the next version to read.
-    to: Loid,
-    /// The number of versions that remain to be read.
-    left: usize,
-    /// Versions that were read, but not shown yet.
-    read: VecDeque<Version>,
+/// Divides at most `limit` version numbers from `newest` down into batches that are read at once.
+fn batches_down(newest: u32, limit: usize) -> Vec<RangeInclusive<u32>> {
+    // No version has the number 0.
+    let oldest = newest.saturating_sub(u32::try_from(limit).unwrap_or(u32::MAX)) + 1;
+    let lasts = (oldest..=newest).rev().step_by(AT_A_TIME as usize);
+    lasts.map(|last| last.saturating_sub(AT_A_TIME - 1).max(oldest)..=last).collect()
 }
 
-impl VersionWalk {
-    /// Lists the versions of an object from that number down, `limit` at most.
-    fn from(object: Loid, newest: u32, limit: usize) -> VersionWalk {
-        let left = limit.min(newest as usize);
-        // No version has the number 0.
-        VersionWalk { object, to: object.at_version(newest.saturating_add(1)), left, read: VecDeque::new() }
-    }
-
-    fn present(&mut self, repository: &Reader) -> Result<Option<&Version>> {
-        if self.read.is_empty() && self.left > 0 {
-            let range = KeyRange {
-                from: Bytes::copy_from_slice(&self.object.at_version(1).to_key()),
-                to: Some(Bytes::copy_from_slice(&self.to.to_key())),
-            };
-            let most = self.left.min(AT_A_TIME);
-            self.read = repository.rows_within::<Version>(Table::Versions, &range, most, true)?.into();
-            self.left = if self.read.len() < most { 0 } else { self.left - most };
-        }
-        Ok(self.read.front())
-    }
-}
-
-impl ListingSource for VersionWalk {
-    type Item = VersionItem;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<VersionItem>> {
-        Ok(self
-            .present(&call.app.repository)?
-            .map_or(ListingStep::End, |version| ListingStep::Item(VersionItem::of(version))))
-    }
-
-    fn advance(&mut self) {
-        if let Some(shown) = self.read.pop_front() {
-            self.to = shown.loid;
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.read.capacity() * size_of::<Version>()
-    }
+/// Returns the versions of an object with these numbers in descending order.
+fn versions_of(repository: &Reader, object: Loid, numbers: &RangeInclusive<u32>) -> Result<Vec<Version>> {
+    let range = KeyRange {
+        from: Bytes::copy_from_slice(&object.at_version(*numbers.start()).to_key()),
+        to: Some(Bytes::copy_from_slice(&object.at_version(numbers.end().saturating_add(1)).to_key())),
+    };
+    repository.rows_within::<Version>(Table::Versions, &range, AT_A_TIME as usize, true)
 }
 
 /// `POST /v3/object/{source}/versions/{version}/restore`: creates a new version with the same
@@ -186,12 +151,11 @@ mod tests {
         for (newest, limit) in
             [(600, usize::MAX), (600, 257), (600, 256), (599, 1), (300, 290), (3, 10), (1, 1), (0, 9), (5, 0)]
         {
-            let mut down = VersionWalk::from(object(7), newest, limit);
             let mut numbers = Vec::new();
-            while let Some(version) = down.present(&repository).expect("they can be read") {
-                numbers.push(version.loid.version);
-                assert!(down.read.len() <= AT_A_TIME);
-                down.advance();
+            for batch in batches_down(newest, limit) {
+                let read = versions_of(&repository, object(7), &batch).expect("they can be read");
+                assert!(read.len() <= AT_A_TIME as usize);
+                numbers.extend(read.iter().map(|version| version.loid.version));
             }
             let wanted: Vec<u32> = (1..=newest).rev().take(limit).collect();
             assert_eq!(numbers, wanted, "{limit} from {newest}");

@@ -19,7 +19,7 @@ use stet_newsroom::caller::BulkChange;
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryList, Listing, ListingSource, NestedItem, NoItem};
 use stet_web::reply::Json;
 
 use super::linked::linked_objects;
@@ -117,12 +117,12 @@ async fn prepare_container(
     Ok(record.loid)
 }
 
-/// A container and its members, ready to be shown.
+/// A container that is shown, and the loids of its members.
 struct ShownDocument {
     info: ReadyJson<ObjectRecord>,
     content: Option<OpenContent>,
     checked_out: bool,
-    members: ContainerMembers,
+    members: Vec<Loid>,
     /// The state of the container that is shown.
     tag: RevisionTag,
 }
@@ -143,18 +143,8 @@ impl ShownDocument {
             info: record_of(&call.app, &record, display).await?,
             content,
             checked_out: call.session().is_some_and(held),
-            members: ContainerMembers { loids: members_of(call, &record).await?, next: 0, display: display.clone() },
+            members: members_of(call, &record).await?,
         })
-    }
-
-    /// Returns the size of the content and the list of members, in bytes.
-    fn bytes(&self) -> usize {
-        let text = self.content.as_ref().and_then(|content| content.text.as_ref());
-        self.members.bytes() + text.map_or(0, |text| text.text().len())
-    }
-
-    fn document(&self, members: ReplyList<ReadyJson<ObjectRecord>>) -> OpenDocument {
-        OpenDocument { info: self.info.clone(), content: self.content.clone(), checked_out: self.checked_out, members }
     }
 }
 
@@ -189,40 +179,16 @@ async fn content_of(call: &Call, record: &CachedRecord) -> Result<Option<OpenCon
     }))
 }
 
-/// The members of a container, as records.
-struct ContainerMembers {
-    loids: Vec<Loid>,
-    next: usize,
+/// Lists the members of a container as records.
+fn list_members(
+    members: Vec<Loid>,
     display: Display,
-}
-
-impl ContainerMembers {
-    fn bytes(&self) -> usize {
-        self.loids.capacity() * size_of::<Loid>()
-    }
-}
-
-impl ListingSource for ContainerMembers {
-    type Item = ReadyJson<ObjectRecord>;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<ObjectRecord>>> {
-        let Some(loid) = self.loids.get(self.next) else { return Ok(ListingStep::End) };
-        let Some(member) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(ListingStep::Nothing) };
-        let Some(member) = call.as_seen(member)? else { return Ok(ListingStep::Nothing) };
-        Ok(ListingStep::Item(record_of(&call.app, &member, &self.display).await?))
-    }
-
-    fn advance(&mut self) {
-        self.next += 1;
-    }
-
-    fn bytes(&self) -> usize {
-        ContainerMembers::bytes(self)
-    }
+) -> impl ListingSource<Item = ReadyJson<ObjectRecord>, Failed = NoItem, Fault = Error> {
+    EntryList::of(members, async move |call: &Call, loid: &Loid, _| -> Result<_> {
+        let Some(member) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(None) };
+        let Some(member) = call.as_seen(member)? else { return Ok(None) };
+        record_of(&call.app, &member, &display).await.map(Some)
+    })
 }
 
 /// `POST /v3/container/{source}/opendocument`
@@ -251,7 +217,8 @@ async fn open(mut call: Call, request: OpenRequest, source: ObjectSource) -> Res
     let ShownDocument { info, content, checked_out, members, tag } =
         ShownDocument::of(&call, container, &display).await?;
     let document = |members, _| OpenDocument { info, content, checked_out, members };
-    Ok(Listing::of(&call, members, document).await?.answer(call).with_etag(ETag::new(tag, "open")))
+    let listing = Listing::of(&call, list_members(members, display), document).await?;
+    Ok(listing.answer(call).with_etag(ETag::new(tag, "open")))
 }
 
 /// `POST /v3/container/opendocuments`: containers that can't be opened are reported by their
@@ -274,76 +241,20 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
         let outcome = outcome.await.map_err(|error| Box::new(failures.describe(&text, error)));
         outcomes.push((text, outcome));
     }
-    let documents = OpenDocumentItems { outcomes, next: 0, open: None, opened: false, display };
-    let listing = Listing::of(&call, documents, |items, errors| BulkReply { items, errors }).await?;
-    Ok(listing.answer(call))
-}
-
-/// Containers that are opened one after the other.
-struct OpenDocumentItems {
-    /// The sources as the client named them, each with its result.
-    outcomes: Vec<(String, Result<Loid, Box<BulkError>>)>,
-    next: usize,
-    /// The container whose members are being shown.
-    open: Option<ShownDocument>,
-    /// Whether the current step shows that container itself. Its members follow.
-    opened: bool,
-    display: Display,
-}
-
-impl ListingSource for OpenDocumentItems {
-    type Item = OpenDocument;
-    type Inner = ReadyJson<ObjectRecord>;
-    type Innermost = NoItem;
-    type Failed = BulkError;
-    type Fault = Error;
-
-    async fn make(
-        &mut self,
-        call: &Call,
-        late: bool,
-    ) -> Result<ListingStep<OpenDocument, ReadyJson<ObjectRecord>, BulkError>> {
-        if let Some(open) = self.open.as_mut().filter(|_| !self.opened) {
-            // The list is closed after the last member.
-            return Ok(match open.members.make(call, late).await? {
-                ListingStep::Item(member) => ListingStep::Inner(member),
-                ListingStep::End => ListingStep::Close,
-                _ => ListingStep::Nothing,
-            });
-        }
-        let Some((text, outcome)) = self.outcomes.get(self.next) else { return Ok(ListingStep::End) };
+    let beside = outcomes.iter().map(|(text, _)| 256 + text.capacity()).sum();
+    let render = async move |call: &Call, (text, outcome): &(String, Result<Loid, Box<BulkError>>), _| -> Result<_> {
         let container = match outcome {
             Ok(container) => *container,
-            Err(error) => return Ok(ListingStep::Failed(BulkError::clone(error))),
+            Err(error) => return Ok(Err(BulkError::clone(error))),
         };
-        Ok(match ShownDocument::of(call, container, &self.display).await {
-            Ok(open) => {
-                let made = ListingStep::open(|members| open.document(members));
-                (self.open, self.opened) = (Some(open), true);
-                made
-            }
-            Err(error) => ListingStep::Failed(BulkFailures::of(call).describe(text, error)),
-        })
-    }
-
-    fn advance(&mut self) {
-        match &mut self.open {
-            Some(open) if self.opened => {
-                self.opened = false;
-                // The content has been written and may be large. It is dropped so that a client
-                // that stops reading amid the members does not keep it in memory.
-                open.content = None;
-            }
-            Some(open) if open.members.next < open.members.loids.len() => open.members.advance(),
-            _ => {
-                self.open = None;
-                self.next += 1;
-            }
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let texts: usize = self.outcomes.iter().map(|(text, _)| 256 + text.capacity()).sum();
-        texts + self.open.as_ref().map_or(0, ShownDocument::bytes)
-    }
+        let shown = ShownDocument::of(call, container, &display).await;
+        let document = |ShownDocument { info, content, checked_out, members, tag: _ }| {
+            let document = |members| OpenDocument { info, content, checked_out, members };
+            Some(NestedItem::open(list_members(members, display.clone()), document))
+        };
+        Ok(shown.map(document).map_err(|error| BulkFailures::of(call).describe(text, error)))
+    };
+    let documents = EntryList::of(outcomes, render).beside(beside);
+    let listing = Listing::of(&call, documents, |items, errors| BulkReply { items, errors }).await?;
+    Ok(listing.answer(call))
 }

@@ -13,7 +13,7 @@ use stet_domain::object::{DiscardNote, SharedText};
 use stet_domain::store::ReadLevel;
 use stet_newsroom::records::{Display, ObjectRecord, PageCollector};
 use stet_web::call::Call;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::Listing;
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
 
@@ -74,8 +74,8 @@ pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
         }
         gathering.page().await
     };
-    let entries = RecycleBinEntries { loids: found, next: 0, display };
-    Ok(Listing::of(&call, entries, |items, _| RecycleBinReply { items, total }).await?.answer(call))
+    let render = async move |call: &Call, loid: &Loid, _| bin_entry(call, *loid, &display).await;
+    Ok(Listing::each(&call, found, render, |items, _| RecycleBinReply { items, total }).await?.answer(call))
 }
 
 /// Returns all entries, the most recently discarded first.
@@ -91,38 +91,11 @@ async fn entries(call: &Call, database: DatabaseId) -> Result<Vec<Loid>> {
     })
 }
 
-/// Entries of the recycle bin.
-struct RecycleBinEntries {
-    loids: Vec<Loid>,
-    next: usize,
-    display: Display,
-}
-
-impl ListingSource for RecycleBinEntries {
-    type Item = ReadyJson<BinEntry>;
-    type Inner = NoItem;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = Error;
-
-    async fn make(&mut self, call: &Call, _: bool) -> Result<ListingStep<ReadyJson<BinEntry>>> {
-        let Some(loid) = self.loids.get(self.next) else { return Ok(ListingStep::End) };
-        // It may have been restored or destroyed since it was found.
-        let Some(DiscardNote { at, by, path, .. }) =
-            call.app.repository.any_record(*loid)?.and_then(|record| record.bin)
-        else {
-            return Ok(ListingStep::Nothing);
-        };
-        let Some(record) = any_record_of(call, *loid, &self.display).await? else { return Ok(ListingStep::Nothing) };
-        let info = BinInfo { former_path: path, discarded: at, discarded_by: by };
-        Ok(ListingStep::Item(JoinedMembers::ready(&record, &info)?))
-    }
-
-    fn advance(&mut self) {
-        self.next += 1;
-    }
-
-    fn bytes(&self) -> usize {
-        self.loids.capacity() * size_of::<Loid>()
-    }
+/// Renders an entry; `None` for an object that was restored or destroyed since it was found.
+async fn bin_entry(call: &Call, loid: Loid, display: &Display) -> Result<Option<ReadyJson<BinEntry>>> {
+    let note = call.app.repository.any_record(loid)?.and_then(|record| record.bin);
+    let Some(DiscardNote { at, by, path, .. }) = note else { return Ok(None) };
+    let Some(record) = any_record_of(call, loid, display).await? else { return Ok(None) };
+    let info = BinInfo { former_path: path, discarded: at, discarded_by: by };
+    JoinedMembers::ready(&record, &info).map(Some)
 }

@@ -1,6 +1,8 @@
 //! Replies about topics and their items.
 
+use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -22,7 +24,7 @@ use stet_newsroom::records::{CachedRecord, Display, Groups, ListingPage, ObjectR
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, NoItem};
+use stet_web::listing::{EntryList, EntryStep, Listing, ListingSource, NestedItem, NoItem};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json};
 
@@ -223,9 +225,6 @@ pub(crate) async fn correlates(call: &Call, of: Loid, extent: &TopicExtent) -> R
     Ok(if extent.correlates { Some(correlates_of(call, of).await?) } else { None })
 }
 
-/// A reply about a topic, of which a first part has been rendered.
-pub(super) type TopicListing = Listing<TopicReply, TopicItems>;
-
 /// Builds the reply about a topic with a page of its items in order.
 ///
 /// # Errors
@@ -235,9 +234,9 @@ pub(super) async fn topic_reply(
     open: &CommittedTopic,
     extent: &TopicExtent,
     page: ListingPage,
-) -> Result<TopicListing, UnsettledReply> {
+) -> Result<Listing<TopicReply>, UnsettledReply> {
     let (info, state) = (info(&call.app, open.state(), &extent.display).await?, open.state());
-    let (dividers, items) = (dividers(Some(state.lineup())), TopicItems::new(open, extent, page));
+    let (dividers, items) = (dividers(Some(state.lineup())), list_items(open, extent, page));
     let total = Some(info.count);
     let correlates = correlates(call, state.object().record.loid, extent).await?;
     Listing::of(call, items, |items, _| TopicReply { info, dividers, correlates, items, total }).await
@@ -272,132 +271,77 @@ pub(crate) async fn facts(call: &Call, open: &CommittedTopic, extent: &TopicExte
     Ok(hasher.finish())
 }
 
-/// The items of a reply about a topic.
-pub struct TopicItems {
+/// A topic while its items are rendered.
+struct TopicOfReply {
     /// The topic as the reply shows it. `None` once the reply is being sent, which may take
     /// minutes: then each item is shown in its current state.
-    open: Option<CommittedTopic>,
+    open: RefCell<Option<CommittedTopic>>,
     topic: Loid,
-    items: Vec<Loid>,
-    next: usize,
-    /// The subitems of the current item, and the index of the next one.
-    below: Option<(Vec<Loid>, usize)>,
     extent: TopicExtent,
-    step: TopicItemStep,
 }
 
-/// The position in the rendering of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TopicItemStep {
-    /// An item without lines below it.
-    Item,
-    /// An item whose subitems follow.
-    Open,
-    Below,
-    Close,
-}
-
-impl TopicItems {
-    /// Returns a page of the items of a topic.
-    pub(crate) fn new(open: &CommittedTopic, extent: &TopicExtent, page: ListingPage) -> TopicItems {
-        let (topic, extent) = (open.state().object().record.loid, extent.clone());
-        let items = page.cut(loids(Some(open.state().lineup())));
-        TopicItems { open: Some(open.clone()), topic, items, next: 0, below: None, extent, step: TopicItemStep::Item }
+impl TopicOfReply {
+    /// Renders an item; `None` for one that was removed since the reply began to be sent. Also
+    /// returns the topic in which the item was found.
+    async fn item(
+        &self,
+        call: &Call,
+        item: Loid,
+        late: bool,
+    ) -> Result<Option<(TopicItemAlone, CommittedTopic)>, UnsettledReply> {
+        match self.present_item(call, item, late).await {
+            Err(UnsettledReply::Failed(error)) if late && error.code == Code::ObjectNotFound => Ok(None),
+            shown => shown.map(Some),
+        }
     }
 
-    /// Reports whether no items are left.
-    pub(crate) fn are_over(&self) -> bool {
-        self.next == self.items.len() && self.below.is_none()
-    }
-
-    /// Returns the topic: as the reply shows it, or in its current state.
-    async fn open(&mut self, call: &Call, late: bool) -> Result<CommittedTopic> {
+    async fn present_item(
+        &self,
+        call: &Call,
+        item: Loid,
+        late: bool,
+    ) -> Result<(TopicItemAlone, CommittedTopic), UnsettledReply> {
         if late {
-            self.open = None;
+            self.open.take();
         }
-        match &self.open {
-            Some(open) => Ok(open.clone()),
-            None => Ok(CommittedTopic(call.view_of::<Topic>(self.topic).await?)),
+        let kept = self.open.borrow().clone();
+        if let Some(open) = kept {
+            return Ok((alone(call, &open, item, &self.extent).await?, open));
         }
-    }
-
-    async fn step(&mut self, call: &Call, late: bool) -> Result<ListingStep<WireItem, TopicItemAlone>, UnsettledReply> {
-        let open = self.open(call, late).await?;
-        let extent = &self.extent;
-        if let Some((below, next)) = self.below.as_ref().filter(|_| self.step != TopicItemStep::Open) {
-            let Some(item) = below.get(*next) else {
-                self.step = TopicItemStep::Close;
-                return Ok(ListingStep::Close);
-            };
-            self.step = TopicItemStep::Below;
-            return Ok(ListingStep::Inner(render_item(call, open, *item, extent, late).await?));
-        }
-        let Some(item) = self.items.get(self.next).copied() else { return Ok(ListingStep::End) };
-        let TopicItemAlone { info, position, attachment, correlates } =
-            render_item(call, open.clone(), item, extent, late).await?;
-        let lineup = open.state().below(item).filter(|_| extent.below);
-        let (dividers, below) = (dividers(lineup), loids(lineup));
-        if below.is_empty() {
-            self.step = TopicItemStep::Item;
-            let items = Vec::new().into();
-            return Ok(ListingStep::Item(WireItem { info, position, dividers, items, attachment, correlates }));
-        }
-        (self.below, self.step) = (Some((below, 0)), TopicItemStep::Open);
-        Ok(ListingStep::open(|items| WireItem { info, position, dividers, items, attachment, correlates }))
+        let open = CommittedTopic(call.view_of::<Topic>(self.topic).await?);
+        let shown = async |open: &CommittedTopic| alone(call, open, item, &self.extent).await;
+        Ok((build_settled(call, open.clone(), shown).await?, open))
     }
 }
 
-/// Returns an item as the reply shows it, or, if `late`, in its current state.
-async fn render_item(
-    call: &Call,
-    open: CommittedTopic,
-    item: Loid,
+/// Lists a page of the items of a topic, each with its subitems.
+pub(crate) fn list_items(
+    open: &CommittedTopic,
     extent: &TopicExtent,
-    late: bool,
-) -> Result<TopicItemAlone, UnsettledReply> {
-    if late {
-        return Ok(build_settled(call, open, async |open| alone(call, open, item, extent).await).await?);
-    }
-    alone(call, &open, item, extent).await
-}
-
-fn loids(lineup: Option<&TopicLineup>) -> Vec<Loid> {
-    lineup.into_iter().flat_map(TopicLineup::members).map(|item| item.loid()).collect()
-}
-
-impl ListingSource for TopicItems {
-    type Item = WireItem;
-    type Inner = TopicItemAlone;
-    type Innermost = NoItem;
-    type Failed = NoItem;
-    type Fault = UnsettledReply;
-
-    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStep<WireItem, TopicItemAlone>, UnsettledReply> {
-        match self.step(call, late).await {
-            // The item was removed since the reply began.
-            Err(UnsettledReply::Failed(error)) if late && error.code == Code::ObjectNotFound => {
-                Ok(ListingStep::Nothing)
-            }
-            made => made,
+    page: ListingPage,
+) -> impl ListingSource<Item = WireItem, Failed = NoItem, Fault = UnsettledReply> + use<> {
+    let loids = |lineup: &TopicLineup| lineup.members().map(|item| item.loid()).collect::<Vec<Loid>>();
+    let items = page.cut(loids(open.state().lineup()));
+    let topic = open.state().object().record.loid;
+    let topic = Rc::new(TopicOfReply { open: RefCell::new(Some(open.clone())), topic, extent: extent.clone() });
+    EntryList::of(items, async move |call: &Call, item: &Loid, step: EntryStep| -> Result<_, UnsettledReply> {
+        let Some((shown, open)) = topic.item(call, *item, step.late).await? else { return Ok(None) };
+        let TopicItemAlone { info, position, attachment, correlates } = shown;
+        let lineup = open.state().below(*item).filter(|_| topic.extent.below);
+        let (dividers, below) = (dividers(lineup), lineup.map(loids).unwrap_or_default());
+        if below.is_empty() {
+            let items = Vec::new().into();
+            let item = WireItem { info, position, dividers, items, attachment, correlates };
+            return Ok(Some(NestedItem::whole(item)));
         }
-    }
-
-    fn advance(&mut self) {
-        match self.step {
-            TopicItemStep::Item => self.next += 1,
-            TopicItemStep::Open => self.step = TopicItemStep::Below,
-            TopicItemStep::Below => self.below.iter_mut().for_each(|(_, next)| *next += 1),
-            TopicItemStep::Close => {
-                (self.below, self.step) = (None, TopicItemStep::Item);
-                self.next += 1;
-            }
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let below = self.below.as_ref().map_or(0, |(below, _)| below.capacity());
-        (self.items.capacity() + below) * size_of::<Loid>()
-    }
+        let topic = Rc::clone(&topic);
+        let below =
+            EntryList::of(below, async move |call: &Call, item: &Loid, step: EntryStep| -> Result<_, UnsettledReply> {
+                Ok(topic.item(call, *item, step.late).await?.map(|(shown, _)| shown))
+            });
+        let whole = |items| WireItem { info, position, dividers, items, attachment, correlates };
+        Ok(Some(NestedItem::open(below, whole)))
+    })
 }
 
 /// The cache of topic structures. They show only the topic itself, and are the same for all who may

@@ -15,7 +15,7 @@ use stet_newsroom::records::{Display, ListingPage};
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{Listing, ListingSource, ListingStep, ListingStepOf, NoItem};
+use stet_web::listing::{EntryStep, Listing, NestedItem};
 use stet_web::prefer::PreferredReply;
 
 use super::TRIES;
@@ -24,10 +24,10 @@ use crate::object::facts_of_links;
 use crate::records::{info_of, locker_of, path_if_shown, readable, record_of};
 use crate::settled::UnsettledReply;
 use crate::topic::reply::{
-    CommittedTopic, TopicExtent, TopicItems, correlates, divider_reply, dividers, dividers_among,
-    facts as facts_of_topic, removed_part_reply, structure_line,
+    CommittedTopic, TopicExtent, correlates, divider_reply, dividers, dividers_among, facts as facts_of_topic,
+    list_items, removed_part_reply, structure_line,
 };
-use crate::topic::{ChangedDivider, LineKind, TopicItem, TopicItemAlone};
+use crate::topic::{ChangedDivider, LineKind};
 
 /// Returns the lines of a plan that the caller may see, in order. The index of a line is its
 /// position.
@@ -66,9 +66,6 @@ pub(super) fn tag_of(view: &SeenView<TopicPlan>) -> RevisionTag {
     RevisionTag::of(&view.state.object().record)
 }
 
-/// A reply about a plan, as far as it has been rendered.
-pub(super) type PlanListing = Listing<PlanReply, PlannedTopics>;
-
 /// Renders a plan with a page of its visible topics.
 pub(super) async fn plan_reply(
     call: &Call,
@@ -76,7 +73,7 @@ pub(super) async fn plan_reply(
     seen: &[Line<TopicPlan>],
     extent: &TopicExtent,
     page: ListingPage,
-) -> Result<PlanListing, UnsettledReply> {
+) -> Result<Listing<PlanReply>, UnsettledReply> {
     let topics = topics(seen);
     let total = Some(topics.len());
     plan_with(call, view, seen, page.cut(topics), total, extent).await
@@ -89,12 +86,35 @@ async fn plan_with(
     topics: Vec<(usize, Loid)>,
     total: Option<usize>,
     extent: &TopicExtent,
-) -> Result<PlanListing, UnsettledReply> {
+) -> Result<Listing<PlanReply>, UnsettledReply> {
     let info = info(&call.app, &view.state, seen, &extent.display).await?;
     let correlates = correlates(call, view.state.object().record.loid, extent).await?;
     let (dividers, extent) = (dividers_among(seen.iter()).collect(), extent.clone());
-    let topics = PlannedTopics { topics, next: 0, extent, open: None, opened: false };
-    Listing::of(call, topics, |items, _| PlanReply { info, dividers, correlates, items, total }).await
+    let render = async move |call: &Call, &(position, topic): &(usize, Loid), step: EntryStep| {
+        let shown: Result<_> = async {
+            let cached = readable(call, topic)?.ok_or_else(|| Error::not_found(topic))?;
+            let info = record_of(&call.app, &cached, &extent.display).await?;
+            let correlates = self::correlates(call, topic, &extent).await?;
+            if !extent.below {
+                let (dividers, items) = (Vec::new(), Vec::new().into());
+                return Ok(NestedItem::whole(PlannedTopic { info, position, dividers, correlates, items }));
+            }
+            let open = CommittedTopic(call.view_of::<Topic>(topic).await?);
+            let dividers = self::dividers(Some(open.state().lineup()));
+            let items = list_items(&open, &extent, ListingPage::WHOLE);
+            Ok(NestedItem::open(items, |items| PlannedTopic { info, position, dividers, correlates, items }))
+        }
+        .await;
+        match shown {
+            // The topic was deleted after the plan was read. All positions and counts would differ
+            // without it.
+            Err(error) if error.code == Code::ObjectNotFound && step.late => Ok(None),
+            Err(error) if error.code == Code::ObjectNotFound => Err(UnsettledReply::Changed),
+            Err(error) => Err(UnsettledReply::Failed(error)),
+            Ok(shown) => Ok(Some(shown)),
+        }
+    };
+    Listing::each(call, topics, render, |items, _| PlanReply { info, dividers, correlates, items, total }).await
 }
 
 /// Computes a hash of what a reply about a plan shows of topics and other objects. With the plan's
@@ -129,83 +149,6 @@ pub(super) async fn hash_facts(
         }
     }
     Ok(hasher.finish())
-}
-
-/// The topics of a plan, as items of a listing.
-pub(super) struct PlannedTopics {
-    /// The topics with their positions.
-    topics: Vec<(usize, Loid)>,
-    next: usize,
-    extent: TopicExtent,
-    /// The items of the current topic.
-    open: Option<Box<TopicItems>>,
-    /// Whether the last step was the topic itself, so that its items are next.
-    opened: bool,
-}
-
-impl PlannedTopics {
-    async fn topic(&mut self, call: &Call) -> Result<ListingStepOf<PlannedTopics>, UnsettledReply> {
-        let Some((position, topic)) = self.topics.get(self.next).copied() else { return Ok(ListingStep::End) };
-        let cached = readable(call, topic)?.ok_or_else(|| Error::not_found(topic))?;
-        let info = record_of(&call.app, &cached, &self.extent.display).await?;
-        let correlates = correlates(call, topic, &self.extent).await?;
-        if !self.extent.below {
-            let (dividers, items) = (Vec::new(), Vec::new().into());
-            return Ok(ListingStep::Item(PlannedTopic { info, position, dividers, correlates, items }));
-        }
-        let open = CommittedTopic(call.view_of::<Topic>(topic).await?);
-        let dividers = dividers(Some(open.state().lineup()));
-        (self.open, self.opened) = (Some(Box::new(TopicItems::new(&open, &self.extent, ListingPage::WHOLE))), true);
-        Ok(ListingStep::open(|items| PlannedTopic { info, position, dividers, correlates, items }))
-    }
-}
-
-impl ListingSource for PlannedTopics {
-    type Item = PlannedTopic;
-    type Inner = TopicItem;
-    type Innermost = TopicItemAlone;
-    type Failed = NoItem;
-    type Fault = UnsettledReply;
-
-    async fn make(&mut self, call: &Call, late: bool) -> Result<ListingStepOf<PlannedTopics>, UnsettledReply> {
-        let made = match self.open.as_mut().filter(|_| !self.opened) {
-            // The topic's list is closed after its last item.
-            Some(items) => match items.make(call, late).await {
-                Ok(ListingStep::End) => Ok(ListingStep::Close),
-                Ok(made) => Ok(made.deeper()),
-                Err(error) => Err(error),
-            },
-            None => self.topic(call).await,
-        };
-        match made {
-            // The topic was deleted after the plan was read. All positions and counts would differ
-            // without it.
-            Err(UnsettledReply::Failed(error)) if error.code == Code::ObjectNotFound => {
-                if late {
-                    Ok(ListingStep::Nothing)
-                } else {
-                    Err(UnsettledReply::Changed)
-                }
-            }
-            made => made,
-        }
-    }
-
-    fn advance(&mut self) {
-        match &mut self.open {
-            Some(_) if self.opened => self.opened = false,
-            Some(items) if items.are_over() => {
-                self.open = None;
-                self.next += 1;
-            }
-            Some(items) => items.advance(),
-            None => self.next += 1,
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.topics.capacity() * size_of::<(usize, Loid)>() + self.open.as_ref().map_or(0, |items| items.bytes())
-    }
 }
 
 /// Returns a plan with the ids of its topics and dividers.
