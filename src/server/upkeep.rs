@@ -5,17 +5,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::ChangeRequest;
 use stet_auth::Name;
+use stet_base::limits::RowPager;
 use stet_content::collect::Collector;
 use stet_domain::command::CallerIdentity;
 use stet_domain::ends::ExpiryTime;
 use stet_domain::error::{Code, Error};
 use stet_domain::id::DatabaseId;
-use stet_domain::lifecycle::{PurgeBinEntry, entries_of_bin};
-use stet_domain::store::ReadLevel;
+use stet_domain::lifecycle::{PurgeBinEntry, bin_cursor, entry_of_bin};
 use stet_observe::metering::DataFigures;
 use stet_store::RedbStore;
 use stet_web::app::App;
@@ -200,9 +199,6 @@ pub(super) async fn measure(mut figures: DataFigures, store: Arc<RedbStore>) {
 /// The time between two purges of the recycle bin.
 const PURGES: Duration = Duration::from_secs(600);
 
-/// The number of recycle bin entries that are read at a time.
-const PAGE: usize = 256;
-
 /// Destroys entries that are in the recycle bin longer than configured, forever.
 async fn purge(app: Arc<App>, repository: Repository) {
     let Some(seconds) = app.config.recycle_bin.purge_after_days.checked_mul(86_400).filter(|seconds| *seconds > 0)
@@ -231,33 +227,25 @@ async fn purge_database(
     (now, seconds): (ExpiryTime, u64),
 ) -> Result<usize, Error> {
     let before = now.s().saturating_sub(seconds);
-    let (mut after, mut count) = (None::<Bytes>, 0);
-    loop {
-        let page = entries_of_bin(repository.look(), ReadLevel::Committed, database, after.as_deref(), (PAGE, false));
-        let (entries, last) = page.map_err(|error| {
-            tracing::error!(%error, "the recycle bin can't be read");
-            Error::internal()
-        })?;
-        for object in &entries {
-            let discarded = repository.any_record(*object)?.and_then(|record| record.bin).map(|bin| bin.at);
-            // The oldest entries come first.
-            if discarded.is_some_and(|at| at >= before) {
-                return Ok(count);
-            }
-            match repository
-                .joint(PurgeBinEntry { object: *object, before }, ChangeRequest::by(CallerIdentity::system()))
-                .await
-            {
-                Ok(done) => count += usize::from(done),
-                Err(error) if error.code == Code::ObjectNotFound => {}
-                Err(error) => tracing::warn!(%object, %error, "cannot destroy an old entry of the recycle bin"),
-            }
+    let unreadable = |error| {
+        tracing::error!(%error, "the recycle bin can't be read");
+        Error::internal()
+    };
+    let (mut pager, mut count) = (RowPager::new(repository.look(), bin_cursor(database)), 0);
+    while let Some((key, _)) = pager.next().await.map_err(unreadable)? {
+        let object = entry_of_bin(&key).map_err(unreadable)?;
+        let discarded = repository.any_record(object)?.and_then(|record| record.bin).map(|bin| bin.at);
+        // The oldest entries come first.
+        if discarded.is_some_and(|at| at >= before) {
+            break;
         }
-        after = last;
-        if entries.len() < PAGE {
-            return Ok(count);
+        match repository.joint(PurgeBinEntry { object, before }, ChangeRequest::by(CallerIdentity::system())).await {
+            Ok(done) => count += usize::from(done),
+            Err(error) if error.code == Code::ObjectNotFound => {}
+            Err(error) => tracing::warn!(%object, %error, "cannot destroy an old entry of the recycle bin"),
         }
     }
+    Ok(count)
 }
 
 /// Reloads the certificates periodically and at SIGHUP. A metric shows failures.

@@ -4,18 +4,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use stet_actors::runtime::store_failure;
-use stet_base::limits::yielding::YieldTimer;
+use stet_base::limits::RowPager;
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::store::{KeyRange, ReadLevel, Row, Table, decode_value};
+use stet_domain::store::{KeyRange, Row, RowCursor, Table, decode_value};
 
 use super::change::DirectoryEditor;
 use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
 use super::password::PasswordHash;
 use super::rows::User;
-
-/// Number of users that are read at a time.
-const CHUNK: usize = 256;
 
 impl Directory {
     /// Returns all users, in the order of their names.
@@ -32,22 +29,15 @@ impl Directory {
     /// # Errors
     /// Errors of the store.
     pub(super) async fn each_user(&self, mut see: impl FnMut(User) -> ControlFlow<()>) -> Result<()> {
-        let (mut range, mut timer) = (KeyRange::prefix(&[]), YieldTimer::start());
-        loop {
-            let rows = self.repository.look().scan(ReadLevel::Committed, Table::Users, &range, CHUNK, false);
-            let rows = rows.map_err(|error| store_failure(&error))?;
-            for (_, row) in &rows {
-                let user = decode_value(User::FORMAT, row).map_err(|error| store_failure(&error.into()))?;
-                if see(user).is_break() {
-                    return Ok(());
-                }
+        let cursor = RowCursor::over(Table::Users, KeyRange::prefix(&[]));
+        let mut pager = RowPager::new(self.repository.look(), cursor);
+        while let Some((_, row)) = pager.next().await.map_err(|error| store_failure(&error))? {
+            let user = decode_value(User::FORMAT, &row).map_err(|error| store_failure(&error.into()))?;
+            if see(user).is_break() {
+                break;
             }
-            match rows.last() {
-                Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
-                _ => return Ok(()),
-            }
-            timer.yield_if_due().await;
         }
+        Ok(())
     }
 }
 

@@ -58,7 +58,8 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use stet_domain::ends::ExpiryClock;
 use stet_domain::store::{
-    Backlog, ChangeSet, Epoch, Health, KeyRange, ReadLevel, RowReader, Seq, Store, StoreError, SubmitRefusal, Table,
+    Backlog, ChangeSet, Epoch, Health, KeyRange, ReadLevel, RowCursor, RowReader, Seq, Store, StoreError,
+    SubmitRefusal, Table,
 };
 
 pub use self::at_rest::ClosedStore;
@@ -69,9 +70,6 @@ pub use self::salvage::Salvage;
 use self::journal::Journal;
 use self::reader::Snapshot;
 use self::shared::{StoreCore, SubmissionPhase};
-
-/// The number of rows that [`RedbStore::for_each`] reads at a time.
-const PAGE: usize = 1_000;
 
 /// A store in a data directory. Dropping it closes it.
 pub struct RedbStore {
@@ -173,21 +171,18 @@ impl RedbStore {
         &self,
         view: ReadLevel,
         table: Table,
-        mut rest: KeyRange,
+        range: KeyRange,
         mut row: impl FnMut(&Bytes, &Bytes) -> ControlFlow<B>,
     ) -> Result<Option<B>, StoreError> {
-        loop {
-            let page = self.scan(view, table, &rest, PAGE, false)?;
-            for (key, value) in &page {
+        let mut cursor = RowCursor::over(table, range).at(view);
+        while let Some(rows) = cursor.batch(self)? {
+            for (key, value) in &rows {
                 if let ControlFlow::Break(found) = row(key, value) {
                     return Ok(Some(found));
                 }
             }
-            match page.last() {
-                Some((key, _)) if page.len() == PAGE => rest = rest.after(key),
-                _ => return Ok(None),
-            }
         }
+        Ok(None)
     }
 }
 

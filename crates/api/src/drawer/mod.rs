@@ -191,15 +191,11 @@ pub async fn get_by_object(call: Call) -> Result<Json<DrawerListing>> {
     let mut found = PageCollector::new(sort, call.query.page(), call.reply_memory());
     let access = call.access().knowing_home()?;
     let (mut holders, mut timer) = (HolderCursor::of(object), YieldTimer::start());
-    loop {
-        let some = holders.some(app.repository.look(), ReadLevel::Committed).map_err(|error| {
-            tracing::error!(%error, "the containers of an object can't be listed");
-            Error::internal()
-        })?;
-        if some.is_empty() {
-            break;
-        }
-        for holder in some {
+    while let Some(batch) = holders.batch(app.repository.look(), ReadLevel::Committed).map_err(|error| {
+        tracing::error!(%error, "the containers of an object can't be listed");
+        Error::internal()
+    })? {
+        for holder in batch {
             timer.yield_if_due().await;
             // Other kinds of containers are not listed. Neither are drawers in the recycle bin,
             // which keep their items.

@@ -254,13 +254,13 @@ fn unlisted(error: StoreError) -> Error {
 /// Returns at most `most` objects in a folder by name, all as of one moment.
 pub(crate) async fn names(app: &App, folder: Loid, most: usize) -> Result<Vec<Loid>> {
     let at_once = most.min(NAMES_AT_ONCE);
-    let few = children(app.repository.look(), ReadLevel::Committed, folder, None, at_once).map_err(unlisted)?;
-    let (loids, Some(_)) = few else { return Ok(few.0) };
+    let few = children(app.repository.look(), ReadLevel::Committed, folder, at_once).map_err(unlisted)?;
+    let (loids, true) = few else { return Ok(few.0) };
     if loids.len() == most {
         return Ok(loids);
     }
     let repository = app.repository.clone();
-    let read = move || children(repository.look(), ReadLevel::Committed, folder, None, most);
+    let read = move || children(repository.look(), ReadLevel::Committed, folder, most);
     Ok(offload::offload(read).await?.map_err(unlisted)?.0)
 }
 

@@ -117,7 +117,7 @@ fn ends(call: &Call, object: &CachedRecord) -> Result<Vec<(Loid, Option<SharedTe
 
 /// Returns the channel copies in a bundle that the caller may read, with their channels.
 pub(super) fn copies(call: &Call, bundle: Loid) -> Result<Vec<(Loid, SharedText)>> {
-    let held = children(call.app.repository.look(), ReadLevel::Committed, bundle, None, MAX_MEMBERS);
+    let held = children(call.app.repository.look(), ReadLevel::Committed, bundle, MAX_MEMBERS);
     let (held, _) = held.map_err(|error| {
         tracing::error!(%error, "a bundle can't be listed");
         Error::internal()

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use stet_actors::runtime::store_failure;
 use stet_base::json::OrderedObject;
+use stet_base::limits::RowPager;
 use stet_base::limits::yielding::{YieldTimer, sort_yielding};
 use stet_base::wildcards::Wildcards;
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::folder::children;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::{FamilyKind, normal_form};
-use stet_domain::store::ReadLevel;
+use stet_domain::store::{KeyRange, RowCursor, Table};
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
 use stet_web::call::Call;
@@ -157,45 +157,34 @@ async fn objects(call: &Call, database: DatabaseId, folder: &str, filter: &str) 
     };
     let filter = (!filter.is_empty()).then(|| Wildcards::new([&*normal_form(filter)]));
     let above = folder.trim_end_matches('/').to_owned();
-    let (mut open, mut paths, mut timer) = (vec![(found.loid, above)], Vec::new(), YieldTimer::start());
+    let (mut open, mut paths) = (vec![(found.loid, above)], Vec::new());
     let (mut seen, mut bytes) = (0, 0);
     while let Some((folder, path)) = open.pop() {
-        let mut after = None;
-        loop {
-            let (page, next) = children_of(call, folder, after.as_deref())?;
-            for loid in page {
-                timer.yield_if_due().await;
-                seen += 1;
-                if seen > MOST_OBJECTS {
-                    let message = format!("More than {MOST_OBJECTS} objects lie below `{top}`.");
-                    return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_OBJECTS));
-                }
-                let Some(object) = readable(call, loid)? else { continue };
-                let own = format!("{path}/{}", object.name);
-                bytes += own.len();
-                if bytes > MOST_BYTES {
-                    let message = format!("The paths below `{top}` have more than {MOST_BYTES} bytes.");
-                    return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_BYTES));
-                }
-                if filter.as_ref().is_none_or(|filter| filter.matches(&normal_form(&object.name))) {
-                    paths.push(own.clone());
-                }
-                if object.family == FamilyKind::Folder {
-                    open.push((loid, own));
-                }
+        let cursor = RowCursor::over(Table::Names, KeyRange::prefix(&folder.to_key()));
+        let mut pager = RowPager::new(call.app.repository.look(), cursor);
+        while let Some((_, value)) = pager.next().await.map_err(|error| store_failure(&error))? {
+            seen += 1;
+            if seen > MOST_OBJECTS {
+                let message = format!("More than {MOST_OBJECTS} objects lie below `{top}`.");
+                return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_OBJECTS));
             }
-            match next {
-                Some(next) => after = Some(next),
-                None => break,
+            let loid = Loid::from_key(&value).ok_or_else(Error::internal)?;
+            let Some(object) = readable(call, loid)? else { continue };
+            let own = format!("{path}/{}", object.name);
+            bytes += own.len();
+            if bytes > MOST_BYTES {
+                let message = format!("The paths below `{top}` have more than {MOST_BYTES} bytes.");
+                return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_BYTES));
+            }
+            if filter.as_ref().is_none_or(|filter| filter.matches(&normal_form(&object.name))) {
+                paths.push(own.clone());
+            }
+            if object.family == FamilyKind::Folder {
+                open.push((loid, own));
             }
         }
     }
     Ok(sort_yielding(paths, Ord::cmp).await)
-}
-
-fn children_of(call: &Call, folder: Loid, after: Option<&[u8]>) -> Result<(Vec<Loid>, Option<bytes::Bytes>)> {
-    let page = children(call.app.repository.look(), ReadLevel::Committed, folder, after, 500);
-    page.map_err(|error| store_failure(&error))
 }
 
 /// `GET /conf/metadata/dtd/treedb`

@@ -152,7 +152,7 @@ impl ShownDocument {
 async fn members_of(call: &Call, container: &CachedRecord) -> Result<Vec<Loid>> {
     if container.family == FamilyKind::Bundle {
         let look = call.app.repository.look();
-        let found = children(look, ReadLevel::Committed, container.loid, None, MAX_MEMBERS).map_err(|error| {
+        let found = children(look, ReadLevel::Committed, container.loid, MAX_MEMBERS).map_err(|error| {
             tracing::error!(%error, "a bundle can't be listed");
             Error::internal()
         })?;

@@ -10,7 +10,6 @@ use stet_domain::error::{Error, Result};
 use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::lifecycle::entries_of_bin;
 use stet_domain::object::{DiscardNote, SharedText};
-use stet_domain::store::ReadLevel;
 use stet_newsroom::records::{Display, ObjectRecord, PageCollector};
 use stet_web::call::Call;
 use stet_web::listing::Listing;
@@ -81,11 +80,7 @@ pub async fn list(call: Call) -> Result<Json<RecycleBinReply>> {
 /// Returns all entries, the most recently discarded first.
 async fn entries(call: &Call, database: DatabaseId) -> Result<Vec<Loid>> {
     let repository = call.app.repository.clone();
-    let read = move || {
-        let all = entries_of_bin(repository.look(), ReadLevel::Committed, database, None, (usize::MAX, true));
-        all.map(|(entries, _)| entries)
-    };
-    offload::offload(read).await?.map_err(|error| {
+    offload::offload(move || entries_of_bin(repository.look(), database)).await?.map_err(|error| {
         tracing::error!(%error, "the recycle bin can't be read");
         Error::internal()
     })

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use stet_base::limits::yielding;
+use stet_base::limits::{RowPager, yielding};
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::store::KeyRange;
 
 use super::super::rows::Session;
-use super::sweep::decode_session;
-use super::{LiveSession, PAGE, Sessions};
+use super::sweep::{all_sessions, decode_session, unreadable};
+use super::{LiveSession, Sessions};
 
 impl Sessions {
     /// Returns the sessions of a user, or of all users, the oldest first. Keys are left out, and so
@@ -75,26 +74,18 @@ impl Sessions {
     /// nor to withhold the others.
     async fn lasting_at(&self, now_ms: u64, wanted: impl Fn(&Session) -> bool) -> Result<Vec<Arc<LiveSession>>> {
         let mut found = Vec::new();
-        let mut range = KeyRange::prefix(&[]);
-        loop {
-            let page = self.page(&range)?;
-            for session in page.iter().filter_map(|(_, row)| decode_session(row)).filter(&wanted) {
-                let known = self.live.get(&session.token_hash);
-                let live = known.unwrap_or_else(|| Arc::new(self.resumed(session)));
-                let lasts = self.lasts(&live, now_ms).unwrap_or_else(|error| {
-                    tracing::warn!(session = &**live.id(), %error, "cannot find out whether a session is still valid");
-                    true
-                });
-                if lasts {
-                    found.push(live);
-                }
+        let mut pager = RowPager::new(self.repository.look(), all_sessions());
+        while let Some((_, row)) = pager.next().await.map_err(unreadable)? {
+            let Some(session) = decode_session(&row).filter(&wanted) else { continue };
+            let known = self.live.get(&session.token_hash);
+            let live = known.unwrap_or_else(|| Arc::new(self.resumed(session)));
+            let lasts = self.lasts(&live, now_ms).unwrap_or_else(|error| {
+                tracing::warn!(session = &**live.id(), %error, "cannot find out whether a session is still valid");
+                true
+            });
+            if lasts {
+                found.push(live);
             }
-            match page.last() {
-                Some((key, _)) if page.len() == PAGE => range = range.after(key),
-                _ => break,
-            }
-            // Other requests on this thread go first.
-            tokio::task::yield_now().await;
         }
         let order = |live: &LiveSession| (live.session.created_ms, live.id().clone());
         Ok(yielding::sort_yielding(found, |one, other| order(one).cmp(&order(other))).await)

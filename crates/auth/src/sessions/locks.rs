@@ -9,32 +9,34 @@
 use std::collections::HashSet;
 
 use stet_actors::runtime::ChangeRequest;
+use stet_base::limits::RowPager;
 use stet_domain::checkout::ReleaseLock;
 use stet_domain::command::CallerIdentity;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::SharedText;
-use stet_domain::store::{KeyRange, ReadLevel, Table, key_of};
+use stet_domain::store::{KeyRange, RowCursor, Table, key_of};
 
-use super::{LiveSession, PAGE, Sessions};
+use super::{LiveSession, Sessions};
 
 impl Sessions {
     /// Releases the locks of an ended session. The next [`Sessions::release_locks`] finds locks
     /// that can't be released now.
     pub(super) async fn release_locks_of(&self, ended: &LiveSession) {
-        let mut range = KeyRange::prefix(&key_of(&[ended.id().as_bytes(), &[0]]));
+        let range = KeyRange::prefix(&key_of(&[ended.id().as_bytes(), &[0]]));
+        let mut pager = RowPager::new(self.repository.look(), RowCursor::over(Table::Locks, range));
         loop {
-            let page = match self.locks(&range) {
-                Ok(page) => page,
+            match pager.next().await {
+                Ok(Some((key, _))) => {
+                    if let Some((session, object)) = parse_lock(&key) {
+                        self.release(object, Some(session)).await;
+                    }
+                }
+                Ok(None) => return,
                 Err(error) => {
                     tracing::warn!(session = &**ended.id(), %error, "cannot release the locks of an ended session");
                     return;
                 }
-            };
-            let Some(last) = page.last() else { return };
-            range = range.after(&key_of_lock(last));
-            for (session, object) in page {
-                self.release(object, Some(session)).await;
             }
         }
     }
@@ -46,22 +48,22 @@ impl Sessions {
     /// # Errors
     /// Errors in reading locks or sessions.
     pub async fn release_locks(&self) -> Result<usize> {
-        let mut released = 0;
-        let mut range = KeyRange::prefix(&[]);
+        let (mut released, mut cursor) = (0, RowCursor::over(Table::Locks, KeyRange::prefix(&[])));
         let now_ms = self.ended_by_ms();
         // The sessions checked so far. An ended session does not come back; one that ends during
         // this call is found by the next.
         let (mut standing, mut over) = (HashSet::new(), HashSet::new());
-        loop {
-            let page = self.locks(&range)?;
-            let Some(last) = page.last() else { return Ok(released) };
-            range = range.after(&key_of_lock(last));
-            if page.iter().any(|(session, _)| !standing.contains(session) && !over.contains(session)) {
+        while let Some(rows) = cursor.batch(self.repository.look()).map_err(|error| {
+            tracing::error!(%error, "locks can't be read");
+            Error::internal()
+        })? {
+            let locks: Vec<_> = rows.iter().filter_map(|(key, _)| parse_lock(key)).collect();
+            if locks.iter().any(|(session, _)| !standing.contains(session) && !over.contains(session)) {
                 // Read after the locks: by now the session of each lock was there, or has ended.
                 standing = self.standing_at(now_ms, |_| true).await?.iter().map(|live| live.id().clone()).collect();
-                over.extend(page.iter().map(|(session, _)| session).filter(|id| !standing.contains(*id)).cloned());
+                over.extend(locks.iter().map(|(session, _)| session).filter(|id| !standing.contains(*id)).cloned());
             }
-            for (session, object) in page {
+            for (session, object) in locks {
                 let ended = (!standing.contains(&session)).then_some(session);
                 let is_over = || {
                     let lock = self.repository.any_record(object)?.and_then(|record| record.lock);
@@ -74,6 +76,7 @@ impl Sessions {
                 }
             }
         }
+        Ok(released)
     }
 
     /// Releases a lock. Returns whether it is released now; a failure is logged.
@@ -89,25 +92,14 @@ impl Sessions {
             }
         }
     }
-
-    /// Reads a page of locks: the sessions that hold them, and the objects.
-    fn locks(&self, range: &KeyRange) -> Result<Vec<(SharedText, Loid)>> {
-        let read = self.repository.look().scan(ReadLevel::Committed, Table::Locks, range, PAGE, false);
-        let rows = read.map_err(|error| {
-            tracing::error!(%error, "locks can't be read");
-            Error::internal()
-        })?;
-        let parse = |key: &[u8]| {
-            // The key has the session's reference, 0, the object.
-            let at = key.len().checked_sub(Loid::KEY_LEN + 1)?;
-            Some((std::str::from_utf8(&key[..at]).ok()?.into(), Loid::from_key(&key[at + 1..])?))
-        };
-        Ok(rows.iter().filter_map(|(key, _)| parse(key)).collect())
-    }
 }
 
-fn key_of_lock((session, object): &(SharedText, Loid)) -> bytes::Bytes {
-    key_of(&[session.as_bytes(), &[0], &object.to_key()])
+/// Returns the session that holds a lock, and the object, from the lock's key; `None` for another
+/// key.
+fn parse_lock(key: &[u8]) -> Option<(SharedText, Loid)> {
+    // The key has the session's reference, 0, the object.
+    let at = key.len().checked_sub(Loid::KEY_LEN + 1)?;
+    Some((std::str::from_utf8(&key[..at]).ok()?.into(), Loid::from_key(&key[at + 1..])?))
 }
 
 fn warn_lock_remains(object: Loid, error: &Error) {

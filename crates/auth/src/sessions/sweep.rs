@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bytes::Bytes;
 use stet_domain::error::{Error, Result};
-use stet_domain::store::{KeyRange, ReadLevel, Row, Table, decode_value};
+use stet_domain::store::{KeyRange, Row, RowCursor, StoreError, Table, decode_value};
 
 use super::super::rows::{Session, put};
 use super::{EndedSession, LiveSession, PAGE, Sessions};
@@ -51,33 +50,20 @@ impl Sessions {
         // Nothing expires while the clock may be wrong; callers with an expired session are refused
         // nevertheless.
         let now_ms = self.ended_by_ms();
-        let mut swept = 0;
-        let mut range = KeyRange::prefix(&[]);
+        let (mut swept, mut cursor) = (0, all_sessions());
         loop {
-            // Taken anew for each page, so that a logout need not wait for all of them.
+            // Taken anew for each batch, so that a logout need not wait for all of them.
             let turn = self.turn.clone().write_owned().await;
-            let page = self.page(&range)?;
+            let Some(rows) = cursor.batch(self.repository.look()).map_err(unreadable)? else { return Ok(swept) };
             let dead: Vec<EndedSession> =
-                page.iter().filter_map(|(_, row)| self.dead(decode_session(row)?, now_ms)).collect();
+                rows.iter().filter_map(|(_, row)| self.dead(decode_session(row)?, now_ms)).collect();
             swept += dead.len();
             if !dead.is_empty() {
                 self.remove(dead, turn).await?;
             }
-            match page.last() {
-                Some((key, _)) if page.len() == PAGE => range = range.after(key),
-                _ => return Ok(swept),
-            }
             // Other requests on this thread go first.
             tokio::task::yield_now().await;
         }
-    }
-
-    /// Reads a page of rows of sessions, including keys.
-    pub(super) fn page(&self, range: &KeyRange) -> Result<Vec<(Bytes, Bytes)>> {
-        self.repository.look().scan(ReadLevel::Committed, Table::Sessions, range, PAGE, false).map_err(|error| {
-            tracing::error!(%error, "sessions can't be read");
-            Error::internal()
-        })
     }
 
     /// Returns the session if its row may be removed.
@@ -87,6 +73,17 @@ impl Sessions {
         // A user who can't be read is no reason to end a session.
         (!self.stands(&live, now_ms).unwrap_or(true)).then(|| EndedSession { hash, deed: live.deed() })
     }
+}
+
+/// Returns a cursor over the rows of sessions, including keys.
+pub(super) fn all_sessions() -> RowCursor {
+    RowCursor::over(Table::Sessions, KeyRange::prefix(&[]))
+}
+
+/// Logs that sessions can't be read, and returns the error for it.
+pub(super) fn unreadable(error: StoreError) -> Error {
+    tracing::error!(%error, "sessions can't be read");
+    Error::internal()
 }
 
 /// Decodes the session of a row; a malformed one is logged and left alone.

@@ -2,7 +2,7 @@
 //!
 //! - Memory: [`MemoryBudget`], buffers that grow within it ([`GrowingBuffer`]), and caches of a
 //!   bounded size ([`bounded_cache`]).
-//! - Time on shared threads: [`CallTask`], loops that yield ([`yielding`]), and work on threads of
+//! - Time on shared threads: [`CallTask`], loops that yield ([`yielding`], [`RowPager`]), and work on threads of
 //!   its own ([`offload`]).
 //! - Turns for work of which only a few pieces run at a time: [`FairQueue`], [`SharedWork`],
 //!   [`LargeChangeQueue`].
@@ -21,6 +21,7 @@ mod memory;
 pub mod offload;
 mod quota;
 mod quotas;
+mod row_pager;
 mod shared_work;
 pub mod yielding;
 
@@ -38,6 +39,7 @@ pub use self::large_changes::LargeChangeQueue;
 pub use self::memory::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
 pub use self::quota::{Quota, QuotaBalance};
 pub use self::quotas::Quotas;
+pub use self::row_pager::RowPager;
 pub use self::shared_work::{SharedOutcome, SharedWork};
 
 /// The largest number of balances kept for one purpose: some 5 MB if all are in use.

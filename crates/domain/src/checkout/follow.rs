@@ -104,7 +104,7 @@ fn spread_in(
 /// Returns the copies that follow an object of a bundle, directly or not, each with its source. A
 /// source precedes its followers.
 fn followers(object: Loid, bundle: Loid, context: &Context<'_>) -> Result<Vec<(Loid, Loid)>, CommandFault> {
-    let (there, _) = children(context.look(), ReadLevel::Latest, bundle, None, MAX_MEMBERS)?;
+    let (there, _) = children(context.look(), ReadLevel::Latest, bundle, MAX_MEMBERS)?;
     let mut following = Vec::new();
     for loid in there {
         let Some(record) = context.look_up::<Record>(&Record::live_key(loid))? else { continue };

@@ -57,8 +57,7 @@ pub fn entries(
     page.into_iter().map(|(key, value)| Ok((key.slice(Loid::KEY_LEN..), loid_of(&value)?))).collect()
 }
 
-/// Returns at most `limit` objects in a folder, sorted by name, after the given key. The second
-/// value is the key to continue from, if there may be more.
+/// Returns at most `limit` objects in a folder, sorted by name, and whether there may be more.
 ///
 /// # Errors
 /// Errors of the store.
@@ -66,17 +65,11 @@ pub fn children(
     look: &dyn RowReader,
     view: ReadLevel,
     folder: Loid,
-    after: Option<&[u8]>,
     limit: usize,
-) -> Result<(Vec<Loid>, Option<bytes::Bytes>), StoreError> {
-    let mut range = KeyRange::prefix(&folder.to_key());
-    if let Some(key) = after {
-        range = range.after(key);
-    }
-    let page = look.scan(view, Table::Names, &range, limit, false)?;
-    let next = if page.len() == limit { page.last().map(|(key, _)| key.clone()) } else { None };
+) -> Result<(Vec<Loid>, bool), StoreError> {
+    let page = look.scan(view, Table::Names, &KeyRange::prefix(&folder.to_key()), limit, false)?;
     let loids = page.iter().map(|(_, value)| loid_of(value)).collect::<Result<_, _>>()?;
-    Ok((loids, next))
+    Ok((loids, page.len() == limit))
 }
 
 /// Returns the path of an object, that is the names from the root down. It is `None` for an object

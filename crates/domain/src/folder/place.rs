@@ -46,7 +46,7 @@ pub fn check_place(
 /// # Errors
 /// `TooLarge`; errors of the store.
 pub fn check_room(bundle: Loid, context: &Context<'_>) -> Result<(), CommandFault> {
-    let (there, _) = children(context.look(), ReadLevel::Latest, bundle, None, MAX_MEMBERS)?;
+    let (there, _) = children(context.look(), ReadLevel::Latest, bundle, MAX_MEMBERS)?;
     if there.len() < MAX_MEMBERS {
         return Ok(());
     }

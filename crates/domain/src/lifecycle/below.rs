@@ -63,7 +63,7 @@ fn check_ownership(record: &Record, reach: Reach, context: &Context<'_>) -> Resu
     let (mut open, mut room) = (VecDeque::new(), most);
     open.extend(holds(record).then_some(record.loid));
     while let Some(folder) = open.pop_front() {
-        let (below, _) = children(context.look(), ReadLevel::Latest, folder, None, room)?;
+        let (below, _) = children(context.look(), ReadLevel::Latest, folder, room)?;
         room -= below.len();
         for loid in below {
             let Some(child) = context.look_up::<Record>(&Record::live_key(loid))? else { continue };

@@ -30,7 +30,7 @@ pub use self::discard::DiscardObject;
 pub use self::imported::{ImportedCopy, ImportedLink, ImportedObject};
 pub use self::move_object::MoveObject;
 pub use self::parts::NewParts;
-pub use self::purge::{PurgeBinEntry, entries_of_bin};
+pub use self::purge::{PurgeBinEntry, bin_cursor, entries_of_bin, entry_of_bin};
 pub use self::remainders::{StepCommand, SubtreeStep, check_locks_below};
 pub use self::rename::RenameObject;
 pub use self::restore::RestoreObject;

@@ -114,7 +114,7 @@ fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Comma
         folders.push_back((record.loid, 1));
     }
     while let Some((folder, level)) = folders.pop_front() {
-        let (below, _) = children(context.look(), ReadLevel::Latest, folder, None, room.saturating_add(1))?;
+        let (below, _) = children(context.look(), ReadLevel::Latest, folder, room.saturating_add(1))?;
         if below.len() > room {
             return Ok(None);
         }

@@ -1,12 +1,10 @@
 //! Removal of old entries from the recycle bin.
 
-use bytes::Bytes;
-
 use super::DestroyObject;
 use crate::command::{CommandFault, Context};
 use crate::id::{DatabaseId, Loid};
 use crate::joint::{ContainerTurns, JointCommand};
-use crate::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
+use crate::store::{KeyRange, ReadLevel, RowCursor, RowReader, StoreError, Table};
 
 /// Destroys an entry of the recycle bin with everything discarded along with it, if it is still
 /// there and was discarded before a given time. The reply is whether it was destroyed.
@@ -44,27 +42,28 @@ impl JointCommand for PurgeBinEntry {
     }
 }
 
-/// Returns at most `limit` entries of a database's recycle bin, oldest or newest first. The second
-/// value is the last one's key in [`Table::Bin`], from which a listing by age continues.
+/// Returns a cursor over the entries of a database's recycle bin, the oldest first. Their keys are
+/// read with [`entry_of_bin`].
+pub fn bin_cursor(database: DatabaseId) -> RowCursor {
+    RowCursor::over(Table::Bin, KeyRange::prefix(&database.0.to_be_bytes()))
+}
+
+/// Returns the object of an entry of the recycle bin, from the entry's key.
+///
+/// # Errors
+/// [`StoreError::Corrupt`].
+pub fn entry_of_bin(key: &[u8]) -> Result<Loid, StoreError> {
+    // The key starts with the database and the time.
+    let loid = key.get(2 + 8..).and_then(Loid::from_key);
+    loid.ok_or_else(|| StoreError::Corrupt("an entry in `bin` has no loid".to_owned()))
+}
+
+/// Returns all entries of a database's recycle bin as of one moment, the newest first.
 ///
 /// # Errors
 /// Errors of the store.
-pub fn entries_of_bin(
-    look: &dyn RowReader,
-    view: ReadLevel,
-    database: DatabaseId,
-    after: Option<&[u8]>,
-    (limit, newest_first): (usize, bool),
-) -> Result<(Vec<Loid>, Option<Bytes>), StoreError> {
-    let mut range = KeyRange::prefix(&database.0.to_be_bytes());
-    if let Some(key) = after {
-        range = range.after(key);
-    }
-    let page = look.scan(view, Table::Bin, &range, limit, newest_first)?;
-    let loid = |key: &Bytes| {
-        // The key starts with the database and the time.
-        let loid = key.get(2 + 8..).and_then(Loid::from_key);
-        loid.ok_or_else(|| StoreError::Corrupt("an entry in `bin` has no loid".to_owned()))
-    };
-    Ok((page.iter().map(|(key, _)| loid(key)).collect::<Result<_, _>>()?, page.last().map(|(key, _)| key.clone())))
+pub fn entries_of_bin(look: &dyn RowReader, database: DatabaseId) -> Result<Vec<Loid>, StoreError> {
+    let range = KeyRange::prefix(&database.0.to_be_bytes());
+    let rows = look.scan(ReadLevel::Committed, Table::Bin, &range, usize::MAX, true)?;
+    rows.iter().map(|(key, _)| entry_of_bin(key)).collect()
 }

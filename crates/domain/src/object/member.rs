@@ -38,12 +38,12 @@ impl HolderCursor {
         HolderCursor { range: Some(KeyRange::prefix(&object.to_key())), most: FEW }
     }
 
-    /// Returns the next containers; an empty list means there are no more.
+    /// Returns the next containers, at least one; `None` after the last.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn some(&mut self, look: &dyn RowReader, view: ReadLevel) -> Result<Vec<Loid>, StoreError> {
-        let Some(range) = self.range.take() else { return Ok(Vec::new()) };
+    pub fn batch(&mut self, look: &dyn RowReader, view: ReadLevel) -> Result<Option<Vec<Loid>>, StoreError> {
+        let Some(range) = self.range.take() else { return Ok(None) };
         let entries = look.scan(view, Table::Members, &range, self.most, false)?;
         let mut containers = Vec::with_capacity(entries.len());
         for (key, _) in &entries {
@@ -60,7 +60,7 @@ impl HolderCursor {
             self.range = of_last.to.map(|behind| KeyRange { from: behind, to: range.to });
         }
         self.most = if containers.len() == entries.len() { (2 * self.most).min(MANY) } else { FEW };
-        Ok(containers)
+        Ok((!containers.is_empty()).then_some(containers))
     }
 }
 
@@ -70,13 +70,10 @@ impl HolderCursor {
 /// Errors of the store.
 pub fn containers_of(look: &dyn RowReader, view: ReadLevel, object: Loid) -> Result<Vec<Loid>, StoreError> {
     let (mut holders, mut containers) = (HolderCursor::of(object), Vec::new());
-    loop {
-        let some = holders.some(look, view)?;
-        if some.is_empty() {
-            return Ok(containers);
-        }
-        containers.extend(some);
+    while let Some(batch) = holders.batch(look, view)? {
+        containers.extend(batch);
     }
+    Ok(containers)
 }
 
 #[cfg(test)]
@@ -146,12 +143,8 @@ mod tests {
         let once: Vec<(u64, usize)> = (1..=2_000).map(|container| (container, 1)).collect();
         let store = store(9, &once);
         let (mut holders, mut lens) = (HolderCursor::of(loid(9)), Vec::new());
-        loop {
-            let some = holders.some(&store, ReadLevel::Committed).expect("it can be read");
-            if some.is_empty() {
-                break;
-            }
-            lens.push(some.len());
+        while let Some(batch) = holders.batch(&store, ReadLevel::Committed).expect("it can be read") {
+            lens.push(batch.len());
         }
         assert_eq!((lens.iter().sum::<usize>(), lens.iter().max()), (2_000, Some(&MANY)));
         assert!(lens.len() < 2_000 / MANY + 10, "{lens:?}");

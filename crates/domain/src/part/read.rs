@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::PartKind;
 use crate::id::Loid;
-use crate::store::{KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value};
+use crate::store::{KeyRange, ReadLevel, Row, RowCursor, RowReader, StoreError, Table, decode_value};
 
 /// A reader of the parts of one container, as they are on disk.
 pub struct PartReader<'a> {
@@ -52,20 +52,13 @@ impl<'a> PartReader<'a> {
         kind: PartKind,
         mut each: impl FnMut(Bytes, Bytes) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        // With rows of 50 KB that is 13 MB.
-        const PAGE: usize = 256;
-        let mut range = KeyRange::prefix(&kind.place(self.container, &[]).key);
-        loop {
-            let page = self.look.scan(ReadLevel::Committed, Table::Parts, &range, PAGE, false)?;
-            let Some((last, _)) = page.last() else { return Ok(()) };
-            range = range.after(last);
-            let full = page.len() == PAGE;
-            for (key, value) in page {
+        let range = KeyRange::prefix(&kind.place(self.container, &[]).key);
+        let mut cursor = RowCursor::over(Table::Parts, range);
+        while let Some(rows) = cursor.batch(self.look)? {
+            for (key, value) in rows {
                 each(key, value)?;
             }
-            if !full {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 }

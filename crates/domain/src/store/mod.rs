@@ -15,6 +15,7 @@
 //! and the epoch rises by one. A change set carries the epoch in which its container was last
 //! loaded. If that has passed, it is refused with [`StoreError::Stale`].
 
+mod cursor;
 mod event;
 pub mod memory;
 pub mod observe;
@@ -32,6 +33,7 @@ use bytes::Bytes;
 use crate::ends::ExpiryClock;
 use crate::trace::Trace;
 
+pub use self::cursor::RowCursor;
 pub use self::event::{
     BatchRoom, Event, EventId, EventLog, EventPeriod, LogDirection, LogPassage, ResumeRequest, StatusStep, StoredEvent,
     loid_key,

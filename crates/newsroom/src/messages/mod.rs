@@ -25,21 +25,19 @@ use parking_lot::Mutex;
 use stet_actors::repository::Repository;
 use stet_actors::runtime::store_failure;
 use stet_auth::Directory;
+use stet_base::limits::RowPager;
 use stet_base::limits::yielding::YieldTimer;
 use stet_config::{MessagesConfig, SmtpConfig};
 use stet_domain::error::{Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::SharedText;
-use stet_domain::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, Table, decode_value, encode_value};
+use stet_domain::store::{KeyRange, Row, RowChange, RowCursor, RowPlace, Table, decode_value, encode_value};
 
 pub use self::post::NewMessage;
 pub use self::relay::MailRelay;
 pub use self::rows::MessageCopies;
 pub use self::rows::{Message, MessageBox, MessageEntry, Priority, id_of};
 use self::turn::{InboxLock, InboxLockGuard};
-
-/// The number of rows that are read or removed at a time.
-const CHUNK: usize = 500;
 
 /// The number of entries of one box that are removed at a time.
 const LOT: usize = 2000;
@@ -98,26 +96,16 @@ impl Messages {
 
     /// Reads a box. Entries older than `old_ms`, or without a message, are not kept.
     async fn read_box(&self, user: &str, side: MessageBox, old_ms: u64) -> Result<BoxContents> {
-        let (mut found, mut timer) = (BoxContents::default(), YieldTimer::start());
-        let mut range = MessageEntry::range(user, side);
-        loop {
-            let rows = self.scan(Table::Boxes, &range, CHUNK, true)?;
-            for (_, row) in &rows {
-                let entry = read::<MessageEntry>(row)?;
-                // Earlier versions have left entries without messages.
-                let stays = entry.sent_ms >= old_ms && self.is_there(entry.number)?;
-                if stays {
-                    found.kept.push(entry)
-                } else {
-                    found.gone.push(entry)
-                }
-                timer.yield_if_due().await;
-            }
-            match rows.last() {
-                Some((last, _)) if rows.len() == CHUNK => range.to = Some(last.clone()),
-                _ => return Ok(found),
-            }
+        let mut found = BoxContents::default();
+        let cursor = RowCursor::over(Table::Boxes, MessageEntry::range(user, side)).backwards();
+        let mut pager = RowPager::new(self.repository.look(), cursor);
+        while let Some((_, row)) = pager.next().await.map_err(|error| store_failure(&error))? {
+            let entry = read::<MessageEntry>(&row)?;
+            // Earlier versions have left entries without messages.
+            let stays = entry.sent_ms >= old_ms && self.is_there(entry.number)?;
+            if stays { found.kept.push(entry) } else { found.gone.push(entry) }
         }
+        Ok(found)
     }
 
     /// Returns for each entry of a box, the newest first, whether it is surplus.
@@ -225,8 +213,9 @@ impl Messages {
     /// Trims all boxes, the last one first.
     async fn sweep_boxes(&self, old_ms: u64) -> Result<usize> {
         let (mut range, mut count) = (KeyRange::prefix(&[]), 0);
-        while let Some((_, row)) = self.scan(Table::Boxes, &range, 1, true)?.first() {
-            let MessageEntry { user, side, .. } = read(row)?;
+        while let Some(MessageEntry { user, side, .. }) =
+            self.repository.rows_within(Table::Boxes, &range, 1, true)?.into_iter().next()
+        {
             count += self.trim(&user, side, old_ms).await?;
             range.to = Some(MessageEntry::range(&user, side).from);
         }
@@ -274,10 +263,12 @@ impl Messages {
         mut goes: impl FnMut(&R) -> Result<bool>,
         beside: impl Fn(&InboxLockGuard<'_>, &[R]) -> Result<Vec<RowChange>>,
     ) -> Result<usize> {
-        let (mut range, mut count, mut timer) = (KeyRange::prefix(&[]), 0, YieldTimer::start());
+        let (mut count, mut timer) = (0, YieldTimer::start());
+        let mut cursor = RowCursor::over(table, KeyRange::prefix(&[])).backwards();
         loop {
             let turn = self.turns.turn(&self.repository).await?;
-            let rows = self.scan(table, &range, CHUNK, true)?;
+            let rows = cursor.batch(self.repository.look()).map_err(|error| store_failure(&error))?;
+            let Some(rows) = rows else { return Ok(count) };
             let (mut changes, mut gone) = (Vec::new(), Vec::new());
             for (key, row) in &rows {
                 timer.yield_if_due().await;
@@ -292,22 +283,7 @@ impl Messages {
                 changes.extend(beside(&turn, &gone)?);
                 turn.commit(changes).await?;
             }
-            match rows.last() {
-                Some((last, _)) if rows.len() == CHUNK => range.to = Some(last.clone()),
-                _ => return Ok(count),
-            }
         }
-    }
-
-    fn scan(
-        &self,
-        table: Table,
-        range: &KeyRange,
-        most: usize,
-        backwards: bool,
-    ) -> Result<Vec<(bytes::Bytes, bytes::Bytes)>> {
-        let rows = self.repository.look().scan(ReadLevel::Committed, table, range, most, backwards);
-        rows.map_err(|error| store_failure(&error))
     }
 }
 

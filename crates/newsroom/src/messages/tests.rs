@@ -11,7 +11,7 @@ use stet_domain::clock::ManualClock;
 use stet_domain::command::CallerIdentity;
 use stet_domain::error::Code;
 use stet_domain::store::memory::MemoryStore;
-use stet_domain::store::{RowReader, Store};
+use stet_domain::store::{ReadLevel, RowReader, Store};
 
 use super::*;
 

@@ -36,13 +36,14 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use stet_actors::repository::Repository;
 use stet_auth::Rights;
+use stet_base::limits::RowPager;
 use stet_base::limits::yielding::YieldTimer;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::SharedText;
 use stet_domain::receipt::{
     CallGuard, EarlierReceipts, Fingerprint, IdempotentCall, KeptReply, Receipt, ReceiptContent,
 };
-use stet_domain::store::{KeyRange, ReadLevel, Row, RowChange, StoreError, Table, decode_value};
+use stet_domain::store::{KeyRange, ReadLevel, Row, RowChange, RowCursor, StoreError, Table, decode_value};
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard};
 use tokio::task::spawn_local;
 
@@ -279,28 +280,21 @@ impl Receipts {
             drop(going.lock().await);
         }
         let due_ms = self.due_ms();
-        let (mut range, mut timer) = (Receipt::range(user, key), YieldTimer::start());
+        let cursor = RowCursor::over(Table::Receipts, Receipt::range(user, key));
+        let mut pager = RowPager::new(self.repository.look(), cursor);
         let (mut earlier, mut reply, mut is_old, mut is_other) = (EarlierReceipts::default(), None, false, false);
-        loop {
-            let page = self.scan(Table::Receipts, &range, false)?;
-            for (_, value) in &page {
-                let receipt = read(value)?;
-                is_old |= due_ms.is_some_and(|due_ms| receipt.at_ms <= due_ms);
-                is_other |= receipt.fingerprint[..] != fingerprint;
-                match &receipt.kept {
-                    // If the caller's rights have changed, the reply is rendered again with what
-                    // they may see now. The change is not repeated.
-                    ReceiptContent::Reply(kept) if kept.rights == claim.rights => reply = Some(Arc::new(kept.clone())),
-                    ReceiptContent::Reply(_) | ReceiptContent::Outcome { .. } | ReceiptContent::Done(_) => {
-                        earlier.add(receipt)
-                    }
+        while let Some((_, value)) = pager.next().await.map_err(|error| log_failure(&error))? {
+            let receipt = read(&value)?;
+            is_old |= due_ms.is_some_and(|due_ms| receipt.at_ms <= due_ms);
+            is_other |= receipt.fingerprint[..] != fingerprint;
+            match &receipt.kept {
+                // If the caller's rights have changed, the reply is rendered again with what they
+                // may see now. The change is not repeated.
+                ReceiptContent::Reply(kept) if kept.rights == claim.rights => reply = Some(Arc::new(kept.clone())),
+                ReceiptContent::Reply(_) | ReceiptContent::Outcome { .. } | ReceiptContent::Done(_) => {
+                    earlier.add(receipt)
                 }
             }
-            match page.last() {
-                Some((last, _)) if page.len() == PAGE => range = range.after(last),
-                _ => break,
-            }
-            timer.yield_if_due().await;
         }
         if is_old {
             let mut removal = ReceiptRemoval::by(self);
@@ -399,7 +393,7 @@ impl Receipts {
         let to = Bytes::copy_from_slice(&due_ms.saturating_add(1).to_be_bytes());
         let mut range = KeyRange { from: Bytes::new(), to: Some(to) };
         loop {
-            let page = self.scan(Table::ReceiptTimes, &range, false)?;
+            let page = self.scan_times(&range)?;
             let Some((last, _)) = page.last() else { return Ok(swept) };
             let names: BTreeSet<UserIdempotencyKey> =
                 page.iter().filter_map(|(entry, _)| Receipt::named(entry)).collect();
@@ -416,7 +410,7 @@ impl Receipts {
     /// left such an entry when a reply replaced an earlier one.
     async fn remove_strays(&self, range: &KeyRange) -> Result<()> {
         let mut changes = Vec::new();
-        for (key, _) in self.scan(Table::ReceiptTimes, range, false)? {
+        for (key, _) in self.scan_times(range)? {
             let Some(row) = Receipt::row_of(&key) else { continue };
             let row = self
                 .repository
@@ -443,12 +437,10 @@ impl Receipts {
         self.repository.ends().now()?.ms().checked_sub(self.keep_ms)
     }
 
-    /// Reads one page of a range.
-    fn scan(&self, table: Table, range: &KeyRange, backwards: bool) -> Result<Vec<(Bytes, Bytes)>> {
-        self.repository
-            .look()
-            .scan(ReadLevel::Committed, table, range, PAGE, backwards)
-            .map_err(|error| log_failure(&error))
+    /// Reads a page of index entries.
+    fn scan_times(&self, range: &KeyRange) -> Result<Vec<(Bytes, Bytes)>> {
+        let look = self.repository.look();
+        look.scan(ReadLevel::Committed, Table::ReceiptTimes, range, PAGE, false).map_err(|error| log_failure(&error))
     }
 }
 
@@ -470,23 +462,16 @@ impl ReceiptRemoval<'_> {
     /// Removes all receipts of a key, and commits whenever there are enough. The last ones are
     /// removed first: after a crash, the rest looks like a call that was interrupted.
     async fn take(&mut self, (user, key): &UserIdempotencyKey) -> Result<()> {
-        let mut range = Receipt::range(user, key);
-        loop {
-            let page = self.receipts.scan(Table::Receipts, &range, true)?;
-            for (_, value) in &page {
-                self.changes.extend(read(value)?.remove());
-            }
-            self.rows += page.len();
+        let cursor = RowCursor::over(Table::Receipts, Receipt::range(user, key)).backwards();
+        let mut pager = RowPager::new(self.receipts.repository.look(), cursor);
+        while let Some((_, value)) = pager.next().await.map_err(|error| log_failure(&error))? {
+            self.changes.extend(read(&value)?.remove());
+            self.rows += 1;
             if self.rows >= PAGE {
                 self.commit().await?;
-                // Yields to requests on this thread.
-                tokio::task::yield_now().await;
-            }
-            match page.last() {
-                Some((first, _)) if page.len() == PAGE => range.to = Some(first.clone()),
-                _ => return Ok(()),
             }
         }
+        Ok(())
     }
 
     async fn commit(&mut self) -> Result<()> {

@@ -132,18 +132,14 @@ impl MovePlanTopics {
         let view = crate::planted::view_of_a_move(view);
         for topic in topics {
             let mut holders = HolderCursor::of(*topic);
-            loop {
-                let some = holders.some(context.look(), view)?;
-                if some.is_empty() {
-                    break;
-                }
-                room = room.checked_sub(some.len()).ok_or_else(|| {
+            while let Some(batch) = holders.batch(context.look(), view)? {
+                room = room.checked_sub(batch.len()).ok_or_else(|| {
                     let message = format!(
                         "The topics to move are in more than {MAX_MOVED_PLACES} places, which is too many for one call."
                     );
                     Error::new(Code::TooLarge, message).with_source(topic).with_detail("limit", MAX_MOVED_PLACES)
                 })?;
-                for holder in some {
+                for holder in batch {
                     if others.contains(&holder) {
                         continue;
                     }

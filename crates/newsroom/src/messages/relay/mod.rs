@@ -29,14 +29,14 @@ use stet_base::limits::yielding::YieldTimer;
 use stet_config::SmtpConfig;
 use stet_domain::error::Result;
 use stet_domain::object::SharedText;
-use stet_domain::store::{KeyRange, ReadLevel, Row, RowChange, Table, encode_value};
+use stet_domain::store::{KeyRange, Row, RowChange, RowCursor, Table, encode_value};
 use tokio::sync::{Notify, watch};
 
 use self::queue::MailQueue;
 pub use self::queue::MailReservation;
 use self::smtp::{Conversation, RelayFault};
+use super::read;
 use super::rows::{Message, OutgoingMail};
-use super::{CHUNK, read};
 
 /// The longest interval between two attempts, in milliseconds.
 const LONGEST_MS: u64 = 60 * 60 * 1000;
@@ -189,18 +189,13 @@ impl MailRelay {
 
     /// Calls `note` for the rows of all waiting mails.
     fn each(&self, mut note: impl FnMut(OutgoingMail)) -> Result<()> {
-        let mut range = KeyRange::prefix(&[]);
-        loop {
-            let rows = self.repository.look().scan(ReadLevel::Committed, Table::Outgoing, &range, CHUNK, false);
-            let rows = rows.map_err(|error| store_failure(&error))?;
+        let mut cursor = RowCursor::over(Table::Outgoing, KeyRange::prefix(&[]));
+        while let Some(rows) = cursor.batch(self.repository.look()).map_err(|error| store_failure(&error))? {
             for (_, row) in &rows {
                 note(read::<OutgoingMail>(row)?);
             }
-            match rows.last() {
-                Some((last, _)) if rows.len() == CHUNK => range = range.after(last),
-                _ => return Ok(()),
-            }
         }
+        Ok(())
     }
 
     /// Sends all mails that are due. Returns the time of the next one, in epoch milliseconds.
