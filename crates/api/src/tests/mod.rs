@@ -1,5 +1,6 @@
 //! Tests of the web layer that need endpoints.
 
+mod lists;
 mod openapi;
 mod query;
 mod router;
