@@ -124,7 +124,7 @@ impl<I, L: ListingSource> NestedItem<I, L> {
 #[derive(Serialize)]
 pub enum NoItem {}
 
-/// A list that is rendered step by step: an [`EntryList`].
+/// A list that is rendered step by step: an [`ListingEntries`].
 pub trait ListingSource: 'static {
     /// An item.
     type Item: Serialize;
@@ -212,7 +212,7 @@ pub struct OpenItem<L> {
 }
 
 /// A list of entries, each rendered by a closure.
-pub struct EntryList<C, R, O: RenderedEntry> {
+pub struct ListingEntries<C, R, O: RenderedEntry> {
     entries: C,
     render: R,
     /// Memory that the list takes beside its entries, in bytes.
@@ -237,27 +237,27 @@ enum StepEffect<L> {
     Closed,
 }
 
-impl<C, R, O: RenderedEntry> EntryList<C, R, O> {
+impl<C, R, O: RenderedEntry> ListingEntries<C, R, O> {
     /// Creates a list of these entries. `render` renders one of them, and again if memory was
     /// short.
-    pub fn of<E, F>(entries: C, render: R) -> EntryList<C, R, O>
+    pub fn of<E, F>(entries: C, render: R) -> ListingEntries<C, R, O>
     where
         C: Deref<Target = [E]>,
         R: AsyncFnMut(&Call, &E, EntryStep) -> Result<O, F>,
     {
         let effect = StepEffect::Rendered { is_empty: true };
-        EntryList { entries, render, beside: 0, next: 0, is_empty: true, open: None, effect, of: PhantomData }
+        ListingEntries { entries, render, beside: 0, next: 0, is_empty: true, open: None, effect, of: PhantomData }
     }
 
     /// States how much memory the list takes in addition to its entries, in bytes: the texts in
     /// them, and the state of the closure.
     #[must_use]
-    pub fn beside(self, beside: usize) -> EntryList<C, R, O> {
-        EntryList { beside, ..self }
+    pub fn beside(self, beside: usize) -> ListingEntries<C, R, O> {
+        ListingEntries { beside, ..self }
     }
 }
 
-impl<C, E, R, O, F> ListingSource for EntryList<C, R, O>
+impl<C, E, R, O, F> ListingSource for ListingEntries<C, R, O>
 where
     C: Deref<Target = [E]> + 'static,
     R: AsyncFnMut(&Call, &E, EntryStep) -> Result<O, F> + 'static,
@@ -342,7 +342,7 @@ impl<T: Serialize> Listing<T> {
         O: RenderedEntry + 'static,
         F: From<Error> + From<<O::Inner as ListingSource>::Fault> + Debug,
     {
-        Listing::of(call, EntryList::of(entries, render), reply)
+        Listing::of(call, ListingEntries::of(entries, render), reply)
     }
 
     /// Renders a reply with that list as [`Listing::each`] does.

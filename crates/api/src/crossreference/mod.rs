@@ -15,7 +15,7 @@ use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_newsroom::caller::check_whole;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
-use stet_web::listing::{EntryList, EntryStep, Listing};
+use stet_web::listing::{EntryStep, Listing, ListingEntries};
 use stet_web::media_type::charset_of;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
@@ -211,7 +211,7 @@ pub async fn find(call: Call) -> Result<Json<BulkReply<ReadyJson<References>>>> 
             found => found.map(Some).map_err(|error| BulkFailures::of(call).describe(text, error)),
         })
     };
-    let list = EntryList::of(sources, render).beside(beside);
+    let list = ListingEntries::of(sources, render).beside(beside);
     let listing = Listing::of(&call, list, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
 }

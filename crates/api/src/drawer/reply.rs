@@ -19,7 +19,7 @@ use stet_newsroom::records::Display;
 use stet_newsroom::records::ListingPage;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{EntryList, EntryStep, Listing, ListingSource, NoItem};
+use stet_web::listing::{EntryStep, Listing, ListingEntries, ListingSource, NoItem};
 use stet_web::minimal::MinimalItem;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
@@ -153,7 +153,7 @@ pub(super) fn list_items<N: FnMut((Loid, Option<u64>)) + 'static>(
 ) -> impl ListingSource<Item = DrawerItem, Failed = NoItem, Fault = Error> + use<N> {
     let display = display.clone();
     let items: Vec<(usize, Item)> = items.into_iter().map(|(position, item)| (position, *item)).collect();
-    EntryList::of(items, async move |call: &Call, item: &(usize, Item), step: EntryStep| -> Result<_> {
+    ListingEntries::of(items, async move |call: &Call, item: &(usize, Item), step: EntryStep| -> Result<_> {
         let (shown, copy) = drawer_item(call, item, &display, step.late, false).await?;
         if !step.late {
             note((item.1.object, copy));
@@ -179,7 +179,7 @@ fn list_changed_items(
             Err(error) => Err(BulkError::clone(error)),
         })
     };
-    EntryList::of(entries, render).beside(beside)
+    ListingEntries::of(entries, render).beside(beside)
 }
 
 /// Returns a hash of everything that a reply shows of items, for the ETag of a reply too large to

@@ -24,7 +24,7 @@ use stet_sysconfig::ObjectTypes;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{EntryList, Listing, ListingSource, NoItem};
+use stet_web::listing::{Listing, ListingEntries, ListingSource, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
 
@@ -152,7 +152,7 @@ impl FolderEntries {
         &self,
     ) -> impl ListingSource<Item = ReadyJson<ObjectRecord>, Failed = NoItem, Fault = Error> + use<> {
         let entries = self.clone();
-        EntryList::of(Rc::clone(&self.loids), async move |call: &Call, loid: &Loid, _| -> Result<_> {
+        ListingEntries::of(Rc::clone(&self.loids), async move |call: &Call, loid: &Loid, _| -> Result<_> {
             let Some((entry, path)) = entries.seen(call, *loid)? else { return Ok(None) };
             record_with_path(&call.app, &entry, &entries.display, path.as_deref()).await.map(Some)
         })

@@ -7,7 +7,7 @@ use stet_domain::liveblog::{Liveblog, PostAddress};
 use stet_domain::object::{FamilyKind, parent_path};
 use stet_newsroom::records::Display;
 use stet_web::call::Call;
-use stet_web::listing::{EntryList, EntryStep, Listing};
+use stet_web::listing::{EntryStep, Listing, ListingEntries};
 use stet_web::reply::Json;
 
 use super::reply::post_shown;
@@ -27,7 +27,7 @@ pub async fn posts(call: Call) -> Result<Json<PostListing>> {
         let post = named.post(call, text, step).await;
         Ok(post.map_err(|error| BulkFailures::of(call).describe(text, hide_existence(error, text))))
     };
-    let posts = EntryList::of(sources, render).beside(beside);
+    let posts = ListingEntries::of(sources, render).beside(beside);
     let listing = Listing::of(&call, posts, |items, errors| PostListing { items, errors }).await?;
     Ok(listing.answer(call))
 }

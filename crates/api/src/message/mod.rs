@@ -18,7 +18,7 @@ use stet_domain::object::SharedText;
 use stet_newsroom::messages::{Message, MessageBox, MessageEntry, NewMessage, Priority};
 use stet_newsroom::records::{Display, ObjectRecord, in_order, parse_sort};
 use stet_web::call::Call;
-use stet_web::listing::{EntryList, Listing, ListingSource, NestedItem, NoItem};
+use stet_web::listing::{Listing, ListingEntries, ListingSource, NestedItem, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
 
@@ -226,7 +226,7 @@ fn attachments_of(
     display: Display,
 ) -> impl ListingSource<Item = ReadyJson<ObjectRecord>, Failed = NoItem, Fault = Error> + use<> {
     let loids: Vec<Loid> = message.attachments.iter().filter_map(|loid| loid.parse().ok()).collect();
-    EntryList::of(loids, async move |call: &Call, loid: &Loid, _| -> Result<_> {
+    ListingEntries::of(loids, async move |call: &Call, loid: &Loid, _| -> Result<_> {
         match readable(call, *loid)? {
             Some(cached) => record_of(&call.app, &cached, &display).await.map(Some),
             None => Ok(None),

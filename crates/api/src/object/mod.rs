@@ -14,7 +14,7 @@ use stet_newsroom::caller::{Caller, check_whole};
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
 use stet_web::call::Call;
-use stet_web::listing::{EntryList, EntryStep, Listing};
+use stet_web::listing::{EntryStep, Listing, ListingEntries};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json, Reply};
 
@@ -151,7 +151,7 @@ pub async fn list(call: Call) -> Result<Json<BulkReply<RecordReply>>> {
         let record = named_record(call, (text, database), (&mut shown, step.index), &display).await;
         Ok(record.map_err(|error| BulkFailures::of(call).describe(text, error)))
     };
-    let records = EntryList::of(sources, render).beside(beside);
+    let records = ListingEntries::of(sources, render).beside(beside);
     let listing = Listing::of(&call, records, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
 }

@@ -19,7 +19,7 @@ use stet_newsroom::caller::BulkChange;
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{EntryList, Listing, ListingSource, NestedItem, NoItem};
+use stet_web::listing::{Listing, ListingEntries, ListingSource, NestedItem, NoItem};
 use stet_web::reply::Json;
 
 use super::linked::linked_objects;
@@ -184,7 +184,7 @@ fn list_members(
     members: Vec<Loid>,
     display: Display,
 ) -> impl ListingSource<Item = ReadyJson<ObjectRecord>, Failed = NoItem, Fault = Error> {
-    EntryList::of(members, async move |call: &Call, loid: &Loid, _| -> Result<_> {
+    ListingEntries::of(members, async move |call: &Call, loid: &Loid, _| -> Result<_> {
         let Some(member) = call.app.records.get(&call.app.repository, *loid)? else { return Ok(None) };
         let Some(member) = call.as_seen(member)? else { return Ok(None) };
         record_of(&call.app, &member, &display).await.map(Some)
@@ -254,7 +254,7 @@ pub async fn open_several(mut call: Call) -> Result<Json<BulkReply<OpenDocument>
         };
         Ok(shown.map(document).map_err(|error| BulkFailures::of(call).describe(text, error)))
     };
-    let documents = EntryList::of(outcomes, render).beside(beside);
+    let documents = ListingEntries::of(outcomes, render).beside(beside);
     let listing = Listing::of(&call, documents, |items, errors| BulkReply { items, errors }).await?;
     Ok(listing.answer(call))
 }

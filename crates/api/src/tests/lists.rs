@@ -5,7 +5,7 @@ use serde_json::json;
 use stet_base::json::ReplyList;
 use stet_domain::error::{Code, Error, Result};
 use stet_web::call::Call;
-use stet_web::listing::{EntryList, EntryStep, Listing, NestedItem};
+use stet_web::listing::{EntryStep, Listing, ListingEntries, NestedItem};
 
 use super::ServerFixture;
 
@@ -23,7 +23,7 @@ async fn lists_in_lists_omitted_entries_and_failures_stand_in_their_places() {
     let call = fixture.call_of("drawer-get");
     let leaf = async |_: &Call, leaf: &usize, _| -> Result<_> { Ok(vec![*leaf; *leaf]) };
     let twig = async move |_: &Call, twig: &usize, _| -> Result<_> {
-        let leaves = EntryList::of((0..*twig).collect::<Vec<usize>>(), leaf);
+        let leaves = ListingEntries::of((0..*twig).collect::<Vec<usize>>(), leaf);
         Ok(Some(NestedItem::open(leaves, |items| Branch { items, failed: None::<ReplyList<()>>, number: *twig })))
     };
     let branch = async move |_: &Call, branch: &usize, step: EntryStep| -> Result<_> {
@@ -33,7 +33,7 @@ async fn lists_in_lists_omitted_entries_and_failures_stand_in_their_places() {
             1 | 5 => Err(format!("{branch} failed")),
             2 => Ok(Some(NestedItem::whole(Branch { items: vec![].into(), failed: None::<ReplyList<()>>, number: 2 }))),
             _ => {
-                let twigs = EntryList::of(vec![3, 0], twig);
+                let twigs = ListingEntries::of(vec![3, 0], twig);
                 Ok(Some(NestedItem::open(twigs, |items| Branch { items, failed: None, number: *branch })))
             }
         })

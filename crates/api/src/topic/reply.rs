@@ -24,7 +24,7 @@ use stet_newsroom::records::{CachedRecord, Display, Groups, ListingPage, ObjectR
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
-use stet_web::listing::{EntryList, EntryStep, Listing, ListingSource, NestedItem, NoItem};
+use stet_web::listing::{EntryStep, Listing, ListingEntries, ListingSource, NestedItem, NoItem};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json};
 
@@ -324,7 +324,7 @@ pub(crate) fn list_items(
     let items = page.cut(loids(open.state().lineup()));
     let topic = open.state().object().record.loid;
     let topic = Rc::new(TopicOfReply { open: RefCell::new(Some(open.clone())), topic, extent: extent.clone() });
-    EntryList::of(items, async move |call: &Call, item: &Loid, step: EntryStep| -> Result<_, UnsettledReply> {
+    ListingEntries::of(items, async move |call: &Call, item: &Loid, step: EntryStep| -> Result<_, UnsettledReply> {
         let Some((shown, open)) = topic.item(call, *item, step.late).await? else { return Ok(None) };
         let TopicItemAlone { info, position, attachment, correlates } = shown;
         let lineup = open.state().below(*item).filter(|_| topic.extent.below);
@@ -335,10 +335,12 @@ pub(crate) fn list_items(
             return Ok(Some(NestedItem::whole(item)));
         }
         let topic = Rc::clone(&topic);
-        let below =
-            EntryList::of(below, async move |call: &Call, item: &Loid, step: EntryStep| -> Result<_, UnsettledReply> {
+        let below = ListingEntries::of(
+            below,
+            async move |call: &Call, item: &Loid, step: EntryStep| -> Result<_, UnsettledReply> {
                 Ok(topic.item(call, *item, step.late).await?.map(|(shown, _)| shown))
-            });
+            },
+        );
         let whole = |items| WireItem { info, position, dividers, items, attachment, correlates };
         Ok(Some(NestedItem::open(below, whole)))
     })

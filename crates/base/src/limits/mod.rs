@@ -2,8 +2,8 @@
 //!
 //! - Memory: [`MemoryBudget`], buffers that grow within it ([`GrowingBuffer`]), and caches of a
 //!   bounded size ([`bounded_cache`]).
-//! - Time on shared threads: [`CallTask`], loops that yield ([`yielding`], [`RowPager`]), and work on threads of
-//!   its own ([`offload`]).
+//! - Time on shared threads: [`CallTask`], loops that yield ([`yielding`], [`RowPager`]), and work
+//!   on threads of its own ([`offload`]).
 //! - Turns for work of which only a few pieces run at a time: [`FairQueue`], [`SharedWork`],
 //!   [`LargeChangeQueue`].
 //! - Uses in a period: [`Quota`], [`Quotas`].
