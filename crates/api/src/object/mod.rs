@@ -6,7 +6,7 @@ use stet_actors::runtime::ResultingObject;
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::offload::Offload;
-use stet_domain::error::{Error, Result};
+use stet_domain::error::Result;
 use stet_domain::expect::RevisionTag;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::Reach;
@@ -316,7 +316,8 @@ mod tests {
         fixture.app.directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
         let begun = fixture.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");
         let grants = [Privilege::Read, Privilege::Write].map(|privilege| Grant { privilege, folder: None });
-        let rights = Arc::new(Rights::sum(&grants, |_| Ok::<_, Error>(None)).expect("grants add up"));
+        let rights =
+            Arc::new(Rights::sum(&grants, |_| Ok::<_, stet_domain::error::Error>(None)).expect("grants add up"));
         let text = format!("<a>{}</a>", "x".repeat(2 * LARGE_TEXT));
         let object = NewObject { attributes: Some(text.as_str().into()), ..NewObject::document("a.xml", "Story") };
         let story = fixture.create(object).await;
