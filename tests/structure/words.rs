@@ -20,12 +20,12 @@ const PRONOUNS: usize = 0;
 const LONG_LINES: usize = 0;
 
 /// Functions of more than 70 lines.
-const LONG_FUNCTIONS: usize = 16;
+const LONG_FUNCTIONS: usize = 15;
 
 /// Percentage of the names of types that may be a single word.
 const ONE_WORD_PERCENT: usize = 35;
 /// Lines of the largest crate, tests aside.
-const LARGEST_CRATE: usize = 22_500;
+const LARGEST_CRATE: usize = 20_000;
 /// Lines of `docs/ARCHITECTURE.md`.
 const MAP_LINES: usize = 150;
 

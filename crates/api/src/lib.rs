@@ -34,7 +34,6 @@ mod settled;
 mod testing;
 #[cfg(test)]
 mod tests;
-mod title;
 pub mod topic;
 pub mod topicplan;
 pub mod user;

@@ -18,6 +18,7 @@ pub mod receipts;
 pub mod records;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod titles;
 
 use std::sync::Arc;
 

@@ -16,6 +16,7 @@ use stet_domain::liveblog::{Liveblog, Post, PostAddress, PostBody, PostFields, P
 use stet_domain::object::{Attributes, Content, ContentLocation, NewContent};
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{Groups, ObjectRecord, is_large, render};
+use stet_newsroom::titles::read_liveblog_title;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
@@ -33,7 +34,6 @@ use crate::kept::{KeptParts, ShownPart};
 use crate::object::RemovedObject;
 use crate::records::{info_of, path_if_shown};
 use crate::settled::{OpenContainer, UnsettledReply, build_settled};
-use crate::title::read_liveblog_title;
 
 /// The cache of posts as JSON.
 pub type KeptPosts = KeptParts<Loid, WirePost>;

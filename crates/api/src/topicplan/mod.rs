@@ -14,6 +14,7 @@ use stet_domain::planning::plan::{
 use stet_domain::planning::{AddDivider, DividerResult, Line, RemoveDivider, UpdateDivider};
 use stet_newsroom::caller::NamedContainer;
 use stet_newsroom::creation::Template;
+use stet_newsroom::titles::choose_title;
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
@@ -31,7 +32,6 @@ use super::topic::reply::{TopicExtent, removed_part_reply};
 use super::topic::{
     ChangedDivider, CreateTopic, MoveResponse, MoveRevision, MovedLine, MovedReply, divider_of, divider_said, new_topic,
 };
-use crate::title::choose_title;
 
 mod reply;
 pub mod routes;

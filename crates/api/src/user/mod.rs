@@ -53,7 +53,8 @@ pub async fn get(call: Call) -> Result<Json<UserView>> {
 /// `POST /v3/user`
 pub async fn create(call: Call) -> Result<Json<UserView>> {
     let change: UserChange = call.json().await?;
-    Json::of(&admin(&call)?.add_user(change).await?)
+    // Boxed, because the future is too large to hold beside the body.
+    Json::of(&Box::pin(admin(&call)?.add_user(change)).await?)
 }
 
 /// `PUT /v3/user/{name}`

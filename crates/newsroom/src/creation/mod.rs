@@ -1,7 +1,8 @@
 //! The creation of objects (docs/api/objects.md, "Creating").
 //!
 //! Everything that may be said of a new object is a [`Creation`], and [`Caller::create`] is the
-//! only way from there to a command. The steps have this order, because each needs the ones before it:
+//! only way from there to a command. The steps have this order, because each needs the ones before
+//! it:
 //!
 //! 1. the type: by name, or by content and name. It decides the family and the workflow.
 //! 2. the status, which the workflow must have

@@ -23,6 +23,8 @@ use stet_domain::family::State;
 use stet_domain::id::Loid;
 use stet_domain::liveblog::{Liveblog, Post};
 use stet_domain::object::{ContentLocation, SharedText};
+use stet_newsroom::titles::choose_title;
+use stet_newsroom::titles::read_liveblog_title;
 use stet_web::app::App;
 use stet_web::call::Call;
 use stet_web::client;
@@ -32,8 +34,6 @@ use stet_web::reply::Reply;
 use super::piece::{address_of, bytes_of};
 use super::{OpenLiveblog, open};
 use crate::settled::{UnsettledReply, build_settled};
-use crate::title::choose_title;
-use crate::title::read_liveblog_title;
 use crate::whole::stream_reader;
 
 /// The largest number of posts in one reply, which is built in memory.

@@ -22,6 +22,8 @@ use stet_domain::object::SharedText;
 use stet_domain::planning::LineupEntry;
 use stet_domain::planning::topic::{Topic, TopicItem, TopicLineup};
 use stet_newsroom::records::Display;
+use stet_newsroom::titles::choose_title;
+use stet_newsroom::titles::facts_of_titles;
 use stet_sysconfig::Product;
 use stet_web::app::App;
 use stet_web::call::Call;
@@ -33,8 +35,6 @@ use self::calendar::CalendarComponents;
 use self::zone::CalendarZone;
 use super::reply::{CommittedTopic, TopicExtent, facts, visible_attachment};
 use crate::records::readable;
-use crate::title::choose_title;
-use crate::title::facts_of_titles;
 use crate::whole::disposition;
 
 /// The format of an exported file.

@@ -7,19 +7,20 @@ use stet_base::limits::offload;
 use stet_domain::error::Result;
 use stet_domain::id::DatabaseId;
 use stet_domain::object::{MAX_TITLE_BYTES, Object, SharedText};
-use stet_newsroom::creation::TITLE;
-use stet_web::app::App;
 use stet_xml::edit::first_texts;
 use stet_xml::first_text_of;
+
+use crate::Newsroom;
+use crate::creation::TITLE;
 
 /// Returns a liveblog's own title, from its system attributes, or an empty text.
 ///
 /// # Errors
 /// `Overloaded`.
-pub async fn read_liveblog_title(app: &App, object: &Object) -> Result<SharedText> {
+pub async fn read_liveblog_title(newsroom: &Newsroom, object: &Object) -> Result<SharedText> {
     let none = || SharedText::from("");
     let Some(text) = object.attributes.system_attributes.clone() else { return Ok(none()) };
-    let limits = app.attribute_limits();
+    let limits = newsroom.attribute_limits();
     let read = move || first_texts(&text, [&*TITLE], &limits).ok().and_then(|[title]| title);
     let title = offload::offload_if_large(object.attributes.text_bytes(), read).await?;
     Ok(title.map_or_else(none, |title| cut(&title).into()))
@@ -31,30 +32,30 @@ pub async fn read_liveblog_title(app: &App, object: &Object) -> Result<SharedTex
 ///
 /// # Errors
 /// `Overloaded`.
-pub async fn choose_title(app: &App, object: &Object, own: &str) -> Result<SharedText> {
+pub async fn choose_title(newsroom: &Newsroom, object: &Object, own: &str) -> Result<SharedText> {
     if !own.trim().is_empty() {
         return Ok(own.into());
     }
-    let headline = read_headline(app, object).await?.filter(|headline| !headline.is_empty());
+    let headline = read_headline(newsroom, object).await?.filter(|headline| !headline.is_empty());
     Ok(headline.unwrap_or_else(|| object.record.name.clone()))
 }
 
-async fn read_headline(app: &App, object: &Object) -> Result<Option<SharedText>> {
+async fn read_headline(newsroom: &Newsroom, object: &Object) -> Result<Option<SharedText>> {
     let Some(text) = object.attributes.attributes.clone() else { return Ok(None) };
     let record = &object.record;
-    let content = app.sysconfig.site_content(record.loid.database);
+    let content = newsroom.sysconfig.site_content(record.loid.database);
     let definition = content.definition_for(Some(&record.type_name), record.work_folder.as_deref());
     let Some(element) = definition.and_then(|definition| definition.headline().cloned()) else { return Ok(None) };
-    let (bytes, limits) = (text.len(), app.attribute_limits());
+    let (bytes, limits) = (text.len(), newsroom.attribute_limits());
     let read = move || first_text_of(&text, &element, &limits).ok().flatten();
     Ok(offload::offload_if_large(bytes, read).await?.map(|headline| cut(&headline).into()))
 }
 
 /// Returns a number that changes with the metadata definitions that titles depend on, for
 /// ETags.
-pub fn facts_of_titles(app: &App, database: DatabaseId) -> u64 {
+pub fn facts_of_titles(newsroom: &Newsroom, database: DatabaseId) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for definition in &app.sysconfig.site_content(database).definitions {
+    for definition in &newsroom.sysconfig.site_content(database).definitions {
         definition.hash_headline(&mut hasher);
     }
     hasher.finish()
