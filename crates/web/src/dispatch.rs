@@ -266,6 +266,31 @@ struct CallFacts {
     warnings: Warnings,
 }
 
+/// Finds the endpoint of a request and the session of its caller, the steps 1 to 4. The endpoint is
+/// stored in `found` as soon as it is known.
+///
+/// # Errors
+/// The errors of these steps.
+fn identify_call<'p>(
+    app: &App,
+    http: &HttpRequest,
+    path: &'p str,
+    found: &Cell<Option<&'static Route>>,
+) -> Result<(&'static Route, PathParams<'p>, Option<Arc<LiveSession>>)> {
+    if let Some(turn) = http.extensions().get::<Rc<PipelineSlot>>() {
+        turn.check()?;
+    }
+    let limit = app.config.limits.url_bytes;
+    if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
+        return Err(body::too_large("The URL", limit as u64));
+    }
+    let (route, params) = find(app, http, path)?;
+    found.set(Some(route));
+    let session = identify(app, route, http, &QueryPairs::of(http.query_string()))?;
+    Ok((route, params, session))
+}
+
+/// Answers a request of an endpoint: all steps of the head of this file.
 async fn answer(
     app: &Arc<App>,
     http: &HttpRequest,
@@ -274,20 +299,9 @@ async fn answer(
     (client, trace): (IpAddr, &Trace),
     facts: &mut CallFacts,
 ) -> Result<Reply> {
+    let known = identify_call(app, http, path, &facts.route);
     // A call that fails before its caller is known counts for its address.
-    if let Some(turn) = http.extensions().get::<Rc<PipelineSlot>>() {
-        turn.check().map_err(|error| count_failure(app, client, error, &mut facts.call_quota))?;
-    }
-    let limit = app.config.limits.url_bytes;
-    if http.uri().path_and_query().is_some_and(|whole| whole.as_str().len() > limit) {
-        return Err(count_failure(app, client, body::too_large("The URL", limit as u64), &mut facts.call_quota));
-    }
-    let (route, params) =
-        find(app, http, path).map_err(|error| count_failure(app, client, error, &mut facts.call_quota))?;
-    facts.route.set(Some(route));
-    let pairs = QueryPairs::of(http.query_string());
-    let session =
-        identify(app, route, http, &pairs).map_err(|error| count_failure(app, client, error, &mut facts.call_quota))?;
+    let (route, params, session) = known.map_err(|error| count_failure(app, client, error, &mut facts.call_quota))?;
     count(app, client, session.as_deref(), &mut facts.call_quota)?;
     let holder = match &session {
         Some(session) => Holder::User(session.user().clone()),
@@ -308,17 +322,11 @@ async fn answer(
     if !matches!(route.body, BodyRule::None) {
         body_headers::check(http.headers())?;
     }
+    let pairs = QueryPairs::of(http.query_string());
     facts.claim = idempotency::claim(&caller, route, path, &pairs, http.headers())?;
     caller.set_claim(facts.claim.clone());
     let query = Query::parse(route, pairs)?;
-    // The database is checked even if no handler needs it: a loid's own database takes precedence,
-    // and objects in memory are found without one. Sessions, users, groups and keys belong to the
-    // server as a whole.
-    let database = match route.is_about_a_database() {
-        true => app.database(query.text("databaseId"))?,
-        false => DatabaseId::main(),
-    };
-    caller.name_objects(named_objects(route, &params)?, database);
+    caller.name_objects(named_objects(route, &params)?, database_of(app, route, &query)?);
     let checked = PathObjectCheck::of(caller.check_objects(), facts.claim.as_ref())?;
     let unread = (!matches!(route.body, BodyRule::None)).then(|| {
         let room = Arc::new(app.memory.reservation(Some(holder), MemoryPurpose::Bodies));
@@ -524,6 +532,16 @@ fn find<'p>(app: &App, http: &HttpRequest, path: &'p str) -> Result<(&'static Ro
             Err(if fitting.is_empty() { not_found() } else { not_allowed(fitting.join(", ")) })
         }
     }
+}
+
+/// Returns the database in which a call's paths are resolved. It is checked even if no handler
+/// needs it: a loid's own database takes precedence, and objects in memory are found without one.
+/// Sessions, users, groups and keys belong to the server as a whole.
+///
+/// # Errors
+/// `DatabaseNotFound`.
+fn database_of(app: &App, route: &Route, query: &Query) -> Result<DatabaseId> {
+    if route.is_about_a_database() { app.database(query.text("databaseId")) } else { Ok(DatabaseId::main()) }
 }
 
 /// Checks the values in the path and returns the objects that they name.

@@ -11,6 +11,7 @@ use stet_auth::Name;
 use stet_base::limits::as_server;
 use stet_base::limits::offload;
 use stet_base::limits::yielding::YieldTimer;
+use stet_domain::command::SMALL;
 use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::SharedText;
@@ -63,14 +64,24 @@ impl Messages {
     pub async fn send(&self, mail: NewMessage, request: ChangeRequest) -> Result<Message> {
         let who = request.who.clone();
         let sent: SendReceipt =
-            self.repository.note(SEND, &request, async || self.rows_of(mail, &who.user).await).await?;
+            self.repository.note(SEND, &request, async || self.rows_of(mail, &who.user, &request).await).await?;
         // This call has written it, and nothing removes it so soon.
         self.message(sent.number)?.ok_or_else(|| Error::not_found(id_of(sent.number)))
     }
 
-    async fn rows_of(&self, mail: NewMessage, sender: &SharedText) -> Result<StandaloneChange<SendReceipt>> {
+    async fn rows_of(
+        &self,
+        mail: NewMessage,
+        sender: &SharedText,
+        request: &ChangeRequest,
+    ) -> Result<StandaloneChange<SendReceipt>> {
         self.check(&mail)?;
         let (recipients, receivers) = self.receivers(&mail.recipients).await?;
+        // Each receiver gets a row, so a message to many is a large change.
+        let permit = match &request.large {
+            Some(large) if receivers.len() > SMALL => Some(large.turn(false).await?),
+            _ => None,
+        };
         self.make_room(sender, &receivers).await?;
         let (number, sent_ms) = (self.repository.next_number()?, self.repository.clock().now_ms());
         let message = Message {
@@ -101,6 +112,9 @@ impl Messages {
             changes.push(put(&outgoing));
             room
         });
+        if let Some(permit) = &permit {
+            permit.charge(bytes as usize);
+        }
         let (relay, sent_bytes) = (self.relay.clone(), self.sent_bytes.clone());
         // It is counted even if the sender disconnects before it is on disk.
         let on_commit = Box::new(move || {
@@ -114,7 +128,7 @@ impl Messages {
         });
         let sent = SendReceipt { number, bytes };
         let deeds = vec![(SEND, vec![id_of(number).to_string()])];
-        Ok(StandaloneChange { reply: sent, changes, deeds, on_commit, held: Box::new(()) })
+        Ok(StandaloneChange { reply: sent, changes, deeds, on_commit, held: Box::new(permit) })
     }
 
     /// Counts one more entry in each box that gets the message. A box is trimmed first if it got as

@@ -1,14 +1,16 @@
 //! The retention of messages.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
 use stet_actors::repository::Repository;
-use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
-use stet_auth::{PasswordOptions, PasswordRules, Passwords, User};
+use stet_actors::runtime::{ChangePermit, ChangeRequest, LargeChangeAdmission, LargeChangePermit, RuntimeOptions};
+use stet_auth::{PasswordOptions, PasswordRules, Passwords, User, UserGroup};
 use stet_domain::clock::ManualClock;
-use stet_domain::command::CallerIdentity;
+use stet_domain::command::{CallerIdentity, SMALL};
 use stet_domain::error::Code;
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{ReadLevel, RowReader, Store};
@@ -352,5 +354,52 @@ fn users_whose_names_begin_alike_have_boxes_of_their_own() {
         assert_eq!(house.subjects("bo", MessageBox::Inbox).await, [""; 0]);
         assert_eq!(house.subjects("bob", MessageBox::Inbox).await, ["for bob"]);
         assert_eq!(house.subjects("bob", MessageBox::Outbox).await, [""; 0]);
+    });
+}
+
+/// An admission that counts what it admits.
+#[derive(Debug, Clone, Default)]
+struct CountingAdmission {
+    turns: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
+}
+
+impl LargeChangeAdmission for CountingAdmission {
+    fn turn(&self, _: bool) -> Pin<Box<dyn Future<Output = Result<LargeChangePermit>> + Send + '_>> {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+        let permit: LargeChangePermit = Box::new(self.clone());
+        Box::pin(std::future::ready(Ok(permit)))
+    }
+}
+
+impl ChangePermit for CountingAdmission {
+    fn charge(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// A message writes a row for each receiver. One user could fill the memory and the disk by messages
+/// to a group of thousands.
+#[test]
+fn messages_to_many_wait_their_turn_as_large_changes() {
+    run(async {
+        let house = House::new().await;
+        let directory = house.messages.directory.by(CallerIdentity::operator());
+        let group = UserGroup { name: "all".into(), description: String::new(), privileges: Vec::new() };
+        directory.put_group(group).await.unwrap();
+        for number in 0..=SMALL {
+            let mut user = User::new(&format!("user-{number}"));
+            user.groups.push("all".into());
+            directory.put_user(user).await.unwrap();
+        }
+        let admission = CountingAdmission::default();
+        for (recipient, turns) in [("bob", 0), ("all", 1)] {
+            let mail = NewMessage { recipients: vec![recipient.to_owned()], ..NewMessage::default() };
+            let who = CallerIdentity { user: "ada".into(), session: "s".into(), address: None };
+            let large: Option<Arc<dyn LargeChangeAdmission>> = Some(Arc::new(admission.clone()));
+            house.messages.send(mail, ChangeRequest { large, ..ChangeRequest::by(who) }).await.unwrap();
+            assert_eq!(admission.turns.load(Ordering::Relaxed), turns, "{recipient}");
+        }
+        assert!(admission.bytes.load(Ordering::Relaxed) > 20 * SMALL);
     });
 }
