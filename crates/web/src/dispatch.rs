@@ -326,7 +326,8 @@ async fn answer(
     facts.claim = idempotency::claim(&caller, route, path, &pairs, http.headers())?;
     caller.set_claim(facts.claim.clone());
     let query = Query::parse(route, pairs)?;
-    caller.name_objects(named_objects(route, &params)?, database_of(app, route, &query)?);
+    let database = database_of(app, route, &query)?;
+    caller.name_objects(named_objects(route, &params)?, database);
     let checked = PathObjectCheck::of(caller.check_objects(), facts.claim.as_ref())?;
     let unread = (!matches!(route.body, BodyRule::None)).then(|| {
         let room = Arc::new(app.memory.reservation(Some(holder), MemoryPurpose::Bodies));

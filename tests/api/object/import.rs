@@ -159,6 +159,7 @@ fn a_channel_copy_goes_into_its_bundle_and_follows_what_it_followed() {
     let (admin, folder) = (Server::shared().user("admin"), own_folder());
     let bundle = with(story(&folder, "s.xml"), json!({ "type": "EOM::CompoundStory", "suid": "s-1" }));
     let made = import(&admin, &bundle, Some("<s>1</s>")).ok();
+    assert_eq!(made["info"]["type"], "CompoundStory", "a known type is shown as the configuration names it");
     let place = format!("{folder}/s.xml");
     let copy = |channel: &str, from: &Value, follows: bool| {
         let copy = json!({ "channel": channel, "inheritFrom": "Neutral", "inheritedFrom": from, "follows": follows });

@@ -186,7 +186,7 @@ pub async fn create(call: Call) -> Result<PreferredReply<ChangedRecord>> {
 /// Refuses a body that names another object than the path.
 ///
 /// # Errors
-/// `InvalidParameter`; those of [`Call::find`].
+/// `InvalidParameter`; those of [`Caller::find`](stet_newsroom::caller::Caller::find).
 pub(super) fn check_same(call: &Call, request: &ChannelCopyRequest, object: Loid) -> Result<()> {
     let Some(named) = request.source.as_deref().filter(|named| !named.is_empty()) else { return Ok(()) };
     let source = ObjectSource::parse("source", named)?;

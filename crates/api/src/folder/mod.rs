@@ -118,7 +118,7 @@ pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
 /// Returns the folder that is named in the call's path.
 ///
 /// # Errors
-/// Those of [`Call::resolve`]; `InvalidType`.
+/// Those of [`Caller::resolve`](stet_newsroom::caller::Caller::resolve); `InvalidType`.
 fn folder_in_path(call: &Call) -> Result<Arc<CachedRecord>> {
     let folder = call.resolve_seen("source")?;
     check_folder(&folder, call.param("source"))?;

@@ -381,11 +381,12 @@ pub(crate) fn new_topic(
     parts: NewParts,
     template: Option<Template>,
 ) -> Result<Creation> {
+    let database = database_named(call, request.database_id.as_ref())?;
     let folder = folder_source(request.folder.as_deref(), request.folder_path.as_deref())?;
     let (name, mode) = CreateOptions::name_and_mode(request.name, type_name, request.options, request.create_mode);
     Ok(Creation {
         mode,
-        database: database_named(call, request.database_id.as_ref())?,
+        database,
         place: CreationPlace::SiteFolder(folder),
         status: request.status,
         work_folder: request.work_folder,

@@ -165,7 +165,7 @@ pub(super) struct AccessDecision {
     caller: Option<OwnedCaller>,
 }
 
-/// The data of [`Caller`] that a command owns.
+/// The data of [`RightsHolder`] that a command owns.
 #[derive(Debug)]
 struct OwnedCaller {
     user: SharedText,

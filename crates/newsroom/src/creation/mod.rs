@@ -248,6 +248,12 @@ impl Caller {
     /// Builds the object of the command, and finds its place.
     async fn prepare(&self, mut creation: Creation) -> Result<(NewObject, Destination)> {
         let newsroom = &**self.newsroom();
+        // The values of a folder do not decide its place.
+        if let CreationPlace::AboveFolder(folder) = &mut creation.place {
+            let (folder, database) = (folder.take(), creation.database);
+            let place = destination::find_folder_destination(self, folder, &creation.name, database)?;
+            creation.place = CreationPlace::Found(place);
+        }
         let of = creation.place.database(newsroom, creation.database)?;
         let known = self.type_of(&creation, of)?;
         let mut object = new_object(&mut creation.kind, &creation.name, &known)?;
@@ -347,7 +353,9 @@ impl Caller {
                     let message = format!("A {type_name} can't be imported: it is a {family}.");
                     Error::new(Code::InvalidType, message).with_source(type_name)
                 })?;
-                CreationType { family, ..known(type_name, StatusRule::Any) }
+                // A known type is stored as the configuration names it.
+                let name = types.get(type_name).map_or(type_name.as_str(), |known| &known.name);
+                CreationType { family, ..known(name, StatusRule::Any) }
             }
         })
     }

@@ -378,12 +378,13 @@ impl ChangePermit for CountingAdmission {
     }
 }
 
-/// A message writes a row for each receiver. One user could fill the memory and the disk by messages
-/// to a group of thousands.
+/// A message writes a row for each receiver. One user could fill the memory and the disk by
+/// messages to a group of thousands.
 #[test]
 fn messages_to_many_wait_their_turn_as_large_changes() {
     run(async {
-        let house = House::new().await;
+        let mut house = House::new().await;
+        house.messages.bounds.recipients = 2 * SMALL;
         let directory = house.messages.directory.by(CallerIdentity::operator());
         let group = UserGroup { name: "all".into(), description: String::new(), privileges: Vec::new() };
         directory.put_group(group).await.unwrap();
@@ -394,7 +395,8 @@ fn messages_to_many_wait_their_turn_as_large_changes() {
         }
         let admission = CountingAdmission::default();
         for (recipient, turns) in [("bob", 0), ("all", 1)] {
-            let mail = NewMessage { recipients: vec![recipient.to_owned()], ..NewMessage::default() };
+            let recipients = vec![recipient.to_owned()];
+            let mail = NewMessage { subject: "News".to_owned(), recipients, ..NewMessage::default() };
             let who = CallerIdentity { user: "ada".into(), session: "s".into(), address: None };
             let large: Option<Arc<dyn LargeChangeAdmission>> = Some(Arc::new(admission.clone()));
             house.messages.send(mail, ChangeRequest { large, ..ChangeRequest::by(who) }).await.unwrap();
