@@ -353,7 +353,7 @@ impl CliCommand {
     /// Returns the configuration for the command.
     ///
     /// # Errors
-    /// Those of [`Config::load`].
+    /// The errors of [`Config::load`].
     pub fn config(&self) -> Result<Config, ConfigError> {
         Config::load(self.file(), &self.overrides())
     }

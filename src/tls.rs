@@ -87,7 +87,7 @@ impl Certificates {
     /// Reads the files again. Returns whether they have changed and are now in force.
     ///
     /// # Errors
-    /// Those of [`Certificates::load`]; the certificate in force stays.
+    /// The errors of [`Certificates::load`]; the certificate in force stays.
     pub fn reload(&self) -> Result<bool, String> {
         let files = read(&self.certificate, &self.key)?;
         if files == self.in_force.load().files {

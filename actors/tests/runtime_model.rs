@@ -1,8 +1,8 @@
 //! A random life of a few drawers, compared with lists as a model: commands, joint commands,
 //! panics, failed commits, idle sweeps and restarts.
 //!
-//! It checks that nothing acknowledged is lost, and nothing refused has an effect. No two instances
-//! of a container live at once. The rows on disk are what the containers show, and every index
+//! Nothing acknowledged may be lost, and nothing refused may have an effect. No two instances of a
+//! container live at once. The rows on disk are what the containers show, and every index
 //! follows from the rows.
 
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 //! steps come creations and other calls, failed commits, and crashes. In the model each call is one
 //! step.
 //!
-//! It checks that from the first step on, every caller finds what the model says. At the end
-//! nothing is lost or left over, however often the process ended. No step changes more objects than
+//! From the first step on, every caller must find what the model says. At the end nothing is lost
+//! or left over, however often the process ended. No step changes more objects than
 //! it may.
 
 use std::collections::BTreeSet;

@@ -112,7 +112,7 @@ impl Filling {
     /// Ends the filling before anything was created, so that the directory is new again.
     ///
     /// # Errors
-    /// Those of [`Filling::finish`].
+    /// The errors of [`Filling::finish`].
     pub fn give_up(self) -> Result<(), Failure> {
         self.finish()
     }

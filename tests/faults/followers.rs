@@ -185,8 +185,8 @@ fn a_session_that_runs_out_ends_its_streams() {
 }
 
 /// Returns the kinds of events that a slow follower receives, from behind an event or from now on.
-/// It reads only when three posts and the discarding of the liveblog are on disk. Also returns the
-/// expected kinds.
+/// The follower reads only when three posts and the discarding of the liveblog are on disk. The
+/// second value is the expected kinds.
 async fn told_at_the_end(
     (app, repository): (&Arc<App>, &Repository),
     followers: &Arc<Followers>,

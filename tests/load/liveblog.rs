@@ -164,7 +164,7 @@ fn replies_about_removed_posts_are_no_failure_but_leave_the_call_in_doubt() {
 }
 
 /// Regression test: a large reply is built while it is sent, and leaves out posts removed by then.
-/// That was taken for a fault.
+/// The load counted their absence as a fault.
 #[test]
 fn a_poll_that_is_a_large_reply_is_not_asked_to_be_of_one_moment() {
     let server = Server::start();

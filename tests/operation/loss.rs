@@ -9,8 +9,8 @@ type Files = BTreeMap<&'static str, Vec<u8>>;
 
 const PAGE: usize = 4096;
 
-/// The files of a server killed right after some changes, none of which a checkpoint has folded.
-/// Also the files of another such server.
+/// The files of a server killed right after some changes, none of which a checkpoint has folded,
+/// and those of another such server.
 struct Killed {
     data: TempDir,
     files: Files,

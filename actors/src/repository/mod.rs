@@ -290,7 +290,7 @@ impl Repository {
     /// Carries out a command on several containers at once. It resolves when the change is on disk.
     ///
     /// # Errors
-    /// Those of [`Repository::execute`].
+    /// The errors of [`Repository::execute`].
     pub async fn joint<J: JointCommand>(&self, joint: J, request: ChangeRequest) -> Result<J::Reply> {
         self.jointly(joint, request).await.map(|done| done.reply)
     }
@@ -298,7 +298,7 @@ impl Repository {
     /// Carries out a joint command, and also returns the state of its object after the command.
     ///
     /// # Errors
-    /// Those of [`Repository::joint`].
+    /// The errors of [`Repository::joint`].
     pub async fn jointly<J: JointCommand>(&self, joint: J, request: ChangeRequest) -> Result<JointResult<J::Reply>> {
         if let Some(reply) = kept_outcome(request.step.as_ref(), J::NAME)? {
             return Ok(JointResult { reply, left: None });

@@ -169,7 +169,7 @@ impl Reader {
     /// Returns the record of the object that a source names, in the recycle bin or not.
     ///
     /// # Errors
-    /// Those of [`Reader::resolve`].
+    /// The errors of [`Reader::resolve`].
     pub fn resolve_any(&self, source: &ObjectSource, database: DatabaseId) -> Result<Record> {
         let loid = self.loid_of(source, database)?.ok_or_else(|| Error::not_found(source))?;
         self.check_version(loid, source)?;

@@ -143,7 +143,7 @@ impl RemainderTracker {
     /// that.
     ///
     /// # Errors
-    /// Those of [`RemainderTracker::finished`]; `Overloaded` when too many commands wait.
+    /// The errors of [`RemainderTracker::finished`]; `Overloaded` when too many commands wait.
     pub async fn awaited(&self, look: &dyn RowReader, entry: Loid) -> Result<()> {
         let _place = self.waiting.try_acquire().map_err(|_| {
             metrics::counter!("stet_overloaded_total", "what" => "folders").increment(1);

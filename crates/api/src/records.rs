@@ -159,7 +159,7 @@ impl<'c, T> BulkBuilder<'c, T> {
     /// Builds the reply, on another thread if it is long.
     ///
     /// # Errors
-    /// Those of [`Json::of`]; `RepositoryError` while the server shuts down.
+    /// The errors of [`Json::of`]; `RepositoryError` while the server shuts down.
     pub async fn answer(self) -> Result<Json<BulkReply<T>>>
     where
         T: Serialize + Send + 'static,

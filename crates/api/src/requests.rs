@@ -93,7 +93,7 @@ impl SourceList {
     /// Returns the sources of a list with another field name.
     ///
     /// # Errors
-    /// Those of [`SourceList::read`].
+    /// The errors of [`SourceList::read`].
     pub fn read_field(self, app: &App, field: &str) -> Result<Vec<String>> {
         let (listed, limit) = (self.listed, app.config.limits.list_sources);
         if listed <= limit {

@@ -274,7 +274,7 @@ impl LoginLimiter {
     /// [`LoginLimiter::begin`].
     ///
     /// # Errors
-    /// Those of [`LoginLimiter::begin`].
+    /// The errors of [`LoginLimiter::begin`].
     pub async fn begin_nameless(&self, address: IpAddr, clock: &dyn Clock) -> Result<LoginAttempt<'_>> {
         let counted = counted_as(address);
         let address = self.take_of_address(counted, clock).await.map_err(|balance| {

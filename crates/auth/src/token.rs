@@ -31,7 +31,7 @@ impl Token {
     /// of a session's token.
     ///
     /// # Errors
-    /// Those of [`Token::generate`].
+    /// The errors of [`Token::generate`].
     pub(super) fn generate_key() -> Result<Token> {
         let random = random_text::<{ Token::LEN }>(URL_SAFE)?;
         Ok(Token(format!("{}{random}", Token::KEY_PREFIX)))

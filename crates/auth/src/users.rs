@@ -46,7 +46,7 @@ impl DirectoryEditor<'_> {
     /// sessions and keys for good.
     ///
     /// # Errors
-    /// Those of [`DirectoryEditor::change_or_make_user`].
+    /// The errors of [`DirectoryEditor::change_or_make_user`].
     pub async fn put_user(&self, user: User) -> Result<()> {
         self.write(self.directory.place_of(&user.name)?, |old: Option<User>, now_ms| {
             let mut user = user;
@@ -101,7 +101,7 @@ impl DirectoryEditor<'_> {
     /// stand.
     ///
     /// # Errors
-    /// Those of [`DirectoryEditor::set_password`]; `PermissionDenied` if the user has another
+    /// The errors of [`DirectoryEditor::set_password`]; `PermissionDenied` if the user has another
     /// password by now, or is disabled.
     pub async fn change_password(&self, known: &User, password: &str) -> Result<()> {
         let is_good = |user: &User| {

@@ -79,7 +79,7 @@ impl ContentReader {
     /// Returns all remaining bytes, in one piece. For contents whose size the caller has limited.
     ///
     /// # Errors
-    /// Those of [`ContentReader::next_chunk`].
+    /// The errors of [`ContentReader::next_chunk`].
     pub async fn read_all(self) -> Result<Bytes> {
         self.read(self.remaining()).await
     }
@@ -89,7 +89,7 @@ impl ContentReader {
     /// limited.
     ///
     /// # Errors
-    /// Those of [`ContentReader::next_chunk`], [`Offload::turn`] and [`Offload::work`].
+    /// The errors of [`ContentReader::next_chunk`], [`Offload::turn`] and [`Offload::work`].
     pub async fn process<T: Send + 'static>(self, work: impl FnOnce(Bytes) -> T + Send + 'static) -> Result<T> {
         let permit = Offload::for_bytes(self.remaining()).await?;
         let bytes = self.read_all().await?;

@@ -96,7 +96,7 @@ impl Upload {
     /// Ends the upload. When this returns, a large content is durable on disk.
     ///
     /// # Errors
-    /// Those of [`Upload::write`].
+    /// The errors of [`Upload::write`].
     pub async fn finish(mut self, content_type: &str) -> Result<NewContent> {
         let size = self.size;
         let content = |sha256, stored| Content { content_type: content_type.into(), size, sha256, stored };

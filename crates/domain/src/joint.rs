@@ -137,7 +137,7 @@ impl ContainerTurns {
     /// Returns the state of a container of the family, in the recycle bin or not.
     ///
     /// # Errors
-    /// Those of [`ContainerTurns::get`].
+    /// The errors of [`ContainerTurns::get`].
     pub fn of_family<F: Family>(&mut self, loid: Loid) -> Result<&mut F::State, CommandFault> {
         self.any(loid)?;
         let state = self.state(loid)?;
@@ -165,7 +165,7 @@ impl ContainerTurns {
     /// which are neither in the record, nor in the parts, nor in the names.
     ///
     /// # Errors
-    /// Those of [`ContainerTurns::any`].
+    /// The errors of [`ContainerTurns::any`].
     pub fn touch(&mut self, loid: Loid) -> Result<(), CommandFault> {
         let record = &mut self.any(loid)?.record;
         *record = Arc::new((**record).clone());

@@ -309,7 +309,7 @@ impl IdempotentCall {
     /// Returns the step for an object that the body lists at a place, counted from 0.
     ///
     /// # Errors
-    /// Those of [`IdempotentCall::check_places`], for a list up to that place.
+    /// The errors of [`IdempotentCall::check_places`], for a list up to that place.
     pub fn at(self: &Arc<IdempotentCall>, place: usize, object: Loid) -> Result<ReceiptStep> {
         let number = number_of(place)?;
         Ok(ReceiptStep { once: self.clone(), number, object: Some(object) })

@@ -70,7 +70,7 @@ pub trait StatusRights: Debug + Send + Sync {
     /// privilege for. The change's `container` is the folder or container of the new object.
     ///
     /// # Errors
-    /// Those of [`StatusRights::check`].
+    /// The errors of [`StatusRights::check`].
     fn check_new(&self, change: &WorkflowStatusChange, look: &dyn RowReader) -> Result<()>;
 }
 

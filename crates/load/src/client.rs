@@ -266,7 +266,7 @@ impl Connection {
     /// Sends a call with another token than the connection's own, or with none.
     ///
     /// # Errors
-    /// Those of [`Connection::send`].
+    /// The errors of [`Connection::send`].
     pub async fn send_as(&mut self, call: &Call, token: Option<Arc<str>>) -> Result<CallAnswer, CallTrouble> {
         let own = std::mem::replace(&mut self.token, token);
         let answered = self.send(call).await;

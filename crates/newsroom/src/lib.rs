@@ -194,7 +194,7 @@ impl Newsroom {
     /// below `/SysConfig` that the database lacks is looked up in the main database.
     ///
     /// # Errors
-    /// Those of [`Newsroom::resolve`].
+    /// The errors of [`Newsroom::resolve`].
     pub fn resolve_configured(&self, source: &ObjectSource, database: DatabaseId) -> Result<Arc<CachedRecord>> {
         match (self.resolve(source, database), source) {
             (Err(error), ObjectSource::Path(path)) if error.code == Code::ObjectNotFound && is_configuration(path) => {

@@ -150,8 +150,8 @@ impl Workflows {
     /// Refuses a change of status that a workflow does not allow.
     ///
     /// # Errors
-    /// Those of [`Workflows::check_status`]; `InvalidStatus` for a status that may not follow the
-    /// present one, with those that may.
+    /// The errors of [`Workflows::check_status`]; `InvalidStatus` for a status that may not follow
+    /// the present one, with those that may.
     pub fn check_step(&self, workflow: &str, from: Option<&str>, to: &str) -> Result<()> {
         let Some(known) = self.get(workflow) else { return Ok(()) };
         let allowed = known.reachable(from);

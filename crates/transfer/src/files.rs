@@ -31,7 +31,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a regular file of at most `limit` bytes.
 ///
 /// # Errors
-/// Those of [`open`], and `FileTooLarge`.
+/// The errors of [`open`], and `FileTooLarge`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // One byte beyond the limit detects a file that is too large, even if it grows during the read.
@@ -45,7 +45,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Returns the SHA-256 of a regular file, in hexadecimal.
 ///
 /// # Errors
-/// Those of [`open`].
+/// The errors of [`open`].
 pub fn hash_of(path: &Path) -> io::Result<String> {
     let (mut file, mut hasher, mut piece) = (BufReader::new(open(path)?), Sha256::new(), vec![0; 128 << 10]);
     loop {

@@ -39,6 +39,7 @@ pub mod prefer;
 pub mod probe;
 pub mod query;
 pub mod range;
+mod render;
 pub mod reply;
 pub mod route;
 pub mod router;

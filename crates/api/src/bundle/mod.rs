@@ -37,7 +37,7 @@ pub fn check_bundle(record: &Record, source: &str) -> Result<()> {
 /// Resolves the bundle that the path names.
 ///
 /// # Errors
-/// Those of [`Caller::resolve`](stet_newsroom::caller::Caller::resolve); `InvalidType`.
+/// The errors of [`Caller::resolve`](stet_newsroom::caller::Caller::resolve); `InvalidType`.
 fn named(call: &Call) -> Result<Arc<CachedRecord>> {
     let bundle = call.resolve("source")?;
     check_bundle(&bundle, call.param("source"))?;
@@ -47,7 +47,7 @@ fn named(call: &Call) -> Result<Arc<CachedRecord>> {
 /// Resolves the bundle or channel copy that the path names.
 ///
 /// # Errors
-/// Those of [`Caller::resolve`](stet_newsroom::caller::Caller::resolve); `InvalidType`.
+/// The errors of [`Caller::resolve`](stet_newsroom::caller::Caller::resolve); `InvalidType`.
 fn bundle_or_copy(call: &Call) -> Result<Arc<CachedRecord>> {
     let object = call.resolve("source")?;
     if object.copy.is_none() {

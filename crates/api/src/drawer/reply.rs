@@ -119,7 +119,7 @@ fn sees(call: &Call, access: Access<'_>, item: &Item) -> Result<bool> {
 /// the caller may not read any more, or whose objects are in the recycle bin now. `is_changed`
 /// means that the change was about the item, which is shown even in the recycle bin.
 ///
-/// Also returns the copy of the record that the item shows.
+/// The second value is the copy of the record that the item shows.
 async fn drawer_item(
     call: &Call,
     &(position, item): &(usize, Item),

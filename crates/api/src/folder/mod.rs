@@ -96,13 +96,9 @@ pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
                 Some(mode @ (WireCreateMode::Exception | WireCreateMode::AutoRename)) => mode.into(),
                 _ => CreateMode::Existing,
             };
-            let creation = Creation {
-                mode,
-                database,
-                place: CreationPlace::AboveFolder(parent),
-                status: request.status,
-                ..Creation::of(CreationKind::Folder, name)
-            };
+            let place = CreationPlace::Found(call.folder_destination(parent, &name, database)?);
+            let creation =
+                Creation { mode, database, place, status: request.status, ..Creation::of(CreationKind::Folder, name) };
             let done = call.create(creation).await?;
             (done.reply.loid, done.left)
         }
@@ -118,7 +114,7 @@ pub async fn create(call: Call) -> Result<PreferredReply<FolderCreated>> {
 /// Returns the folder that is named in the call's path.
 ///
 /// # Errors
-/// Those of [`Caller::resolve`](stet_newsroom::caller::Caller::resolve); `InvalidType`.
+/// The errors of [`Caller::resolve`](stet_newsroom::caller::Caller::resolve); `InvalidType`.
 fn folder_in_path(call: &Call) -> Result<Arc<CachedRecord>> {
     let folder = call.resolve_seen("source")?;
     check_folder(&folder, call.param("source"))?;

@@ -69,7 +69,7 @@ impl TransferDecoder {
     /// Checks that the bytes have ended where an encoding may end.
     ///
     /// # Errors
-    /// Those of [`TransferDecoder::decode`].
+    /// The errors of [`TransferDecoder::decode`].
     pub fn finish(&self) -> Result<(), String> {
         match self {
             TransferDecoder::Identity => Ok(()),

@@ -69,7 +69,7 @@ impl ExtendedValue {
     /// percent-encoded; the first always is, and contains the charset.
     ///
     /// # Errors
-    /// Those of [`ExtendedValue::decode`].
+    /// The errors of [`ExtendedValue::decode`].
     pub fn decode_segments<'v>(segments: impl IntoIterator<Item = (bool, &'v str)>) -> Result<String, String> {
         let mut segments = segments.into_iter();
         let first = segments.next().map(|(_, value)| value).unwrap_or_default();

@@ -186,7 +186,7 @@ pub enum FormSubmission<T, R> {
 /// of the call. `may` is called in the same way as a target of [`IncomingCall::received`].
 ///
 /// # Errors
-/// Those of [`read_parts`], [`IncomingCall::received`] and [`Call::check_keys`];
+/// The errors of [`read_parts`], [`IncomingCall::received`] and [`Call::check_keys`];
 /// `IdempotencyMismatch`.
 pub async fn read<T: DeserializeOwned + Default + Send + 'static, R>(
     arriving: IncomingCall,

@@ -69,7 +69,7 @@ impl ObjectContent {
     /// its name in the call.
     ///
     /// # Errors
-    /// Those of [`ObjectContent::of`].
+    /// The errors of [`ObjectContent::of`].
     pub async fn of_record(call: &Call, source: &ObjectSource, record: &Record) -> Result<ObjectContent> {
         ObjectContent::open(&call.app, record, source, || locate(call, source, record)).await
     }

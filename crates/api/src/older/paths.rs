@@ -103,7 +103,8 @@ async fn ensure_folder(call: &Call, path: &str, database: DatabaseId) -> Result<
         Err(error) => return Err(error),
     }
     let Some((parent, name)) = parent_path(path).filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
-    let place = CreationPlace::AboveFolder(Some(ObjectSource::Path(parent.to_owned())));
+    let above = Some(ObjectSource::Path(parent.to_owned()));
+    let place = CreationPlace::Found(call.folder_destination(above, name, database)?);
     // It is no failure if another call has created it since.
     call.create(Creation { database, place, ..Creation::of(CreationKind::Folder, name) }).await.map(drop)
 }

@@ -210,7 +210,7 @@ impl Sessions {
     /// the module's head.
     ///
     /// # Errors
-    /// Those of [`Sessions::find`]; `PermissionDenied` for a key; errors of the store.
+    /// The errors of [`Sessions::find`]; `PermissionDenied` for a key; errors of the store.
     pub async fn copy(&self, token: &str, address: &str) -> Result<NewSession> {
         let original = self.find(token)?;
         no_key(&original, "copied")?;
@@ -257,7 +257,7 @@ impl Sessions {
     /// its row still exists because the disk has not taken the end. It does not count as used.
     ///
     /// # Errors
-    /// Those of [`Sessions::find`].
+    /// The errors of [`Sessions::find`].
     pub fn find_to_end(&self, token: &str) -> Result<Arc<LiveSession>> {
         let live = self.known(token)?;
         // A key is revoked by its name; the token of an ended one is just invalid.
@@ -274,8 +274,8 @@ impl Sessions {
     /// Ends a session: the token is invalid from now on.
     ///
     /// # Errors
-    /// Those of [`Sessions::find_to_end`]; `PermissionDenied` for a key; errors of the store. If
-    /// the disk refuses, the session is still invalid as long as the server runs. The same call
+    /// The errors of [`Sessions::find_to_end`]; `PermissionDenied` for a key; errors of the store.
+    /// If the disk refuses, the session is still invalid as long as the server runs. The same call
     /// again, or the next [`Sessions::sweep`], retries the removal.
     pub async fn end(&self, token: &str) -> Result<()> {
         let live = self.find_to_end(token)?;

@@ -517,7 +517,7 @@ impl<'a> Context<'a> {
     /// too deep there.
     ///
     /// # Errors
-    /// Those of [`Context::check_depth`].
+    /// The errors of [`Context::check_depth`].
     pub fn check_no_deeper(&self, folder: Loid, depth: usize) -> Result<usize, CommandFault> {
         self.check_depth(folder, (self.limits.paths.depth + 1).saturating_sub(depth).max(1))
     }
@@ -655,7 +655,7 @@ impl<'a> Context<'a> {
     /// folders whose names have changed.
     ///
     /// # Errors
-    /// Those of [`Context::check_size`]; errors of the store.
+    /// The errors of [`Context::check_size`]; errors of the store.
     pub fn into_noted(self) -> Result<CommandNotes, CommandFault> {
         self.check_size()?;
         let counts = recount(self.look, self.rows.noted())?;

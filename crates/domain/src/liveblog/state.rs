@@ -194,7 +194,7 @@ impl LiveblogState {
     /// Returns the post at an address for reading, or an error if the liveblog does not hold it.
     ///
     /// # Errors
-    /// Those of [`LiveblogState::get`].
+    /// The errors of [`LiveblogState::get`].
     pub fn read(&self, address: &PostAddress) -> Result<&Arc<Post>> {
         self.find_to_read(address).ok_or_else(|| self.not_held(address))
     }

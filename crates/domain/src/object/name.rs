@@ -59,7 +59,7 @@ pub enum CreateMode {
 /// Returns a name as a file-like object gets it: `:`, `"` and `|` become `_`.
 ///
 /// # Errors
-/// Those of [`check_name`].
+/// The errors of [`check_name`].
 pub fn file_name(name: &str) -> Result<String> {
     check_name(name)?;
     Ok(name.replace([':', '"', '|'], "_"))
@@ -69,7 +69,7 @@ pub fn file_name(name: &str) -> Result<String> {
 /// titles, in which a `/` is allowed and becomes `_`.
 ///
 /// # Errors
-/// Those of [`check_name`].
+/// The errors of [`check_name`].
 pub fn name_for(family: FamilyKind, name: &str) -> Result<String> {
     match family {
         FamilyKind::Topic | FamilyKind::TopicPlan => file_name(&name.replace('/', "_")),

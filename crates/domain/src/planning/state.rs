@@ -172,7 +172,7 @@ impl<F: Planning> PlanningState<F> {
     /// itself. Returns its id.
     ///
     /// # Errors
-    /// Those of [`Context::next_number`].
+    /// The errors of [`Context::next_number`].
     pub(super) fn insert_divider(
         &mut self,
         under: Option<Loid>,

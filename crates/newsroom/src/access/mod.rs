@@ -219,7 +219,7 @@ impl<'a> Access<'a> {
     /// outline.
     ///
     /// # Errors
-    /// Those of [`Access::check`].
+    /// The errors of [`Access::check`].
     pub fn admit(&self, privilege: Privilege, record: &Record, source: &impl Display) -> Result<()> {
         match self.check(privilege, record, source) {
             Err(error) if error.code == Code::PermissionDenied && privilege == Privilege::Read => Ok(()),

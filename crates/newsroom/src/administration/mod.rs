@@ -349,7 +349,7 @@ impl Admin {
     /// Creates a group.
     ///
     /// # Errors
-    /// Those of [`DirectoryEditor::create_group`].
+    /// The errors of [`DirectoryEditor::create_group`].
     pub async fn add_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
         self.changing().create_group(name, change).await?;
         self.directory.group_view(name).await
@@ -358,7 +358,7 @@ impl Admin {
     /// Changes the given fields of a group.
     ///
     /// # Errors
-    /// Those of [`DirectoryEditor::change_group`].
+    /// The errors of [`DirectoryEditor::change_group`].
     pub async fn change_group(&self, name: &str, change: GroupChange) -> Result<GroupView> {
         self.changing().change_group(name, change).await?;
         self.directory.group_view(name).await
@@ -375,7 +375,7 @@ impl Admin {
     /// Creates a key; returns it with its token.
     ///
     /// # Errors
-    /// Those of [`Sessions::make_key`].
+    /// The errors of [`Sessions::make_key`].
     pub async fn add_key(&self, request: KeyRequest) -> Result<(KeyView, Secret)> {
         let KeyRequest { name, user, privileges, expires } = request;
         let made = self

@@ -104,7 +104,7 @@ impl CreationDefaults {
     /// keeps its values.
     ///
     /// # Errors
-    /// Those of [`CreationDefaults::put_into`].
+    /// The errors of [`CreationDefaults::put_into`].
     pub async fn begin(&self, newsroom: &Newsroom, object: &mut NewObject) -> Result<()> {
         if self.issue_date.is_some() {
             object.begins_with.issue_date.clone_from(&self.issue_date);

@@ -42,7 +42,7 @@ impl Destination {
     /// Creates an object at the place.
     ///
     /// # Errors
-    /// Those of [`Caller::change_jointly`].
+    /// The errors of [`Caller::change_jointly`].
     pub fn make(self, caller: &Caller, object: NewObject) -> LocalBoxFuture<'_, Result<JointResult<CreateResult>>> {
         // Boxed, so that no handler contains this large future.
         Box::pin(async move {
@@ -56,7 +56,7 @@ impl Destination {
     /// Creates an object at the place, and another one beside it, in one change.
     ///
     /// # Errors
-    /// Those of [`Caller::change_jointly`].
+    /// The errors of [`Caller::change_jointly`].
     pub fn make_both(
         self,
         caller: &Caller,
@@ -126,7 +126,7 @@ pub(super) fn find_destination(
 /// [`find_destination`], but the folder may be the caller's home itself.
 ///
 /// # Errors
-/// Those of [`find_destination`].
+/// The errors of [`find_destination`].
 pub(super) fn find_folder_destination(
     caller: &Caller,
     above: Option<ObjectSource>,
@@ -169,7 +169,7 @@ pub(super) fn database_of_folder(
 /// configuration is asked for a folder for the object's type and work folder.
 ///
 /// # Errors
-/// Those of [`find_destination`].
+/// The errors of [`find_destination`].
 pub(super) fn find_object_destination(
     caller: &Caller,
     folder: Option<ObjectSource>,

@@ -11,8 +11,8 @@
 //! 4. the system attributes, completed by the product and the defaults of the site
 //! 5. the template, for everything that is still open
 //! 6. the title of a liveblog, in whichever system attributes the object has by now
-//! 7. the destination, which the site configuration may choose by type, work folder, date and
-//!    product
+//! 7. the destination, unless it has been found before. The site configuration may choose it by
+//!    type, work folder, date and product.
 //! 8. the command
 
 mod defaults;
@@ -86,9 +86,7 @@ pub enum CreationPlace {
     /// A folder; without one, that of the site configuration for such objects, or the caller's
     /// home.
     SiteFolder(Option<ObjectSource>),
-    /// A folder for a new folder, which may be the caller's home itself.
-    AboveFolder(Option<ObjectSource>),
-    /// A place that has been found before.
+    /// A place that has been found before ([`Caller::destination`]).
     Found(Destination),
 }
 
@@ -245,15 +243,23 @@ impl Caller {
         destination::find_destination(self, folder, database)
     }
 
+    /// Finds the place for a new folder of that name, like [`Caller::destination`]. The folder may be
+    /// the caller's home itself.
+    ///
+    /// # Errors
+    /// The errors of [`Caller::create`] about the place.
+    pub fn folder_destination(
+        &self,
+        above: Option<ObjectSource>,
+        name: &str,
+        database: DatabaseId,
+    ) -> Result<Destination> {
+        destination::find_folder_destination(self, above, name, database)
+    }
+
     /// Builds the object of the command, and finds its place.
     async fn prepare(&self, mut creation: Creation) -> Result<(NewObject, Destination)> {
         let newsroom = &**self.newsroom();
-        // The values of a folder do not decide its place.
-        if let CreationPlace::AboveFolder(folder) = &mut creation.place {
-            let (folder, database) = (folder.take(), creation.database);
-            let place = destination::find_folder_destination(self, folder, &creation.name, database)?;
-            creation.place = CreationPlace::Found(place);
-        }
         let of = creation.place.database(newsroom, creation.database)?;
         let known = self.type_of(&creation, of)?;
         let mut object = new_object(&mut creation.kind, &creation.name, &known)?;
@@ -429,7 +435,7 @@ impl CreationPlace {
     /// Returns the database of a new object at this place: that of its folder, or the given one.
     fn database(&self, newsroom: &crate::Newsroom, database: DatabaseId) -> Result<DatabaseId> {
         match self {
-            CreationPlace::Folder(folder) | CreationPlace::SiteFolder(folder) | CreationPlace::AboveFolder(folder) => {
+            CreationPlace::Folder(folder) | CreationPlace::SiteFolder(folder) => {
                 destination::database_of_folder(newsroom, folder.as_ref(), database)
             }
             CreationPlace::Found(destination) => Ok(destination.folder.database),
@@ -448,9 +454,6 @@ impl CreationPlace {
             CreationPlace::Folder(folder) => destination::find_destination(caller, folder, database),
             CreationPlace::SiteFolder(folder) => {
                 destination::find_object_destination(caller, folder, database, object, said)
-            }
-            CreationPlace::AboveFolder(folder) => {
-                destination::find_folder_destination(caller, folder, &object.name, database)
             }
             CreationPlace::Found(destination) => Ok(destination),
         }

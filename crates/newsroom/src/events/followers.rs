@@ -247,7 +247,7 @@ impl FollowerSlot {
     /// while another one of the user is being read.
     ///
     /// # Errors
-    /// Those of [`FollowerSlot::turn`].
+    /// The errors of [`FollowerSlot::turn`].
     pub async fn short_turn(&self) -> Result<FollowerPermit> {
         self.turn_of(&self.short_turn).await
     }

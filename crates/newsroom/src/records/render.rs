@@ -196,7 +196,7 @@ impl ObjectRecord {
     /// Serialises the record to JSON, on another thread if it is large.
     ///
     /// # Errors
-    /// Those of [`ReadyJson::of`].
+    /// The errors of [`ReadyJson::of`].
     pub fn ready(self) -> impl Future<Output = Result<ReadyJson<ObjectRecord>>> {
         // No `async fn`, which would keep `self` in the future several times; see
         // `offload_if_large`.
@@ -277,7 +277,7 @@ pub fn render(newsroom: &Newsroom, record: &Record, groups: Groups, display: &Di
 /// Renders the object as of one of its versions.
 ///
 /// # Errors
-/// Those of [`render`].
+/// The errors of [`render`].
 pub fn render_version(
     newsroom: &Newsroom,
     record: &Record,

@@ -148,7 +148,7 @@ impl Edit {
     /// content is a list. With `keep`, at most that many remain, the last ones.
     ///
     /// # Errors
-    /// Those of [`Edit::set`]; `Path` if the path does not end in the plain name of an element
+    /// The errors of [`Edit::set`]; `Path` if the path does not end in the plain name of an element
     /// below the root.
     pub fn push(path: Path, content: &Value, keep: Option<usize>, limits: &Limits) -> Result<Edit, EditError> {
         let name = path.list_name()?.to_owned();

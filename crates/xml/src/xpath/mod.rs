@@ -186,7 +186,7 @@ impl XPath {
     /// text.
     ///
     /// # Errors
-    /// Those of [`XPath::find`]; `Node` if there is no such node, or it is not an element, an
+    /// The errors of [`XPath::find`]; `Node` if there is no such node, or it is not an element, an
     /// attribute or text.
     pub fn set(
         &self,

@@ -76,7 +76,7 @@ impl TopicState {
     /// Returns the item or subitem with this loid, and its position in its lineup.
     ///
     /// # Errors
-    /// Those of [`TopicState::get`].
+    /// The errors of [`TopicState::get`].
     pub fn place_of(&self, item: Loid) -> Result<(usize, &Arc<TopicItem>)> {
         let found = self.find(item.to_number()).and_then(|(position, line)| Some((position, line.member()?)));
         // A loid of a version has the number of the item.
@@ -86,7 +86,7 @@ impl TopicState {
     /// Returns the item with this address, which must not be a subitem.
     ///
     /// # Errors
-    /// Those of [`TopicState::get`].
+    /// The errors of [`TopicState::get`].
     pub fn item(&self, address: ItemAddress) -> Result<&Arc<TopicItem>> {
         let item = self.get(address)?;
         if item.under.is_none() { Ok(item) } else { Err(self.not_held("item", address)) }
@@ -95,7 +95,7 @@ impl TopicState {
     /// Returns the subitem with this address within an item.
     ///
     /// # Errors
-    /// Those of [`TopicState::get`].
+    /// The errors of [`TopicState::get`].
     pub fn subitem(&self, item: ItemAddress, subitem: ItemAddress) -> Result<&Arc<TopicItem>> {
         let item = self.item(item)?;
         let found = self.get(subitem)?;
