@@ -243,8 +243,8 @@ impl Caller {
         destination::find_destination(self, folder, database)
     }
 
-    /// Finds the place for a new folder of that name, like [`Caller::destination`]. The folder may be
-    /// the caller's home itself.
+    /// Finds the place for a new folder of that name, like [`Caller::destination`]. The folder may
+    /// be the caller's home itself.
     ///
     /// # Errors
     /// The errors of [`Caller::create`] about the place.
