@@ -1,7 +1,5 @@
 //! Update of a drawer: its head together with the fields of every object.
 
-use std::sync::Arc;
-
 use super::Drawer;
 use super::commands::DrawerHeadUpdate;
 use crate::checkout::check_lock;
@@ -9,8 +7,8 @@ use crate::command::{CommandFault, Context};
 use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{ContainerTurns, JointCommand};
-use crate::lifecycle::RenameObject;
-use crate::object::{CreateMode, SharedText};
+use crate::lifecycle::ObjectFieldUpdate;
+use crate::object::SharedText;
 
 /// Changes the given fields of a drawer: its head, its name, its attributes.
 #[derive(Debug, Clone)]
@@ -44,19 +42,11 @@ impl JointCommand for UpdateDrawer {
         context.expects(&drawer.object().record);
         check_lock(&drawer.object().record, context)?;
         self.head.change(drawer, context)?;
-        if let Some(name) = &self.name {
-            RenameObject { object: self.drawer, name: name.clone(), mode: CreateMode::Exception }
-                .apply(turns, context)?;
-        }
-        let object = turns.any(self.drawer)?;
-        if let Some(attributes) = &self.attributes
-            && object.attributes.attributes.as_ref() != Some(attributes)
-        {
-            Arc::make_mut(&mut object.attributes).attributes = Some(attributes.clone());
-        }
-        if self.status.is_some() && object.record.status != self.status {
-            Arc::make_mut(&mut object.record).status.clone_from(&self.status);
-        }
-        Ok(())
+        let Self { name, attributes, status, .. } = self;
+        ObjectFieldUpdate { name: name.as_deref(), attributes: attributes.as_ref(), status: status.as_ref() }.apply(
+            self.drawer,
+            turns,
+            context,
+        )
     }
 }

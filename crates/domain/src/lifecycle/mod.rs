@@ -12,6 +12,7 @@ mod beside;
 mod create;
 mod destroy;
 mod discard;
+mod fields;
 mod imported;
 mod move_object;
 mod parts;
@@ -27,6 +28,7 @@ pub use self::create::{
 };
 pub use self::destroy::DestroyObject;
 pub use self::discard::DiscardObject;
+pub(crate) use self::fields::ObjectFieldUpdate;
 pub use self::imported::{ImportedCopy, ImportedLink, ImportedObject};
 pub use self::move_object::MoveObject;
 pub use self::parts::NewParts;

@@ -1,15 +1,13 @@
 //! The command that changes a topic's own fields together with those of every object.
 
-use std::sync::Arc;
-
 use super::Topic;
 use crate::checkout::check_lock;
 use crate::command::{CommandFault, Context};
 use crate::family::State;
 use crate::id::Loid;
 use crate::joint::{ContainerTurns, JointCommand};
-use crate::lifecycle::RenameObject;
-use crate::object::{CreateMode, SharedText};
+use crate::lifecycle::ObjectFieldUpdate;
+use crate::object::SharedText;
 
 /// Changes the given fields of a topic: its title and description, its name, its attributes.
 #[derive(Debug, Clone)]
@@ -46,19 +44,8 @@ impl JointCommand for UpdateTopic {
         check_lock(&topic.object().record, context)?;
         let head = topic.head().clone().with(self.title.as_ref(), self.description.as_ref())?;
         topic.set_head(head, context);
-        if let Some(name) = &self.name {
-            RenameObject { object: self.topic, name: name.clone(), mode: CreateMode::Exception }
-                .apply(turns, context)?;
-        }
-        let object = turns.any(self.topic)?;
-        if let Some(attributes) = &self.attributes
-            && object.attributes.attributes.as_ref() != Some(attributes)
-        {
-            Arc::make_mut(&mut object.attributes).attributes = Some(attributes.clone());
-        }
-        if self.status.is_some() && object.record.status != self.status {
-            Arc::make_mut(&mut object.record).status.clone_from(&self.status);
-        }
-        Ok(())
+        let Self { name, attributes, status, .. } = self;
+        ObjectFieldUpdate { name: name.as_deref(), attributes: attributes.as_ref(), status: status.as_ref() }
+            .apply(self.topic, turns, context)
     }
 }
