@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stet_base::limits::yielding::YieldTimer;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::object::FamilyKind;
@@ -49,7 +50,8 @@ pub struct GroupView {
 const MAX_GRANTS: usize = 1000;
 
 impl Directory {
-    /// Returns the views of all groups, by name.
+    /// Returns the views of all groups, by name. It takes long, so call it on a thread that serves
+    /// no requests.
     ///
     /// # Errors
     /// Errors of the store.
@@ -62,7 +64,8 @@ impl Directory {
         }
         let view = |group: UserGroup| {
             let members = members.remove(&group.name).unwrap_or_default();
-            self.view_of(group, members)
+            let privileges = group.privileges.iter().map(|grant| self.with_path(grant)).collect::<Result<_>>()?;
+            Ok(GroupView { group_name: group.name.to_string(), description: group.description, members, privileges })
         };
         self.groups()?.into_iter().map(view).collect()
     }
@@ -79,11 +82,7 @@ impl Directory {
             ControlFlow::Continue(())
         };
         self.each_user(see).await?;
-        self.view_of(group, members)
-    }
-
-    fn view_of(&self, group: UserGroup, members: Vec<String>) -> Result<GroupView> {
-        let privileges = self.with_paths(&group.privileges)?;
+        let privileges = self.with_paths(&group.privileges).await?;
         Ok(GroupView { group_name: group.name.to_string(), description: group.description, members, privileges })
     }
 
@@ -166,19 +165,16 @@ impl DirectoryEditor<'_> {
             group.description = description;
         }
         if let Some(privileges) = change.privileges {
-            group.privileges = self.directory.anchored(privileges, &group.privileges)?;
+            group.privileges = self.directory.anchored(privileges, &group.privileges).await?;
         }
-        let known = |names: Vec<String>| -> Result<BTreeSet<Name>> {
-            let name = |name: &String| {
-                let user = self.directory.user(name)?.ok_or_else(|| unknown_name_error("user", name))?;
-                Ok(user.name.clone())
-            };
-            names.iter().map(name).collect()
-        };
         let mut users = Vec::new();
         if change.members.is_some() || !change.join.is_empty() || !change.leave.is_empty() {
-            let (members, join, leave) =
-                (change.members.map(known).transpose()?, known(change.join)?, known(change.leave)?);
+            let members = match change.members {
+                Some(names) => Some(self.directory.names_of_users(&names).await?),
+                None => None,
+            };
+            let join = self.directory.names_of_users(&change.join).await?;
+            let leave = self.directory.names_of_users(&change.leave).await?;
             let changing = self.directory.with_members(&group.name, |user| {
                 let is =
                     members.as_ref().map_or_else(|| user.groups.contains(&group.name), |all| all.contains(&user.name));
@@ -191,6 +187,20 @@ impl DirectoryEditor<'_> {
 }
 
 impl Directory {
+    /// Returns the names of users as their rows spell them.
+    ///
+    /// # Errors
+    /// `ObjectNotFound` for an unknown user; errors of the store.
+    async fn names_of_users(&self, names: &[String]) -> Result<BTreeSet<Name>> {
+        let mut timer = YieldTimer::start();
+        let mut known = BTreeSet::new();
+        for name in names {
+            known.insert(self.user(name)?.ok_or_else(|| unknown_name_error("user", name))?.name.clone());
+            timer.yield_if_due().await;
+        }
+        Ok(known)
+    }
+
     /// Returns the edits of users whose membership changes if exactly those for whom `shall` is
     /// true are members of a group.
     async fn with_members(&self, group: &Name, shall: impl Fn(&User) -> bool) -> Result<Vec<RowEdit<User>>> {
@@ -215,15 +225,22 @@ impl Directory {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn with_paths(&self, grants: &[Grant]) -> Result<Vec<Grant>> {
-        let with_path = |grant: &Grant| {
-            let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
-            let record = loid.map(|loid| self.repository.record(loid)).transpose()?.flatten();
-            let record = record.filter(|record| record.loid.database == DatabaseId::main());
-            let path = record.map(|record| self.repository.path_of(&record)).transpose()?.flatten();
-            Ok(Grant { privilege: grant.privilege, folder: path.or_else(|| grant.folder.clone()) })
-        };
-        grants.iter().map(with_path).collect()
+    pub async fn with_paths(&self, grants: &[Grant]) -> Result<Vec<Grant>> {
+        let mut timer = YieldTimer::start();
+        let mut with_paths = Vec::with_capacity(grants.len());
+        for grant in grants {
+            with_paths.push(self.with_path(grant)?);
+            timer.yield_if_due().await;
+        }
+        Ok(with_paths)
+    }
+
+    fn with_path(&self, grant: &Grant) -> Result<Grant> {
+        let loid = grant.folder.as_ref().and_then(|folder| folder.parse().ok());
+        let record = loid.map(|loid| self.repository.record(loid)).transpose()?.flatten();
+        let record = record.filter(|record| record.loid.database == DatabaseId::main());
+        let path = record.map(|record| self.repository.path_of(&record)).transpose()?.flatten();
+        Ok(Grant { privilege: grant.privilege, folder: path.or_else(|| grant.folder.clone()) })
     }
 
     /// Returns grants whose folders are named by loid, so that a grant follows its folder when that
@@ -232,22 +249,28 @@ impl Directory {
     /// # Errors
     /// `TooLarge` for more than [`MAX_GRANTS`]; `InvalidParameter` for a malformed source;
     /// `ObjectNotFound`; `InvalidType` for an object that is not a folder; errors of the store.
-    pub(super) fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
+    pub(super) async fn anchored(&self, grants: Vec<Grant>, old: &[Grant]) -> Result<Vec<Grant>> {
         // The grants of a group from before there was a limit may become fewer.
         if grants.len() > MAX_GRANTS.max(old.len()) {
             let message = format!("`privileges` has {} entries; at most {MAX_GRANTS} are allowed.", grants.len());
             return Err(Error::new(Code::TooLarge, message).with_detail("limit", MAX_GRANTS));
         }
-        let anchor = |grant: Grant| {
+        let mut timer = YieldTimer::start();
+        let mut anchored = Vec::with_capacity(grants.len());
+        for grant in grants {
+            timer.yield_if_due().await;
             // A grant that is stored already stays, even if its folder was deleted.
-            let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else { return Ok(grant) };
+            let Some(folder) = grant.folder.as_ref().filter(|_| !old.contains(&grant)) else {
+                anchored.push(grant);
+                continue;
+            };
             let record = self.repository.resolve(&ObjectSource::parse("folder", folder)?, DatabaseId::main())?;
             if record.family != FamilyKind::Folder {
                 let message = format!("`{folder}` is of type {}, not a folder.", record.type_name);
                 return Err(Error::new(Code::InvalidType, message).with_source(folder));
             }
-            Ok(Grant { folder: Some(record.loid.to_string()), ..grant })
-        };
-        grants.into_iter().map(anchor).collect()
+            anchored.push(Grant { folder: Some(record.loid.to_string()), ..grant });
+        }
+        Ok(anchored)
     }
 }

@@ -46,7 +46,7 @@ impl Sessions {
             return Err(Error::parameter("privileges", "[]", "a list with at least one entry"));
         }
         let mut grants: Vec<Grant> = Vec::new();
-        for grant in self.directory.anchored(new.grants, &[])? {
+        for grant in self.directory.anchored(new.grants, &[]).await? {
             if !grants.contains(&grant) {
                 grants.push(grant);
             }

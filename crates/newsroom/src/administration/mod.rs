@@ -253,10 +253,10 @@ impl Admin {
                 let (key, token) = self.add_key(request).await?;
                 AdminReply::NewKey { key, token }
             }
-            AdminRequest::KeyRevoke { name } => AdminReply::Keys(vec![KeyView::of(
-                &*self.sessions.revoke(self.who.clone(), &name).await?,
-                &self.directory,
-            )?]),
+            AdminRequest::KeyRevoke { name } => {
+                let key = self.sessions.revoke(self.who.clone(), &name).await?;
+                AdminReply::Keys(vec![KeyView::of(&key, &self.directory).await?])
+            }
             AdminRequest::KeyList => AdminReply::Keys(self.keys().await?),
             AdminRequest::SessionList { user } => {
                 let user = user.map(|user| self.user(&user)).transpose()?;
@@ -369,7 +369,11 @@ impl Admin {
     /// # Errors
     /// Errors of the store.
     pub async fn keys(&self) -> Result<Vec<KeyView>> {
-        self.sessions.keys().await?.iter().map(|live| KeyView::of(live, &self.directory)).collect()
+        let mut views = Vec::new();
+        for live in self.sessions.keys().await? {
+            views.push(KeyView::of(&live, &self.directory).await?);
+        }
+        Ok(views)
     }
 
     /// Creates a key; returns it with its token.
@@ -382,7 +386,7 @@ impl Admin {
             .sessions
             .make_key(self.who.clone(), NewKey { name, user, grants: privileges, expires_s: expires })
             .await?;
-        Ok((KeyView::of(&made.session, &self.directory)?, Secret::new(made.token.text().to_owned())))
+        Ok((KeyView::of(&made.session, &self.directory).await?, Secret::new(made.token.text().to_owned())))
     }
 
     /// Checks that groups exist and folders are paths. Returns the groups, if some are given.

@@ -161,12 +161,12 @@ impl KeyView {
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn of(live: &LiveSession, directory: &Directory) -> Result<KeyView> {
+    pub async fn of(live: &LiveSession, directory: &Directory) -> Result<KeyView> {
         let session = live.session();
         Ok(KeyView {
             name: session.key.as_ref().map(|key| key.name.to_string()).unwrap_or_default(),
             user: session.user.to_string(),
-            privileges: directory.with_paths(live.grants().unwrap_or_default())?,
+            privileges: directory.with_paths(live.grants().unwrap_or_default()).await?,
             session: session.id.to_string(),
             created: session.created_ms / 1000,
             last_used: live.last_seen_ms() / 1000,
