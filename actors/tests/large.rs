@@ -16,6 +16,7 @@ use stet_domain::folder::root;
 use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::joint::{ContainerTurns, JointCommand};
 use stet_domain::lifecycle::{CreateInFolder, NewObject};
+use stet_domain::object::SharedText;
 use stet_domain::store::memory::MemoryStore;
 use stet_domain::store::{RowPlace, Table};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -38,6 +39,8 @@ struct Gate {
     free: Arc<Semaphore>,
     asked: AtomicUsize,
     charged: Arc<AtomicUsize>,
+    /// The bytes of changes without a turn.
+    charged_small: AtomicUsize,
 }
 
 impl LargeChangeAdmission for Gate {
@@ -48,6 +51,11 @@ impl LargeChangeAdmission for Gate {
             let _permit = free.acquire_owned().await.expect("it is open");
             Ok(Box::new(Turn { _permit, charged }) as LargeChangePermit)
         })
+    }
+
+    fn charge_small(&self, user: &SharedText, bytes: usize) {
+        assert_eq!(&**user, "editor");
+        self.charged_small.fetch_add(bytes, Ordering::SeqCst);
     }
 }
 
@@ -67,8 +75,12 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
         let options = RuntimeOptions::default();
         let repository = Repository::start(store.clone(), Arc::new(SystemClock), options).await.unwrap();
         repository.make_roots(&[DatabaseId::FIRST]).await.unwrap();
-        let gate =
-            Arc::new(Gate { free: Arc::new(Semaphore::new(1)), asked: AtomicUsize::new(0), charged: Arc::default() });
+        let gate = Arc::new(Gate {
+            free: Arc::new(Semaphore::new(1)),
+            asked: AtomicUsize::new(0),
+            charged: Arc::default(),
+            charged_small: AtomicUsize::new(0),
+        });
         let all = test(World { store, repository, gate });
         tokio::time::timeout(Duration::from_secs(60), all).await.expect("nothing hangs");
     });
@@ -146,6 +158,9 @@ fn a_large_change_waits_for_its_turn_and_keeps_it_until_it_is_on_disk() {
         // 290 rows of items, with their index entries and the record.
         let charged = world.gate.charged.load(Ordering::SeqCst);
         assert!((20_000..200_000).contains(&charged), "{charged}");
+        // The first ten items took no turn.
+        let charged_small = world.gate.charged_small.load(Ordering::SeqCst);
+        assert!((1_000..20_000).contains(&charged_small), "{charged_small}");
         // The repository's own changes wait for no turn.
         let _turn = world.gate.free.clone().acquire_owned().await.unwrap();
         world.repository.execute(drawer, AddDrawerItems { items: stories }, own()).await.unwrap();

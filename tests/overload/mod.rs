@@ -9,6 +9,7 @@ mod attributes;
 mod bodies;
 mod caches;
 mod connections;
+mod disk;
 mod drain;
 mod followers;
 mod leaving;

@@ -86,7 +86,7 @@ pub(crate) trait Job<F: Family>: Send {
     fn request(&self) -> &ChangeRequest;
     /// Reports whether the change may be large.
     fn admits_large(&self) -> bool;
-    /// Charges the work permit of a large change with the bytes that it stores.
+    /// Charges the work permit, or else the caller, for the bytes that the change stores.
     fn charge(&self, bytes: usize);
     fn apply(&mut self, state: &mut F::State, context: &mut Context<'_>) -> Result<(), CommandFault>;
     /// Returns the outcome of the last `apply`, to be kept for a call that is carried out once.
@@ -119,9 +119,7 @@ impl<C: Command> Job<C::Family> for TypedJob<C> {
     }
 
     fn charge(&self, bytes: usize) {
-        if let Some(turn) = &self.permit.turn {
-            turn.charge(bytes);
-        }
+        self.request.charge(self.permit.turn.as_ref(), bytes);
     }
 
     fn apply(

@@ -15,6 +15,7 @@ use std::pin::Pin;
 
 use super::ChangeRequest;
 use stet_domain::error::Result;
+use stet_domain::object::SharedText;
 
 /// The queue of large changes, which hands out work permits.
 pub trait LargeChangeAdmission: Debug + Send + Sync {
@@ -24,6 +25,9 @@ pub trait LargeChangeAdmission: Debug + Send + Sync {
     /// # Errors
     /// `Overloaded`, `StorageFull`.
     fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeChangePermit>> + Send + '_>>;
+
+    /// Charges a user for the bytes that a change without a work permit stores.
+    fn charge_small(&self, user: &SharedText, bytes: usize);
 }
 
 /// The work permit of a large change.
@@ -64,6 +68,15 @@ impl ChangeRequest {
                 rules.catch_up().await?;
                 Ok(None)
             }
+        }
+    }
+
+    /// Charges the work permit, or else the caller, for the bytes that a change stores.
+    pub fn charge(&self, turn: Option<&LargeChangePermit>, bytes: usize) {
+        match (turn, &self.large) {
+            (Some(turn), _) => turn.charge(bytes),
+            (None, Some(large)) => large.charge_small(&self.who.user, bytes),
+            (None, None) => {}
         }
     }
 

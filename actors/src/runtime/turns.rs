@@ -455,7 +455,7 @@ fn attempt(
         Ok(noted) => noted,
         Err(fault) => return JointAttempt::of(fault),
     };
-    answer.charge(noted.bytes);
+    answer.charge(request, noted.bytes);
     let mut events = Vec::with_capacity(revised.len());
     for (loid, revisions) in revised {
         events.extend(request.who.events(loid, revisions, nature.name, &mut noted, now_ms));

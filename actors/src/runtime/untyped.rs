@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::left::JointResult;
 use super::registry::admit;
-use super::{LargeChangePermit, ReturnReason, RuntimeServices};
+use super::{ChangeRequest, LargeChangePermit, ReturnReason, RuntimeServices};
 use stet_domain::command::{CommandFault, Context};
 use stet_domain::error::{Error, Result};
 use stet_domain::id::Loid;
@@ -120,11 +120,9 @@ impl JointAnswerSender {
         }
     }
 
-    /// Charges the turn of a large change with the bytes that it stores.
-    pub fn charge(&self, bytes: usize) {
-        if let Some(turn) = self.0.lock().as_ref().and_then(|waiting| waiting.turn.as_ref()) {
-            turn.charge(bytes);
-        }
+    /// Charges the work permit, or else the caller, for the bytes that the change stores.
+    pub fn charge(&self, request: &ChangeRequest, bytes: usize) {
+        request.charge(self.0.lock().as_ref().and_then(|waiting| waiting.turn.as_ref()), bytes);
     }
 
     /// Releases the permit while the command waits for others, and takes a new one after that. The

@@ -4,18 +4,17 @@
 
 use std::fmt;
 use std::future::Future;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::runtime::{ChangePermit, LargeChangeAdmission, LargeChangePermit};
 use stet_domain::error::{Code, Error, Result};
+use stet_domain::object::SharedText;
 use stet_domain::store::Store;
 use tokio::time::{sleep, timeout};
 
-use super::{FairQueue, WorkPermit};
-use crate::disk;
+use super::{FairQueue, ReserveShares, WorkPermit};
 
 /// The number of large changes that are made at a time: while one waits for the disk, another is
 /// applied. One user makes one at a time.
@@ -36,23 +35,18 @@ const NAME: &str = "large_changes";
 pub struct LargeChangeQueue {
     turns: FairQueue,
     store: Arc<dyn Store>,
-    data: PathBuf,
-    /// The number of bytes that large changes leave free on the disk.
-    reserve_bytes: u64,
+    reserve: Arc<ReserveShares>,
 }
 
 impl LargeChangeQueue {
-    /// Creates the queue for changes of a store in the directory `data`. Large changes leave
-    /// `reserve_bytes` free on its disk.
-    pub fn of(store: Arc<dyn Store>, data: PathBuf, reserve_bytes: u64) -> LargeChangeQueue {
-        LargeChangeQueue { turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING), store, data, reserve_bytes }
+    /// Creates the queue for changes of a store. Large changes leave the reserve of its disk free.
+    pub fn of(store: Arc<dyn Store>, reserve: Arc<ReserveShares>) -> LargeChangeQueue {
+        LargeChangeQueue { turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING), store, reserve }
     }
 
     /// Checks that the disk has more room than the reserve.
     fn check_disk(&self) -> Result<()> {
-        // If the room is unknown, the change itself will fail if necessary.
-        let is_short = self.reserve_bytes > 0 && disk::free_at(&self.data).is_ok_and(|free| free < self.reserve_bytes);
-        if !is_short {
+        if !self.reserve.is_short() {
             return Ok(());
         }
         let message = "The disk of the repository is almost full: large changes are refused and nothing was changed, \
@@ -80,6 +74,10 @@ impl LargeChangeAdmission for LargeChangeQueue {
                 Err(Error::new(Code::Overloaded, message))
             })
         })
+    }
+
+    fn charge_small(&self, user: &SharedText, bytes: usize) {
+        self.reserve.charge(user, bytes);
     }
 }
 

@@ -21,6 +21,7 @@ mod memory;
 pub mod offload;
 mod quota;
 mod quotas;
+mod reserve_shares;
 mod row_pager;
 mod shared_work;
 pub mod yielding;
@@ -39,6 +40,7 @@ pub use self::large_changes::LargeChangeQueue;
 pub use self::memory::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
 pub use self::quota::{Quota, QuotaBalance};
 pub use self::quotas::Quotas;
+pub use self::reserve_shares::ReserveShares;
 pub use self::row_pager::RowPager;
 pub use self::shared_work::{SharedOutcome, SharedWork};
 

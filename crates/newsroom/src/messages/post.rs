@@ -112,9 +112,7 @@ impl Messages {
             changes.push(put(&outgoing));
             room
         });
-        if let Some(permit) = &permit {
-            permit.charge(bytes as usize);
-        }
+        request.charge(permit.as_ref(), bytes as usize);
         let (relay, sent_bytes) = (self.relay.clone(), self.sent_bytes.clone());
         // It is counted even if the sender disconnects before it is on disk.
         let on_commit = Box::new(move || {

@@ -362,6 +362,7 @@ fn users_whose_names_begin_alike_have_boxes_of_their_own() {
 struct CountingAdmission {
     turns: Arc<AtomicUsize>,
     bytes: Arc<AtomicUsize>,
+    small_bytes: Arc<AtomicUsize>,
 }
 
 impl LargeChangeAdmission for CountingAdmission {
@@ -369,6 +370,10 @@ impl LargeChangeAdmission for CountingAdmission {
         self.turns.fetch_add(1, Ordering::Relaxed);
         let permit: LargeChangePermit = Box::new(self.clone());
         Box::pin(std::future::ready(Ok(permit)))
+    }
+
+    fn charge_small(&self, _: &SharedText, bytes: usize) {
+        self.small_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 }
 
@@ -403,5 +408,6 @@ fn messages_to_many_wait_their_turn_as_large_changes() {
             assert_eq!(admission.turns.load(Ordering::Relaxed), turns, "{recipient}");
         }
         assert!(admission.bytes.load(Ordering::Relaxed) > 20 * SMALL);
+        assert!((1..20 * SMALL).contains(&admission.small_bytes.load(Ordering::Relaxed)));
     });
 }
