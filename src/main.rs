@@ -16,41 +16,10 @@ use stet_config::{Config, ConfigError, LogConfig};
 use stet_observe::{log_lines, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The allocator. A request's memory is often allocated on one thread and freed by the writer on
-/// another, and the system's allocator is slow at that.
+/// The allocator. A request's memory is often allocated on one thread and freed by another.
+/// `.cargo/config.toml` sets its options.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// The environment variables of the allocator, with the values of a server. It reads them before
-/// `main` begins, and has no other setting that is safe to use.
-///
-/// - Freed memory is returned after 5 ms. The default of a second keeps more freed memory under
-///   load than is in use.
-/// - Each thread looks for memory that other threads have freed every 1,000 slow allocations. With
-///   the default of 10,000, threads with little work kept hundreds of megabytes for minutes.
-const ALLOCATOR_OPTIONS: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "5"), ("MIMALLOC_GENERIC_COLLECT", "1000")];
-
-/// Restarts this program in place with those [`ALLOCATOR_OPTIONS`] that are not set. If the restart
-/// fails, the server continues, and takes more memory.
-fn return_memory_soon() {
-    let missing: Vec<_> = ALLOCATOR_OPTIONS.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()).collect();
-    if missing.is_empty() {
-        return;
-    }
-    #[cfg(unix)]
-    if let Ok(program) = std::env::current_exe() {
-        use std::os::unix::process::CommandExt;
-        let mut arguments = std::env::args_os();
-        let mut again = std::process::Command::new(program);
-        if let Some(name) = arguments.next() {
-            again.arg0(name);
-        }
-        let error = again.args(arguments).envs(missing).exec();
-        log_lines::say(&format!(
-            "stet: cannot set the allocator's options, so freed memory is kept for longer: {error}"
-        ));
-    }
-}
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     if let Err(error) = outlive_file_limits() {
@@ -58,9 +27,6 @@ fn main() -> ExitCode {
         return Exit::Failed.into();
     }
     let command = Cli::parse().command();
-    if matches!(command, CliCommand::Serve(_)) {
-        return_memory_soon();
-    }
     // Not earlier, because it removes them from the environment.
     let passed = listen::take_passed_listeners();
     match command {

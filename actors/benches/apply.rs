@@ -17,7 +17,7 @@ use stet_domain::store::{KeyRange, ReadLevel, RowReader, StoreError, Table};
 
 /// The server's own allocator, so that the figures are comparable.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Every object is alive.
 struct Everything;

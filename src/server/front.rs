@@ -29,9 +29,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::tls::Certificates;
 
-/// Threads of each worker for work that waits for the disk. The allocator keeps freed memory for
-/// the thread that allocated it, up to some 15 MB for each of these threads, until the thread
-/// allocates again or ends. More threads than disks and processors bring no gain.
+/// Threads of each worker for work that waits for the disk. More than disks and processors together
+/// bring no gain.
 const BLOCKING_THREADS: usize = 4;
 
 /// A server of `app` that is being set up. [`ServerFront::listen`] adds listeners.

@@ -6,7 +6,6 @@ mod reader;
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use actix::Arbiter;
 use parking_lot::RwLock;
@@ -421,15 +420,10 @@ impl Repository {
 /// The number of threads of each arbiter that read containers.
 const READING_THREADS: usize = 3;
 
-/// The time after which such a thread ends if it has nothing to read. The allocator keeps freed
-/// memory for the thread that allocated it, after large containers more than 100 MB, until the
-/// thread ends. Starting a thread costs far less than a read.
-const READING_THREAD_IDLE: Duration = Duration::from_millis(20);
-
 /// Creates the runtime of an arbiter.
 fn runtime_of_arbiter() -> tokio::runtime::Runtime {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
-    runtime.enable_all().max_blocking_threads(READING_THREADS).thread_keep_alive(READING_THREAD_IDLE);
+    runtime.enable_all().max_blocking_threads(READING_THREADS);
     // Fails only if the process may open no more files or threads: no arbiter could work then.
     runtime.build().expect("an arbiter gets its runtime")
 }

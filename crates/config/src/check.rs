@@ -163,7 +163,7 @@ impl Config {
         let enough = largest.saturating_mul(3).saturating_add(values).clamp(1 << 20, MOST);
         faults.within("memory.calls_bytes", memory.calls(), enough, MOST);
         faults.within("memory.pages_bytes", memory.pages() as u64, 1 << 20, MOST);
-        let largest = memory.largest_container_bytes;
+        let largest = memory.largest_container();
         faults.within("memory.largest_container_bytes", largest, 1 << 20, 1 << 30);
         faults.within("memory.containers_bytes", memory.containers(), largest, MOST);
         // A change of an object's attributes holds several forms of them.

@@ -159,7 +159,7 @@ impl Config {
             limits: ChangeLimits {
                 paths: PathLimits { bytes: path_bytes, depth: path_depth },
                 change_bytes: self.memory.largest_change(),
-                container_bytes: self.memory.largest_container_bytes,
+                container_bytes: self.memory.largest_container(),
             },
             ..self.runtime.clone()
         }

@@ -8,8 +8,8 @@ use stet_domain::command::{CHANGE_BYTES, LARGEST_CONTAINER};
 
 /// `[memory]`: the memory that the process may take, and its parts.
 ///
-/// Parts that are 0 are shares of the limit. Together they are four fifths of it: the rest is for
-/// the program itself, its connections, and changes that are not in the tables yet.
+/// Parts that are 0 are shares of the limit. Together they are three fifths of it. The rest is for
+/// the program, its connections, changes that are not in the tables yet, and the allocator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryConfig {
@@ -24,7 +24,7 @@ pub struct MemoryConfig {
     pub containers_bytes: u64,
     /// Bytes that calls take, for bodies, replies and pictures; 0 means a share of the limit.
     pub calls_bytes: u64,
-    /// Bytes that one container may grow to.
+    /// Bytes that one container may grow to; 0 means a share of the limit.
     pub largest_container_bytes: u64,
     /// Bytes of rows that one change may store.
     pub largest_change_bytes: usize,
@@ -41,7 +41,7 @@ impl Default for MemoryConfig {
             caches_bytes: 0,
             containers_bytes: 0,
             calls_bytes: 0,
-            largest_container_bytes: LARGEST_CONTAINER,
+            largest_container_bytes: 0,
             largest_change_bytes: CHANGE_BYTES,
         }
     }
@@ -71,17 +71,26 @@ impl MemoryConfig {
 
     /// Returns the bytes of all caches.
     pub fn caches(&self) -> CacheShares {
-        CacheShares { bytes: self.part(self.caches_bytes, 16) }
+        CacheShares { bytes: self.part(self.caches_bytes, 12) }
     }
 
     /// Returns the bytes of containers in memory.
     pub fn containers(&self) -> u64 {
-        self.part(self.containers_bytes, 20)
+        self.part(self.containers_bytes, 16)
+    }
+
+    /// Returns the bytes that one container may grow to. By default it is a thirty-second of the
+    /// limit: to read, change and store a container takes several times its size for a moment.
+    pub fn largest_container(&self) -> u64 {
+        match self.largest_container_bytes {
+            0 => (self.limit() / 32).min(LARGEST_CONTAINER),
+            bytes => bytes,
+        }
     }
 
     /// Returns the bytes that calls take.
     pub fn calls(&self) -> u64 {
-        self.part(self.calls_bytes, 36)
+        self.part(self.calls_bytes, 24)
     }
 
     /// Returns the bytes of all parts together.
@@ -187,10 +196,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_the_memory_leave_a_fifth_for_the_rest() {
+    fn the_parts_of_the_memory_leave_two_fifths_for_the_rest() {
         for limit_bytes in [MemoryConfig::LEAST, 512 << 20, 4 << 30, 1 << 40] {
             let memory = MemoryConfig { limit_bytes, ..MemoryConfig::default() };
-            assert!(memory.parts() <= limit_bytes / 5 * 4, "{limit_bytes}");
+            assert!(memory.parts() <= limit_bytes / 5 * 3, "{limit_bytes}");
             assert!(memory.largest_change() <= memory.overlay() / 2);
         }
         let memory = MemoryConfig { calls_bytes: 7, ..MemoryConfig::default() };
