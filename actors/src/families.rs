@@ -42,7 +42,7 @@ pub struct FamilyEntry {
 
 /// The list is a static, so that its functions are compiled in this crate only. A constant would
 /// compile them again in each crate that uses it.
-static LIST: [FamilyEntry; 8] = [
+static LIST: [FamilyEntry; FamilyKind::ALL.len()] = [
     FamilyEntry::of::<Document>(),
     FamilyEntry::of::<Folder>(),
     FamilyEntry::of::<Drawer>(),

@@ -6,7 +6,7 @@ use crate::command::{CommandFault, Context};
 use crate::error::{Code, Error};
 use crate::folder::children;
 use crate::id::Loid;
-use crate::object::{FamilyKind, Reach, Record};
+use crate::object::{Reach, Record};
 use crate::store::{KeyRange, ReadLevel, RowPlace, StoreError, Table};
 
 /// Refuses to act on an object with everything in it, if any of that, at whatever depth, is out of
@@ -59,9 +59,8 @@ fn check_ownership(record: &Record, reach: Reach, context: &Context<'_>) -> Resu
         }
         return Ok(if members.len() < most { SubtreeOwnership::Within } else { SubtreeOwnership::TooMany });
     }
-    let holds = |record: &Record| matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle);
     let (mut open, mut room) = (VecDeque::new(), most);
-    open.extend(holds(record).then_some(record.loid));
+    open.extend(record.family.holds_by_name().then_some(record.loid));
     while let Some(folder) = open.pop_front() {
         let (below, _) = children(context.look(), ReadLevel::Latest, folder, room)?;
         room -= below.len();
@@ -70,7 +69,7 @@ fn check_ownership(record: &Record, reach: Reach, context: &Context<'_>) -> Resu
             if !covers(&child) {
                 return Ok(SubtreeOwnership::Others);
             }
-            open.extend(holds(&child).then_some(loid));
+            open.extend(child.family.holds_by_name().then_some(loid));
         }
         if room == 0 {
             return Ok(SubtreeOwnership::TooMany);

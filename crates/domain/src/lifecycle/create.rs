@@ -393,9 +393,8 @@ impl NewObject {
     /// if the caller did not name a type, another one of the plain families. Their other data stays
     /// as it is.
     fn may_be_written_over(&self, family: FamilyKind) -> bool {
-        let plain = |family| matches!(family, FamilyKind::Document | FamilyKind::Bundle | FamilyKind::WebContainer);
         let own = self.parts.family();
-        family == own || self.inferred.is_some() && plain(family) && plain(own)
+        family == own || self.inferred.is_some() && family.is_plain() && own.is_plain()
     }
 
     /// Refuses overlong texts of the record, as each listing shows them.

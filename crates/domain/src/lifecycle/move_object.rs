@@ -11,7 +11,7 @@ use crate::error::{Code, Error};
 use crate::folder::{check_free, check_place, children};
 use crate::id::Loid;
 use crate::joint::{ContainerTurns, JointCommand};
-use crate::object::{CreateMode, FamilyKind, FolderKey, Reach, Record, depth_of};
+use crate::object::{CreateMode, FolderKey, Reach, Record, depth_of};
 use crate::store::ReadLevel;
 
 /// Moves an object, with everything below it, to another folder of its database.
@@ -109,8 +109,7 @@ impl MoveObject {
 fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, CommandFault> {
     let (mut most, mut room) = (1, context.subtrees.objects_per_step);
     let mut folders = VecDeque::new();
-    let holds = |record: &Record| matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle);
-    if holds(record) {
+    if record.family.holds_by_name() {
         folders.push_back((record.loid, 1));
     }
     while let Some((folder, level)) = folders.pop_front() {
@@ -124,7 +123,7 @@ fn levels(record: &Record, context: &Context<'_>) -> Result<Option<usize>, Comma
         }
         for loid in below {
             let child = context.look_up::<Record>(&Record::live_key(loid))?;
-            if child.as_ref().is_some_and(holds) {
+            if child.as_ref().is_some_and(|child| child.family.holds_by_name()) {
                 folders.push_back((loid, level + 1));
             }
         }

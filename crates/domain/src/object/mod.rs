@@ -4,6 +4,7 @@
 mod copy;
 mod depth;
 mod draft;
+mod family_kind;
 mod file;
 mod issue_date;
 mod link;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub use self::copy::ChannelCopy;
 pub use self::depth::depth_of;
 pub use self::draft::{Draft, DraftBase};
+pub use self::family_kind::FamilyKind;
 pub use self::file::refer;
 pub use self::file::{is_referred_to, referrers};
 pub use self::issue_date::IssueDate;
@@ -35,9 +37,7 @@ pub use self::name::{
 pub use self::name_counts::recount;
 pub use self::name_counts::{NameCounts, names_in};
 pub use self::reach::Reach;
-pub use self::record::{
-    Attributes, Content, ContentLocation, DiscardNote, FamilyKind, FolderKey, Lock, Record, SharedText,
-};
+pub use self::record::{Attributes, Content, ContentLocation, DiscardNote, FolderKey, Lock, Record, SharedText};
 pub use self::remainder::{ObjectStanding, Remainder, RemainderTask, find_standing};
 pub use self::suid::family_of;
 pub use self::text::{MAX_DESCRIPTION_BYTES, MAX_TITLE_BYTES, MAX_WORD_BYTES, check_texts};

@@ -65,16 +65,12 @@ pub fn file_name(name: &str) -> Result<String> {
     Ok(name.replace([':', '"', '|'], "_"))
 }
 
-/// Returns a name as an object of that family gets it. The names of topics and plans are their
-/// titles, in which a `/` is allowed and becomes `_`.
+/// Returns a name as an object of that family gets it: a `/` in a title becomes `_`.
 ///
 /// # Errors
 /// The errors of [`check_name`].
 pub fn name_for(family: FamilyKind, name: &str) -> Result<String> {
-    match family {
-        FamilyKind::Topic | FamilyKind::TopicPlan => file_name(&name.replace('/', "_")),
-        _ => file_name(name),
-    }
+    if family.is_named_by_title() { file_name(&name.replace('/', "_")) } else { file_name(name) }
 }
 
 /// Checks a name.

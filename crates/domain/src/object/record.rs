@@ -9,51 +9,13 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::copy::ChannelCopy;
+use super::family_kind::FamilyKind;
 use super::name::name_key;
 use crate::id::{Loid, ObjectUuid};
 use crate::store::{ReadLevel, Row, RowPlace, RowReader, StoreError, Table, decode_value, key_of, loid_key};
 
 /// A text that is shared, not copied, when a record is cloned.
 pub type SharedText = Arc<str>;
-
-/// The family of containers that an object belongs to, which determines what its actor can do. It
-/// is set at creation, from the object type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FamilyKind {
-    /// An object without parts of its own: a story, a picture.
-    Document,
-    /// A container of objects by name.
-    Folder,
-    /// A container of shortcuts to objects.
-    Drawer,
-    /// A container of posts.
-    Liveblog,
-    /// A container of topic items.
-    Topic,
-    /// A container of topics.
-    TopicPlan,
-    /// A container of a document for each channel.
-    Bundle,
-    /// A container that links stories to the web.
-    WebContainer,
-}
-
-impl FamilyKind {
-    /// Returns the family's name in configuration, logs and metrics.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FamilyKind::Document => "document",
-            FamilyKind::Folder => "folder",
-            FamilyKind::Drawer => "drawer",
-            FamilyKind::Liveblog => "liveblog",
-            FamilyKind::Topic => "topic",
-            FamilyKind::TopicPlan => "topicplan",
-            FamilyKind::Bundle => "bundle",
-            FamilyKind::WebContainer => "webcontainer",
-        }
-    }
-}
 
 /// An exclusive lock (docs/api/content.md, "Locks").
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

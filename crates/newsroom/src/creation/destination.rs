@@ -210,7 +210,7 @@ fn follow_path(caller: &Caller, path: &str, database: DatabaseId) -> Result<(Loi
             return Ok((at, std::iter::once(name).chain(names).map(str::to_owned).collect()));
         };
         let record = caller.newsroom().repository.record(next)?.ok_or_else(|| Error::not_found(path))?;
-        if !matches!(record.family, FamilyKind::Folder | FamilyKind::Bundle) {
+        if !record.family.holds_by_name() {
             // Callers who may not know of the object get the same error as if it did not exist.
             caller.access().check_place(at, &path)?;
             check_place(&record, path)?;

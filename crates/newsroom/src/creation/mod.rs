@@ -354,8 +354,9 @@ impl Caller {
                     (None, Some(family)) if !family.is_empty() => family,
                     (None, _) => return Err(types.unknown(type_name)),
                 };
-                let taken = [FamilyKind::Folder, FamilyKind::Document, FamilyKind::Bundle, FamilyKind::WebContainer];
-                let family = taken.into_iter().find(|known| known.name() == family).ok_or_else(|| {
+                let mut taken =
+                    FamilyKind::ALL.into_iter().filter(|known| known.is_plain() || *known == FamilyKind::Folder);
+                let family = taken.find(|known| known.name() == family).ok_or_else(|| {
                     let message = format!("A {type_name} can't be imported: it is a {family}.");
                     Error::new(Code::InvalidType, message).with_source(type_name)
                 })?;

@@ -1,5 +1,7 @@
 //! The elements of each file, from the leaves to its root.
 
+use stet_domain::object::FamilyKind;
+
 use super::{Attribute, Child, ChildOccurrence, ValueKind, VocabularyElement};
 
 const fn mandatory(name: &'static str, kind: ValueKind, about: &'static str) -> Attribute {
@@ -40,10 +42,6 @@ const fn list(name: &'static str, children: &'static [Child], about: &'static st
 const IS_DEFAULT: Attribute =
     optional("isDefault", ValueKind::Flag, "Whether it is the default, used where none is named.");
 
-/// The families of object types.
-pub const FAMILIES: &[&str] =
-    &["document", "folder", "drawer", "liveblog", "topic", "topicplan", "bundle", "webcontainer"];
-
 static CONTENT_TYPE: VocabularyElement =
     text("contentType", ValueKind::Name, "A media type from which the object type is inferred.");
 static EXTENSION: VocabularyElement =
@@ -53,7 +51,11 @@ static OBJECT_TYPE: VocabularyElement = VocabularyElement {
     about: "A kind of object.",
     attributes: &[
         mandatory("name", ValueKind::Name, "Its name, as in object records."),
-        mandatory("family", ValueKind::OneOf(FAMILIES), "The family, which decides how the server treats its objects."),
+        mandatory(
+            "family",
+            ValueKind::OneOf(&FamilyKind::NAMES),
+            "The family, which decides how the server treats its objects.",
+        ),
         optional("workflow", ValueKind::Text, "The workflow of its objects. If omitted, they have no status."),
         optional("label", ValueKind::Text, "Its label for users; by default its name."),
     ],
