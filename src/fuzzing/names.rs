@@ -5,13 +5,12 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use stet_api::routes;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource, ObjectUuid, ShortcutId};
 use stet_domain::object::{MAX_NAME_BYTES, PathLimits, check_path, file_name, name_key, parent_path};
 use stet_web::route::Verb;
 use stet_web::router::{RouteMatch, Router};
 
-static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(routes::all()));
+static ROUTER: LazyLock<Router> = LazyLock::new(|| Router::new(stet_api::all_routes()));
 
 /// Takes any text as a source, as a name, and as a path of a request.
 pub fn source(data: &[u8]) -> bool {

@@ -8,7 +8,6 @@ use stet_api::folder::CreateFolder;
 use stet_api::group::GroupRequest;
 use stet_api::object::{CreateObject, RestoreRequest};
 use stet_api::requests::ObjectListRequest;
-use stet_api::routes;
 use stet_api::user::PasswordRequest;
 use stet_base::limits::Reservation;
 use stet_domain::error::Code;
@@ -30,8 +29,8 @@ pub fn query(data: &[u8]) -> bool {
     assert!(pairs.iter().eq(decoded.iter().map(|(key, value)| (&**key, &**value))), "{raw:?}");
     let _ = pairs.last("token");
     let number = usize::from(u16::from_be_bytes([head[0], head[1]]));
-    let count = routes::all().count();
-    let route = routes::all().nth(number % count).expect("the number is below the count");
+    let count = stet_api::all_routes().count();
+    let route = stet_api::all_routes().nth(number % count).expect("the number is below the count");
     let query = match Query::parse(route, pairs) {
         Ok(query) => query,
         Err(error) => {

@@ -4,6 +4,7 @@ mod lists;
 mod openapi;
 mod query;
 mod router;
+mod routes;
 
 use stet_auth::{Grant, Privilege, User, UserGroup};
 use stet_domain::command::CallerIdentity;

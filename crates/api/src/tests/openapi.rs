@@ -13,14 +13,12 @@ use stet_web::route::{
     TagRule, TokenRule, Verb, handler, type_of,
 };
 
-use crate::routes;
-
 fn whole() -> Value {
-    document(routes::GROUPS, "/api")
+    document(crate::GROUPS, "/api")
 }
 
 fn of(id: &str) -> Value {
-    let route = routes::all().find(|route| route.id == id).expect("the tests name endpoints that there are");
+    let route = crate::all_routes().find(|route| route.id == id).expect("the tests name endpoints that there are");
     whole()["paths"][route.path][route.method.name().to_ascii_lowercase()].clone()
 }
 
@@ -33,7 +31,7 @@ fn every_endpoint_is_an_operation_of_its_own() {
         .values()
         .flat_map(|path| path.as_object().expect("a path is an object").values())
         .collect();
-    assert_eq!(operations.len(), routes::all().count());
+    assert_eq!(operations.len(), crate::all_routes().count());
     let ids: HashSet<_> = operations.iter().map(|operation| operation["operationId"].as_str()).collect();
     assert_eq!(ids.len(), operations.len());
     let tags: Vec<_> = document["tags"].as_array().expect("tags is a list").iter().map(|tag| &tag["name"]).collect();

@@ -6,10 +6,8 @@ use stet_newsroom::records::display::parse_boolean;
 use stet_web::query::*;
 use stet_web::route::{ParameterKind, Route};
 
-use crate::routes;
-
 fn route(id: &str) -> &'static Route {
-    routes::all().find(|route| route.id == id).expect("the tests name endpoints that there are")
+    crate::all_routes().find(|route| route.id == id).expect("the tests name endpoints that there are")
 }
 
 fn read(id: &str, raw_query: &str) -> Query {
@@ -130,7 +128,7 @@ fn the_token_is_found_without_a_check_of_the_rest() {
 
 #[test]
 fn no_endpoint_lists_a_parameter_twice_and_every_default_is_of_its_kind() {
-    for route in routes::all() {
+    for route in crate::all_routes() {
         let names: Vec<_> = parameters(route).map(|parameter| parameter.name.to_ascii_lowercase()).collect();
         for (index, name) in names.iter().enumerate() {
             assert!(!names[..index].contains(name), "{}: {name}", route.id);

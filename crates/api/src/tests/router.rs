@@ -6,15 +6,13 @@ use stet_domain::error::Code;
 use stet_web::route::{Route, Verb};
 use stet_web::router::*;
 
-use crate::routes;
-
 /// Reports whether a segment of an endpoint's path is a parameter.
 fn is_parameter(segment: &str) -> bool {
     segment.starts_with('{')
 }
 
 fn router() -> Router {
-    Router::new(routes::all())
+    Router::new(crate::all_routes())
 }
 
 #[test]
@@ -99,7 +97,7 @@ fn single_edits(word: &str) -> Vec<String> {
 fn a_hint_for_a_near_miss_of_any_endpoint_is_that_endpoint() {
     let router = router();
     let (mut mended, mut silent) = (0, 0);
-    for route in routes::all() {
+    for route in crate::all_routes() {
         let right = example(route, route.path.to_owned());
         for (place, word) in
             route.path.split('/').enumerate().filter(|(_, word)| !word.is_empty() && !is_parameter(word))
@@ -126,12 +124,12 @@ fn a_hint_for_a_near_miss_of_any_endpoint_is_that_endpoint() {
 #[test]
 fn a_word_of_one_endpoint_is_not_put_right_into_that_of_another() {
     let router = router();
-    for route in routes::all() {
+    for route in crate::all_routes() {
         let right = example(route, route.path.to_owned());
         for (place, word) in
             route.path.split('/').enumerate().filter(|(_, word)| !word.is_empty() && !is_parameter(word))
         {
-            let in_place = routes::all().filter_map(|other| other.path.split('/').nth(place));
+            let in_place = crate::all_routes().filter_map(|other| other.path.split('/').nth(place));
             let words: HashSet<&str> = in_place.filter(|other| *other != word && !is_parameter(other)).collect();
             for other in words {
                 let mut segments: Vec<&str> = right.split('/').collect();
@@ -169,7 +167,7 @@ fn example(route: &Route, mut path: String) -> String {
 #[test]
 fn every_endpoint_is_found_at_its_path_with_its_values() {
     let router = router();
-    for route in routes::all() {
+    for route in crate::all_routes() {
         let path = example(route, route.path.to_owned());
         let RouteMatch::Route(found, params) = router.find(&path, route.method) else { panic!("{path} is not found") };
         assert_eq!(found.id, route.id);
@@ -182,7 +180,7 @@ fn every_endpoint_is_found_at_its_path_with_its_values() {
 
 #[test]
 fn the_path_params_of_an_endpoint_are_those_in_its_path_in_order() {
-    for route in routes::all() {
+    for route in crate::all_routes() {
         let in_path: Vec<_> = route
             .path
             .split('/')
@@ -246,7 +244,7 @@ fn by_rule(verb: Verb, path: &str) -> Option<&'static str> {
         let same = |(pattern, segment)| is_parameter(pattern) || pattern == segment;
         pattern.split('/').count() == path.split('/').count() && pattern.split('/').zip(path.split('/')).all(same)
     };
-    routes::all()
+    crate::all_routes()
         .filter(|route| route.method == verb && fits(route.path))
         .min_by_key(|route| route.path.split('/').map(is_parameter).collect::<Vec<_>>())
         .map(|route| route.id)
@@ -255,10 +253,10 @@ fn by_rule(verb: Verb, path: &str) -> Option<&'static str> {
 #[test]
 fn whatever_fixed_word_stands_for_a_parameter_the_rule_decides() {
     let router = router();
-    for route in routes::all() {
+    for route in crate::all_routes() {
         for (place, segment) in route.path.split('/').enumerate().filter(|(_, segment)| is_parameter(segment)) {
             // The words that any path has at that place.
-            let mut words: Vec<_> = routes::all().filter_map(|route| route.path.split('/').nth(place)).collect();
+            let mut words: Vec<_> = crate::all_routes().filter_map(|route| route.path.split('/').nth(place)).collect();
             words.retain(|word| !is_parameter(word));
             words.sort_unstable();
             words.dedup();
@@ -338,6 +336,6 @@ fn params_are_looked_up_by_name_and_outlive_the_path() {
 #[test]
 #[should_panic(expected = "the table of endpoints is at fault")]
 fn two_endpoints_of_one_method_and_path_are_a_fault_of_the_table() {
-    let route = routes::all().next().expect("there are endpoints");
+    let route = crate::all_routes().next().expect("there are endpoints");
     Router::new([route, route].into_iter());
 }

@@ -9,14 +9,14 @@ use stet_auth::Privilege;
 use stet_web::query::parameters;
 use stet_web::route::{BodyRule, BodySizeRule, ParameterKind, ReplyFormat, Route, TokenRule, Verb};
 
-use super::{GROUPS, all};
+use crate::{GROUPS, all_routes};
 
 fn interface() -> Vec<Value> {
     serde_json::from_str(include_str!("../../../../tests/endpoints.json")).expect("the file is JSON")
 }
 
 fn rows_with_routes() -> Vec<(Value, &'static Route)> {
-    let route = |row: &Value| all().find(|route| row["id"] == route.id).expect("every row has its route");
+    let route = |row: &Value| all_routes().find(|route| row["id"] == route.id).expect("every row has its route");
     interface().into_iter().map(|row| (row.clone(), route(&row))).collect()
 }
 
@@ -32,7 +32,7 @@ fn kind_name(kind: ParameterKind) -> &'static str {
 
 #[test]
 fn every_endpoint_of_the_interface_is_in_the_table_and_no_other_save_ours() {
-    let table: Vec<_> = all().map(|route| route.id).collect();
+    let table: Vec<_> = all_routes().map(|route| route.id).collect();
     let interface = interface();
     let interface: Vec<_> = interface.iter().map(|row| row["id"].as_str().expect("a row has an id")).collect();
     assert_eq!(interface.len(), 186);
@@ -47,7 +47,7 @@ fn every_endpoint_of_the_interface_is_in_the_table_and_no_other_save_ours() {
 #[test]
 fn ids_are_unique_and_so_are_methods_with_paths() {
     let (mut ids, mut calls) = (HashSet::new(), HashSet::new());
-    for route in all() {
+    for route in all_routes() {
         assert!(ids.insert(route.id), "{} is there twice", route.id);
         assert!(calls.insert((route.method, route.path)), "{} {} is there twice", route.method.name(), route.path);
     }
@@ -141,7 +141,7 @@ fn the_rule_for_the_body_is_that_of_the_interface() {
 
 #[test]
 fn endpoints_without_required_token_accept_only_short_bodies() {
-    let open: Vec<_> = all().filter(|route| route.token != TokenRule::Required).collect();
+    let open: Vec<_> = all_routes().filter(|route| route.token != TokenRule::Required).collect();
     assert!(open.iter().any(|route| !matches!(route.body, BodyRule::None)), "logins have bodies");
     for route in open {
         let short = matches!(
@@ -216,7 +216,7 @@ fn rows_of(document: &str) -> Vec<(String, String, Option<String>)> {
 fn every_served_endpoint_is_documented_with_its_privilege() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let mut documents: HashMap<&str, Vec<_>> = HashMap::new();
-    for route in all() {
+    for route in all_routes() {
         let file = route.source.split('#').next().unwrap_or_default();
         let rows = documents.entry(file).or_insert_with(|| {
             rows_of(
@@ -233,7 +233,7 @@ fn every_served_endpoint_is_documented_with_its_privilege() {
 
 #[test]
 fn endpoints_without_required_token_and_session_calls_need_no_privilege() {
-    for route in all() {
+    for route in all_routes() {
         // Among them what everybody may do about sessions and the password of their own.
         let own = ["/v3/session", "/v3/session/{id}", "/v3/user/password"].contains(&route.path);
         let session = own || route.path.starts_with("/v3/auth/") || route.path.starts_with("/auth/");
@@ -243,7 +243,7 @@ fn endpoints_without_required_token_and_session_calls_need_no_privilege() {
 
 #[test]
 fn every_endpoint_and_every_parameter_has_its_line_for_the_reference() {
-    for route in all() {
+    for route in all_routes() {
         assert!(route.summary.ends_with('.'), "{}", route.id);
         assert!(route.path_params.iter().all(|param| !param.about.is_empty()), "{}", route.id);
         assert!(parameters(route).all(|param| !param.about.is_empty()), "{}", route.id);
@@ -253,18 +253,9 @@ fn every_endpoint_and_every_parameter_has_its_line_for_the_reference() {
 
 #[test]
 fn endpoints_that_produce_json_declare_its_schema() {
-    for route in all() {
+    for route in all_routes() {
         let handler = route.handler();
         let is_json = matches!(route.produces, ReplyFormat::Json | ReplyFormat::Any);
         assert_eq!(handler.reply.is_some(), is_json, "{}", route.id);
     }
-}
-
-#[test]
-fn the_readme_says_how_many_there_are() {
-    let (ours, interface): (Vec<&Route>, Vec<&Route>) = all().partition(|route| route.id.starts_with("stet-"));
-    let wanted = format!("{} of the 186, and {} more", interface.len(), ours.len());
-    let readme = include_str!("../../../../README.md");
-    let readme = readme.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(readme.contains(&wanted), "README.md does not say `{wanted}`");
 }
