@@ -46,7 +46,7 @@ impl Source {
 }
 
 /// Splits a text into identifiers.
-fn words_in(text: &str) -> impl Iterator<Item = &str> {
+pub fn words_in(text: &str) -> impl Iterator<Item = &str> {
     text.split(|char: char| !char.is_alphanumeric() && char != '_').filter(|word| !word.is_empty())
 }
 

@@ -4,9 +4,8 @@
 //!
 //! Dependencies run one way: [`id`], [`error`] and [`ends`] ← [`store`] and [`object`] ←
 //! [`readable`], [`rules`] and [`workflow`] ← [`command`], [`family`] and [`joint`] ← [`folder`],
-//! [`amend`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ([`drawer`],
-//! [`liveblog`], [`planning`], [`bundle`], [`web_container`]) ← [`correlate`], [`metadata`] and
-//! [`status`].
+//! [`amend`] ← [`checkout`], [`document`] ← [`lifecycle`] ← the other families ← [`correlate`],
+//! [`metadata`] and [`status`].
 
 pub mod amend;
 pub mod bundle;
