@@ -1,9 +1,7 @@
-//! The kinds of changes that `docs/api/audit.md` lists are those that the sources have.
+//! The kinds of changes that the pages of `docs/api` list are those that the sources have.
 
 use std::collections::BTreeSet;
 use std::path::Path;
-
-use super::document;
 
 /// Commands that change nothing, and so leave no event.
 const WITHOUT_EVENT: [&str; 1] = ["object.meet"];
@@ -66,25 +64,29 @@ fn kinds_of_the_sources() -> BTreeSet<String> {
     kinds
 }
 
-/// Returns the kinds that stand in the first column of the document's tables.
-fn kinds_of_the_document() -> BTreeSet<String> {
-    let text = document("docs/api/audit.md");
-    let (_, section) = text.split_once("\n## Kinds of changes\n").expect("the document lists the kinds");
-    let (section, _) = section.split_once("\n## ").expect("a section follows");
+/// Returns the kinds that stand in the first column of the tables below "Kinds of changes".
+fn kinds_of_the_documents() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/api");
     let mut kinds = BTreeSet::new();
-    for row in section.lines().filter_map(|line| line.strip_prefix("| `")) {
-        let cell = row.split(" | ").next().unwrap_or_default();
-        for kind in cell.split('`').step_by(2) {
-            assert!(kinds.insert(kind.to_owned()), "`{kind}` stands in the tables twice");
+    for entry in std::fs::read_dir(folder).expect("a folder can be listed") {
+        let path = entry.expect("an entry can be read").path();
+        let text = std::fs::read_to_string(&path).expect("a document can be read");
+        let Some((_, section)) = text.split_once("\n## Kinds of changes\n") else { continue };
+        let (section, _) = section.split_once("\n## ").expect("a section follows");
+        for row in section.lines().filter_map(|line| line.strip_prefix("| `")) {
+            let cell = row.split(" | ").next().unwrap_or_default();
+            for kind in cell.split('`').step_by(2) {
+                assert!(kinds.insert(kind.to_owned()), "{}: `{kind}` stands in the tables twice", path.display());
+            }
         }
     }
     kinds
 }
 
 #[test]
-fn the_audit_document_lists_exactly_the_kinds_of_the_sources() {
-    let (known, listed) = (kinds_of_the_sources(), kinds_of_the_document());
+fn the_documents_list_exactly_the_kinds_of_the_sources() {
+    let (known, listed) = (kinds_of_the_sources(), kinds_of_the_documents());
     let missing: Vec<_> = known.difference(&listed).collect();
     let unknown: Vec<_> = listed.difference(&known).collect();
-    assert!(missing.is_empty() && unknown.is_empty(), "not in docs/api/audit.md: {missing:?}; only there: {unknown:?}");
+    assert!(missing.is_empty() && unknown.is_empty(), "not in docs/api: {missing:?}; only there: {unknown:?}");
 }

@@ -1,4 +1,5 @@
-//! The events of topics and plans (docs/api/audit.md, "Topics and topic plans").
+//! The events of topics and plans (docs/api/topics.md and docs/api/topic-plans.md, "Kinds of
+//! changes").
 
 use super::*;
 
