@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Made, cases};
 use crate::harness::*;
 
 fn audit(client: &Client) -> Call<'_> {
@@ -147,4 +148,8 @@ fn the_audit_trail_names_who_changed_users_groups_keys_and_configuration() {
     let last = audit(&admin).query("limit", 1).ok()["items"][0].clone();
     includes(&last, &json!({ "user": "ada", "action": "user.password", "objects": ["ada"] }));
     assert!(!audit(&admin).query("limit", 1000).ok().to_string().contains("battery"));
+}
+
+cases! {
+    "stet-audit-get": |_| Made::default();
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Made, cases, editor_credentials};
 use crate::harness::*;
 
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
@@ -348,4 +349,25 @@ fn the_connections_shown_are_those_that_the_application_may_use() {
     let wire = json!({ "id": "Wire", "name": "Wire", "description": "Agencies" });
     assert_eq!(shown("desk"), json!([everyone]));
     assert_eq!(shown("ticker"), json!([everyone, wire]));
+}
+
+cases! {
+    "auth-connection-check-get": |_| Made::default();
+    "auth-connection-get": |_| Made::default();
+    "auth-login-post": |_| Made::default().json(editor_credentials());
+    "auth-logout-get": |_| Made::default().by(Server::shared().login("editor"));
+    "old-auth-logout-get": |_| Made::default().by(Server::shared().login("editor"));
+    "auth-copy-post": |corner| Made::default().json(json!({ "token": corner.client.token }));
+    "old-auth-login-post": |_| {
+        let mut body = editor_credentials();
+        let fields = body.as_object_mut().expect("credentials are an object");
+        fields.shift_remove("password");
+        fields.insert("pwd".to_owned(), json!(SAMPLE_PASSWORD));
+        Made::default().json(body)
+    };
+    "stet-old-login-post": |_| {
+        Made::default().json(json!({
+            "connectionId": "Editorial", "applicationId": "test", "username": "editor", "pwd": SAMPLE_PASSWORD
+        }))
+    };
 }

@@ -6,6 +6,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::conf::{content_of, save};
+use super::endpoints::cases::{Made, cases, word};
 use crate::harness::*;
 
 const TYPES: &str = "/SysConfig/ObjectTypes/objecttypes.xml";
@@ -255,4 +256,47 @@ fn a_storm_of_refreshes_joins_and_no_read_fails_or_sees_a_broken_file() {
         .sum();
     let asked = asked.load(Ordering::SeqCst) + 2 * ROUNDS as u64;
     assert!(ran <= asked as f64 + 1.0, "{ran} refreshes for {asked} calls");
+}
+
+cases! {
+    "cache-commands-get": |_| Made::default();
+    "cache-commands-db-get": |_| Made::on([word("1")]);
+    "cache-commands-refresh-get": |_| Made::default();
+    "cache-commands-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-commands-timestamp-get": |_| Made::default();
+    "cache-commands-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-groups-get": |_| Made::default();
+    "cache-groups-db-get": |_| Made::on([word("1")]);
+    "cache-groups-refresh-get": |_| Made::default();
+    "cache-groups-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-groups-timestamp-get": |_| Made::default();
+    "cache-groups-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-jobs-get": |_| Made::default();
+    "cache-jobs-db-get": |_| Made::on([word("1")]);
+    "cache-jobs-refresh-get": |_| Made::default();
+    "cache-jobs-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-jobs-timestamp-get": |_| Made::default();
+    "cache-jobs-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-objecttypes-get": |_| Made::default();
+    "cache-objecttypes-db-get": |_| Made::on([word("1")]);
+    "cache-objecttypes-refresh-get": |_| Made::default();
+    "cache-objecttypes-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-objecttypes-timestamp-get": |_| Made::default();
+    "cache-objecttypes-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-users-get": |_| Made::default();
+    "cache-users-db-get": |_| Made::on([word("1")]);
+    "cache-users-refresh-get": |_| Made::default();
+    "cache-users-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-users-timestamp-get": |_| Made::default();
+    "cache-users-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-workflows-get": |_| Made::default();
+    "cache-workflows-db-get": |_| Made::on([word("1")]);
+    "cache-workflows-refresh-get": |_| Made::default();
+    "cache-workflows-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-workflows-timestamp-get": |_| Made::default();
+    "cache-workflows-timestamp-db-get": |_| Made::on([word("1")]);
+    "cache-all-refresh-get": |_| Made::default();
+    "cache-all-refresh-db-get": |_| Made::on([word("1")]);
+    "cache-all-timestamp-get": |_| Made::default();
+    "cache-all-timestamp-db-get": |_| Made::on([word("1")]);
 }

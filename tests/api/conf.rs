@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Made, cases, word};
 use crate::harness::*;
 
 const SITE: &str = "/SysConfig/Site/siteconfig.xml";
@@ -375,4 +376,19 @@ fn a_second_newsroom_behaves_by_its_own_configuration() {
         admin.upload("/v3/object/create", &options, Some(("b", "text/plain", b"b"))).fails(404, "TypeNotFound");
     }
     assert_eq!(admin.get("/v3/conf/cache/commands/1").ok()["items"], json!([]));
+}
+
+cases! {
+    "conf-xmlfiles-clearcache-post": |_| Made::default();
+    "conf-collage-get": |_| Made::default().query("channel", word("web"));
+    "conf-catalogs-get": |_| Made::default();
+    "conf-xmlfile-get": |_| Made::default().query("path", word("/SysConfig/Site/siteconfig.xml"));
+    "conf-connections-get": |_| Made::default().query("showRepositories", word("true"));
+    "conf-indexes-get": |_| Made::default();
+    "conf-pageaccessories-post": |corner| Made::on([corner.story()]).json(json!({ "channel": "Web" }));
+    "conf-shapetemplates-list-post": |_| Made::default().json(json!({ "channel": "Tabloid" }));
+    "conf-shapetemplates-source-list-post": |corner| Made::on([corner.story()]).json(json!({}));
+    "stet-shape-story-get": |corner| Made::on([corner.story()]);
+    "conf-siteconfigxml-get": |_| Made::default().query("refresh", word("true"));
+    "conf-resolvepath-get": |corner| Made::on([corner.at_desk()]);
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::bundle::{Desk, content};
+use super::endpoints::cases::{Made, cases};
 use crate::harness::*;
 
 const STORY: &str = "<?xml version='1.0'?>\n<!DOCTYPE story SYSTEM 's.dtd'>\n<story><head><headline>One &amp; two</headline></head>\
@@ -178,4 +179,13 @@ fn xpath_results_of_each_source_have_their_own_limit() {
     let reply = set(&desk, &larger, "//a", 57, "y").ok();
     let last = |which: &str| reply[which][57]["value"].as_str().map(str::len);
     assert_eq!((last("before"), last("after")), (Some(150_000), Some(1)));
+}
+
+cases! {
+    "crossreference-get-post": |corner| {
+        Made::default().json(json!({ "xpath": "/story", "sources": [corner.story().to_string()] }))
+    };
+    "crossreference-set-post": |corner| {
+        Made::on([corner.story()]).json(json!({ "xpath": "/story", "index": 0, "target": "new" }))
+    };
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Made, cases, word};
 use crate::harness::*;
 
 #[test]
@@ -151,4 +152,10 @@ fn one_of_two_administrators_removed_at_once_stays() {
         statuses.sort_unstable();
         assert_eq!(statuses, [200, 403]);
     }
+}
+
+cases! {
+    "group-create-post": |corner| Made::default().json(json!({ "groupName": corner.name() }));
+    "group-update-post": |corner| Made::default().json(json!({ "groupName": corner.group(), "description": "new" }));
+    "group-delete": |corner| Made::default().query("groupName", word(corner.group()));
 }

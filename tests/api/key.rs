@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Made, cases, word};
 use crate::harness::*;
 
 fn request(name: &str, privileges: Value) -> Value {
@@ -265,4 +266,17 @@ fn a_key_has_neither_its_users_home_nor_what_its_user_created() {
     key.call("folder-home-get", &[]).fails(404, "ObjectNotFound");
     key.call("object-discard", &[&own]).fails(403, "PermissionDenied");
     reporter.call("object-discard", &[&own]).ok();
+}
+
+cases! {
+    "stet-key-list-get": |_| Made::default();
+    "stet-key-create-post": |corner| {
+        Made::default().json(json!({ "name": corner.name(), "user": "editor", "privileges": [{ "privilege": "read" }] }))
+    };
+    "stet-key-delete": |corner| {
+        let name = corner.name();
+        let body = json!({ "name": name, "user": "editor", "privileges": [{ "privilege": "read" }] });
+        corner.client.call("stet-key-create-post", &[]).json(&body).ok();
+        Made::on([word(name)])
+    };
 }

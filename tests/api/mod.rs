@@ -28,3 +28,27 @@ mod session;
 mod status;
 mod topic;
 mod user;
+
+use self::endpoints::cases::Case;
+
+/// The calls that succeed, of all endpoints.
+const CASES: &[&[Case]] = &[
+    audit::CASES,
+    auth::CASES,
+    bundle::CASES,
+    cache::CASES,
+    conf::CASES,
+    crossreference::CASES,
+    drawer::CASES,
+    events::CASES,
+    folder::CASES,
+    group::CASES,
+    key::CASES,
+    liveblog::CASES,
+    message::CASES,
+    object::CASES,
+    older::CASES,
+    session::CASES,
+    topic::CASES,
+    user::CASES,
+];

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::conf::{content_of, save};
+use super::endpoints::cases::{Kind, Made, cases, link_to, message, new_in, word};
 use crate::harness::*;
 
 const SITE: &str = "/SysConfig/Site/siteconfig.xml";
@@ -640,4 +641,47 @@ fn without_a_site_there_is_nothing_and_nothing_fails() {
     // The 29th of February of 2032 is a Sunday.
     let next = bare(&admin, "/calendar/nextPublicationDate?product=Blatt&fromIssueDate=20320222");
     assert_eq!(next["nextPublicationDate"], "20320307");
+}
+
+cases! {
+    "old-group-list-get": |_| Made::default();
+    "stet-old-message-get": |corner| {
+        // An empty inbox shows no record.
+        message(corner);
+        Made::default()
+    };
+    "stet-old-message-post": |corner| {
+        Made::default().json(json!({ "subject": "s", "recipients": [corner.user()] }))
+    };
+    "old-calendar-nextpublicationdate-get": |_| {
+        let made = Made::default().query("product", word("HarbourCourier"));
+        made.query("fromIssueDate", word("20261124"))
+    };
+    "old-channel-list-get": |corner| Made::default().query("loidsSource", corner.story());
+    "old-contentitems-list-get": |_| Made::default();
+    "old-contentitems-map-get": |_| Made::default();
+    "old-metadata-dtd-get": |corner| Made::default().query("id", corner.story());
+    "old-metadata-treedb-get": |corner| {
+        Made::default().query("id", corner.story()).query("node", word("subject"))
+    };
+    "old-metadata-treedbxml-get": |corner| {
+        Made::default().query("id", corner.story()).query("node", word("section"))
+    };
+    "old-resolve-path-get": |_| Made::default().query("contentType", word("Story"));
+    "old-siteconfig-get": |_| Made::default().query("type", word("Story"));
+    "old-team-list-get": |_| Made::default().query("showChannels", word("true"));
+    "old-user-list-get": |_| Made::default().query("query", word("editor"));
+    "old-userdata-get": |_| Made::default();
+    "old-workfolder-list-get": |_| Made::default().query("showBasefolders", word("true"));
+    "old-pageplan-delete": |corner| {
+        let options = json!({ "name": corner.name(), "type": "PagePlan", "folderPath": corner.folder });
+        let made = corner.client.upload("/v3/object/create", &options, None).ok();
+        Made::default().query("source", word(made["id"].as_str().expect("it has an id")).with_kind(Kind::Only("page plan"))).once()
+    };
+    "stet-old-object-story-post": |corner| Made::default().form(new_in(corner));
+    "stet-old-object-linked-get": |corner| {
+        let (story, item) = (corner.story().with_kind(Kind::Any), corner.story());
+        corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();
+        Made { query: vec![("id", word(story))], ..Made::default() }
+    };
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Made, cases, word};
 use crate::harness::*;
 
 fn reference(client: &Client) -> String {
@@ -94,4 +95,12 @@ fn a_login_beyond_the_limit_ends_the_session_that_was_least_recently_used() {
         client.lives();
     }
     list(&first).gives(&json!({ "total": 2 }));
+}
+
+cases! {
+    "stet-session-list-get": |_| Made::default();
+    "stet-session-delete": |_| {
+        let other = Server::shared().login("editor").call("auth-connection-get", &[]).ok();
+        Made::on([word(other["session"].as_str().expect("a session has a reference"))])
+    };
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Made, PASSWORD, cases, editor_credentials, word};
 use crate::harness::*;
 
 fn change(admin: &Client, user: &str, body: Value) -> Answer {
@@ -184,4 +185,21 @@ fn a_user_has_a_name_that_a_folder_can_have() {
     let key = json!({ "name": "wire: AP", "user": "editor", "privileges": [{ "privilege": "read" }] });
     admin.call("stet-key-create-post", &[]).json(&key).ok();
     admin.call("group-create-post", &[]).json(&json!({ "groupName": "desk: \"sports\"" })).ok();
+}
+
+cases! {
+    "stet-user-list-get": |_| Made::default();
+    "stet-user-create-post": |corner| Made::default().json(json!({ "name": corner.name() }));
+    "stet-user-get": |corner| Made::on([word(corner.user())]);
+    "stet-user-update-put": |corner| Made::on([word(corner.user())]).json(json!({ "fullName": "New Name" }));
+    "stet-user-password-post": |corner| {
+        let user = corner.user();
+        let mut body = editor_credentials();
+        body["username"] = json!(user);
+        body["password"] = json!(PASSWORD);
+        let reply = corner.client.call("auth-login-post", &[]).json(&body).ok();
+        let token = reply["token"]["value"].as_str().expect("a login gives a token").to_owned();
+        let client = Client::at(&corner.client.base, Some(token));
+        Made::default().json(json!({ "old": PASSWORD, "new": "another long secret" })).by(client)
+    };
 }

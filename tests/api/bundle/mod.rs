@@ -8,6 +8,7 @@ mod web;
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Kind, Made, cases, list, word};
 use crate::harness::*;
 
 /// A client with a folder of its own.
@@ -67,4 +68,25 @@ fn write<'c>(client: &'c Client, object: &str, text: &str) -> Call<'c> {
 fn names(reply: &Value) -> Vec<&str> {
     let items = reply["items"].as_array().expect("a reply has items").iter();
     items.map(|item| item["name"].as_str().expect("an item has a name")).collect()
+}
+
+cases! {
+    "bundle-root-get": |corner| Made::on([corner.bundle()[1].with_kind(Kind::Only("bundle"))]);
+    "bundle-items-get": |corner| Made::on([corner.bundle()[0].clone()]);
+    "bundle-view-get": |corner| Made::on([corner.bundle()[0].clone()]);
+    "bundle-view-post": |corner| Made::on([corner.bundle()[0].clone()]);
+    "bundle-view-named-get": |corner| Made::on([corner.bundle()[0].clone(), word("channels")]);
+    "bundle-view-named-post": |corner| Made::on([corner.bundle()[0].clone(), word("channels")]);
+    "bundle-recursive-get": |corner| Made::on([corner.bundle()[0].clone()]);
+    "bundle-chain-get": |corner| Made::on([corner.bundle()[1].with_kind(Kind::Only("bundle"))]);
+    "container-bundle-channelcopy-post": |corner| {
+        Made::on([corner.bundle()[0].clone()]).json(json!({ "channel": "Tabloid", "inheritFrom": "Web" })).once()
+    };
+    "container-bundle-channelcopy-actions-get": |corner| Made::on([corner.bundle()[0].clone()]);
+    "web-channelcopy-post": |corner| {
+        Made::on([corner.web_container()]).json(json!({ "channel": "Tabloid", "inheritFrom": "Neutral" }))
+    };
+    "opendocument-source-post": |corner| Made::on([corner.bundle()[0].with_kind(Kind::Only("bundle or web container"))]);
+    "opendocument-post": |corner| Made::default().json(json!({ "source": corner.web_container().to_string() }));
+    "opendocuments-post": |corner| Made::default().json(list([&corner.bundle()[0]]));
 }

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Filled, Kind, Made, cases, list, new_in, word};
 use crate::harness::*;
 
 mod automatic;
@@ -272,4 +273,32 @@ fn an_object_is_added_and_still_there_after_a_crash() {
     // The token lives on, too.
     assert_eq!(client.to(&server).items(&drawer), [story]);
     leaves_all_whole(server);
+}
+
+cases! {
+    "drawer-get": |corner| Made::on([corner.drawer(2).drawer]).query("showItems", word(true));
+    "drawer-by-object-get": |corner| Made::on([corner.drawer(1).stories[0].with_kind(Kind::Any)]);
+    "drawer-post": |corner| Made::default().json(new_in(corner));
+    "drawer-automatic-post": |_| Made::default();
+    "drawer-put": |corner| Made::on([corner.drawer(1).drawer]).json(json!({ "title": "changed" }));
+    "drawer-item-post": |corner| Made::on([corner.drawer(1).drawer, corner.story()]);
+    "drawer-items-post": |corner| Made::on([corner.drawer(1).drawer]).json(list([&corner.story()]));
+    "drawer-item-position-put": |corner| Made::on([corner.drawer(1).drawer, corner.story(), word(0)]);
+    "drawer-shortcut-position-put": |corner| {
+        let Filled { drawer, stories } = corner.drawer(2);
+        Made::on([drawer, stories[0].clone(), word(1)])
+    };
+    "drawer-item-move-put": |corner| {
+        let Filled { drawer, stories } = corner.drawer(1);
+        Made::on([drawer, stories[0].clone(), corner.drawer(0).drawer])
+    };
+    "drawer-item-delete": |corner| {
+        let Filled { drawer, stories } = corner.drawer(1);
+        Made::on([drawer, stories[0].clone()])
+    };
+    "drawer-items-delete": |corner| {
+        let Filled { drawer, stories } = corner.drawer(2);
+        Made::on([drawer]).json(list(&stories))
+    };
+    "drawer-item-clear-put": |corner| Made::on([corner.drawer(1).drawer]);
 }

@@ -1,8 +1,8 @@
-//! Rules that hold for every endpoint, checked on each of them with a call that succeeds. A new
-//! endpoint gets its line in `cases`.
+//! Rules that hold for every endpoint, checked on each of them with a call that succeeds. The tests
+//! of its resource have that call.
 
 mod bodies;
-mod cases;
+pub mod cases;
 mod conditions;
 mod displays;
 mod listings;
@@ -15,7 +15,8 @@ mod warnings;
 use serde_json::Value;
 
 pub use self::cases::Corner;
-use self::cases::{Body, CASES, Case, ELSEWHERE, Kind, Made};
+use self::cases::{Body, Case, ELSEWHERE, Kind, Made};
+use super::CASES;
 use super::http::Faults;
 use crate::harness::*;
 
@@ -25,11 +26,16 @@ const SENDS_MESSAGES: [&str; 2] = ["message-sendmail-post", "stet-old-message-po
 /// A loid that names nothing.
 const NOWHERE: &str = "1$1.0.999999999";
 
+/// Returns the calls of all endpoints.
+fn all_cases() -> impl Iterator<Item = &'static Case> {
+    CASES.iter().copied().flatten()
+}
+
 /// Runs a check on each endpoint that it is about, and reports all that is wrong at once.
 #[track_caller]
 fn on_each(at_least: usize, about: impl Fn(&Endpoint) -> bool, check: impl Fn(&mut Faults, &Case, &Corner)) {
     let mut faults = Faults::default();
-    let cases: Vec<_> = CASES.iter().filter(|case| about(case.endpoint())).collect();
+    let cases: Vec<_> = all_cases().filter(|case| about(case.endpoint())).collect();
     // The check must apply to some endpoints.
     assert!(cases.len() >= at_least, "{} endpoints", cases.len());
     for case in cases {
@@ -81,11 +87,11 @@ fn no_reply_to_a_page_of_another_site_sets_or_clears_the_cookie() {
 fn each_endpoint_that_is_served_has_a_call_that_goes_well() {
     let mut faults = Faults::default();
     for endpoint in Endpoint::all() {
-        let count = CASES.iter().filter(|case| case.id == endpoint.id).count();
+        let count = all_cases().filter(|case| case.id == endpoint.id).count();
         let wanted = usize::from(!ELSEWHERE.contains(&endpoint.id.as_str()));
-        faults.expect(count == wanted, || format!("{} has {count} lines in `cases`", endpoint.id));
+        faults.expect(count == wanted, || format!("{} has {count} cases", endpoint.id));
     }
-    for case in CASES {
+    for case in all_cases() {
         let corner = Corner::new();
         let made = (case.make)(&corner);
         let answer = made.call(&corner.client, case.id).send();

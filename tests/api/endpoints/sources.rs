@@ -58,27 +58,14 @@ fn an_object_of_another_kind_is_refused_and_nothing_changes() {
         let made = (case.make)(corner);
         let about = made.about().expect("it has objects").to_owned();
         let others = [
-            (Kind::Folder, corner.folder().to_string()),
-            (Kind::Drawer, corner.client.drawer(&corner.folder, "another kind", 3)),
-            (Kind::Liveblog, corner.client.liveblog(&corner.folder, "another kind of it")),
+            (Kind::Only("folder"), corner.folder().to_string()),
+            (Kind::Only("drawer"), corner.client.drawer(&corner.folder, "another kind", 3)),
+            (Kind::Only("liveblog"), corner.client.liveblog(&corner.folder, "another kind of it")),
             (Kind::Any, corner.client.story(&corner.folder, "a story of another kind")),
         ];
         let before = state(corner, &about);
         for (_, kind, replaced) in made.objects() {
-            if !matches!(
-                kind,
-                Kind::Drawer
-                    | Kind::Bundle
-                    | Kind::Container
-                    | Kind::WebContainer
-                    | Kind::Folder
-                    | Kind::Liveblog
-                    | Kind::Topic
-                    | Kind::TopicPlan
-                    | Kind::PagePlan
-            ) {
-                continue;
-            }
+            let Kind::Only(_) = kind else { continue };
             for (_, other) in others.iter().filter(|(other, _)| *other != kind) {
                 let answer = replaced(other).call(&corner.client, case.id).send();
                 let named = answer.said()["source"] == *other;
@@ -293,7 +280,7 @@ fn a_list_names_objects_by_any_form_of_source() {
     let ids =
         ["drawer-items-post", "drawer-items-delete", "stet-object-list-post", "objects-discard", "objects-destroy"];
     for id in ids {
-        let case = CASES.iter().find(|case| case.id == id).expect("it is served");
+        let case = all_cases().find(|case| case.id == id).expect("it is served");
         for form in 0..forms {
             let made = (case.make)(&corner);
             let cases::Body::Json(body) = &made.body else { panic!("{} takes a list", case.id) };

@@ -9,6 +9,7 @@ mod rights;
 use serde_json::{Value, json};
 
 use super::drawer::Desk;
+use super::endpoints::cases::{Kind, Made, cases, word};
 use super::liveblog::reporter_below;
 use crate::harness::{FollowedEvent, *};
 
@@ -104,4 +105,14 @@ fn ended(mut follow: Follow) -> Vec<FollowedEvent> {
 
 fn ids(told: &FollowedEvent) -> Vec<&str> {
     told.data["ids"].as_array().into_iter().flatten().map(|id| id.as_str().expect("an id is a text")).collect()
+}
+
+cases! {
+    "stet-liveblog-events-get": |corner| {
+        Made::on([corner.bare_post()[0].clone()]).query("wait", word(false)).query("lastEventId", word(0))
+    };
+    "stet-container-events-get": |corner| {
+        let drawer = corner.drawer(1).drawer.with_kind(Kind::Any);
+        Made::on([drawer]).query("wait", word(false)).query("lastEventId", word(0))
+    };
 }

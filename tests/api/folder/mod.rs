@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Corner, Kind, Made, Part, cases, new_in, word};
 use crate::harness::*;
 
 fn create<'c>(client: &'c Client, body: &Value) -> Call<'c> {
@@ -312,4 +313,60 @@ mod listing {
             client.call("folder-root-get", &[]).query("sortBy", "-name").query("limit", 1).query("databaseId", "main");
         assert_eq!(names(&root.ok()).len(), 1);
     }
+}
+
+cases! {
+    "folder-post": |corner| Made::default().json(new_in(corner));
+    "folder-get": |corner| Made::on([filled_folder(corner)]);
+    "folder-subfolders-get": |corner| {
+        corner.folder();
+        Made::on([Part::Object(id_of(corner, &corner.folder), Kind::Only("folder"))])
+    };
+    "folder-filter-get": |corner| Made::on([filled_folder(corner)]);
+    "folder-view-get": |corner| Made::on([filled_folder(corner)]);
+    "folder-view-post": |corner| Made::on([filled_folder(corner)]);
+    "folder-view-named-get": |corner| Made::on([filled_folder(corner), word("compact")]);
+    "folder-view-named-post": |corner| Made::on([filled_folder(corner), word("compact")]);
+    "folder-home-get": |corner| home_made(corner);
+    "folder-home-view-get": |corner| home_made(corner);
+    "folder-home-view-post": |corner| home_made(corner);
+    "folder-home-view-named-get": |corner| Made { path: vec![word("compact")], ..home_made(corner) };
+    "folder-home-view-named-post": |corner| Made { path: vec![word("compact")], ..home_made(corner) };
+    "folder-work-get": |corner| work_folder_made(corner);
+    "folder-work-view-get": |corner| work_folder_made(corner);
+    "folder-work-view-post": |corner| work_folder_made(corner);
+    "folder-work-view-named-get": |corner| Made { path: vec![word("compact")], ..work_folder_made(corner) };
+    "folder-work-view-named-post": |corner| Made { path: vec![word("compact")], ..work_folder_made(corner) };
+    "folder-root-view-get": |_| Made::default();
+    "folder-root-view-post": |_| Made::default();
+    "folder-root-view-named-get": |_| Made::on([word("compact")]);
+    "folder-root-view-named-post": |_| Made::on([word("compact")]);
+    "folder-root-get": |_| Made::default();
+}
+
+/// The corner's folder, with a story in it.
+fn filled_folder(corner: &Corner) -> Part {
+    corner.story();
+    Part::Object(id_of(corner, &corner.folder), Kind::Only("folder"))
+}
+
+/// Returns the call after the home was created by the first object in it.
+fn home_made(corner: &Corner) -> Made {
+    corner.client.call("folder-post", &[]).json(&json!({ "name": "in my home" })).ok();
+    Made::default()
+}
+
+fn work_folder_made(corner: &Corner) -> Made {
+    let login = corner.client.call("auth-login-post", &[]).json(&json!({
+        "connectionId": "Editorial", "applicationId": "test", "username": "admin", "password": ADMIN_PASSWORD,
+        "showUserInfo": true
+    }));
+    let path = login.ok()["user"]["workFolder"].clone();
+    corner.client.call("folder-post", &[]).json(&json!({ "path": path })).ok();
+    Made::default()
+}
+
+fn id_of(corner: &Corner, path: &str) -> String {
+    let record = corner.client.call("object-get", &[&path]).ok();
+    record["id"].as_str().expect("a record has an id").to_owned()
 }

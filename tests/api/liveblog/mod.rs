@@ -5,6 +5,7 @@ use std::fmt::Display;
 use roxmltree::{Document, ParsingOptions};
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Kind, Made, Part, cases, list, new_in, word};
 use crate::harness::*;
 
 mod content;
@@ -208,4 +209,32 @@ fn parsed(xml: &[u8]) -> Document<'_> {
 fn names(error: &Value, parts: &[&str]) {
     let message = error["message"].as_str().expect("an error has a message");
     assert!(parts.iter().all(|part| message.contains(part)), "{parts:?} in {message}");
+}
+
+cases! {
+    "liveblog-from-default-template-post": |corner| Made::default().json(new_in(corner));
+    "liveblog-from-template-post": |corner| {
+        Made::on([Part::Object(TEMPLATE.to_owned(), Kind::Template)]).json(new_in(corner))
+    };
+    "liveblog-get": |corner| Made::on([corner.bare_post()[0].clone()]);
+    "liveblog-search-post": |corner| Made::on([corner.bare_post()[0].clone()]).json(json!({ "limit": 5 }));
+    "liveblog-put": |corner| Made::on([corner.liveblog()]).bytes("<liveblog/>");
+    "liveblog-content-get": |corner| Made::on([corner.bare_post()[0].clone()]);
+    "liveblog-delete": |corner| Made::on([corner.liveblog()]).once();
+    "stet-liveblog-feed-get": |corner| Made::on([corner.bare_post()[0].clone(), word("json")]);
+    "liveblog-posts-post": |corner| Made::default().json(list([&corner.bare_post()[1]]));
+    "liveblog-post-create": |corner| Made::on([corner.liveblog()]).form(json!({ "title": "new" }));
+    "liveblog-post-get": |corner| Made::on(corner.bare_post());
+    "liveblog-post-put": |corner| Made::on(corner.bare_post()).form(json!({ "title": "changed" }));
+    "liveblog-post-delete": |corner| Made::on(corner.bare_post());
+    "liveblog-post-approve-post": |corner| {
+        let [liveblog, post] = corner.bare_post();
+        corner.client.call("liveblog-post-reject-post", &[&liveblog, &post]).ok();
+        Made::on([liveblog, post])
+    };
+    "liveblog-post-reject-post": |corner| Made::on(corner.bare_post());
+    "liveblog-post-pending-post": |corner| Made::on(corner.bare_post());
+    "liveblog-post-delete-post": |corner| Made::on(corner.bare_post());
+    "stet-liveblog-post-content-get": |corner| Made::on(corner.bare_post());
+    "stet-liveblog-post-attachment-get": |corner| Made::on(corner.post());
 }

@@ -4,6 +4,7 @@ mod mail;
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Made, cases, message, word};
 use crate::harness::*;
 
 /// Creates users in the group `editors`, and returns a client for each.
@@ -306,4 +307,21 @@ fn a_crash_amid_many_messages_leaves_each_with_all_recipients_or_none() {
     assert!(boxes[0].len() <= acknowledged.len() + 8, "what was not sent is not there");
     assert_eq!(server.terminate(), Some(0));
     assert_eq!(server.check().0, Some(0));
+}
+
+cases! {
+    "message-inbox-get": |corner| {
+        message(corner);
+        Made::default().query("limit", word("1"))
+    };
+    "message-outbox-get": |corner| {
+        message(corner);
+        Made::default().query("limit", word("1"))
+    };
+    "message-sendmail-post": |corner| {
+        let body = json!({ "subject": "s", "recipients": [corner.user()], "attachments": [corner.story().to_string()] });
+        Made::default().json(body)
+    };
+    "stet-message-read-put": |corner| Made::on([word(message(corner))]);
+    "stet-message-delete": |corner| Made::on([word(message(corner))]);
 }

@@ -28,6 +28,7 @@ use std::ops::Deref;
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Kind, Made, cases, link_to, list, new_in, word};
 use crate::harness::*;
 
 /// A client with a folder that no other test uses.
@@ -225,4 +226,85 @@ fn at_once<T: Send>(work: impl Fn(usize) -> T + Sync) -> Vec<T> {
         let threads: Vec<_> = (0..16).map(begin).collect();
         threads.into_iter().map(|thread| thread.join().expect("a thread must not panic")).collect()
     })
+}
+
+cases! {
+    "stet-object-correlate-post": |corner| {
+        let (story, item) = (corner.story().with_kind(Kind::Any), corner.planned().item);
+        Made::on([story]).json(link_to(&item))
+    };
+    "stet-object-uncorrelate-post": |corner| {
+        let (story, item) = (corner.story().with_kind(Kind::Any), corner.planned().item);
+        corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();
+        Made::on([story]).json(link_to(&item)).once()
+    };
+    "stet-object-correlates-get": |corner| {
+        let (story, item) = (corner.story().with_kind(Kind::Any), corner.planned().item);
+        corner.client.call("stet-object-correlate-post", &[&story]).json(&link_to(&item)).ok();
+        Made::on([story])
+    };
+    "object-get": |corner| Made::on([corner.story()]);
+    "stet-object-list-post": |corner| Made::default().json(list([&corner.story()]));
+    "stet-object-create-post": |corner| Made::default().form(new_in(corner));
+    "stet-object-create-from-template-post": |corner| {
+        let template = corner.story().with_kind(Kind::Template);
+        Made { query: vec![("path", template)], ..Made::default() }.json(new_in(corner))
+    };
+    "stet-object-story-from-template-post": |corner| {
+        let template = corner.story().with_kind(Kind::Template);
+        Made { query: vec![("path", template)], ..Made::default() }.json(new_in(corner))
+    };
+    "stet-object-import-post": |corner| {
+        let uuid = uuid::Uuid::now_v7().to_string();
+        let (name, folder) = (corner.name(), &corner.folder);
+        Made::default().form(json!({ "uuid": uuid, "type": "Story", "name": name, "folderPath": folder }))
+    };
+    "stet-object-metadata-change-fields-post": |corner| {
+        let story = corner.story().to_string();
+        let operators = json!([{ "set": { "xpath": "/attributes/story/headline", "content": own_folder() } }]);
+        Made::default().json(json!({ "updateFields": [{ "sourceIds": [story], "operators": operators }] }))
+    };
+    "stet-object-status-post": |corner| Made::on([corner.story()]).json(json!({ "status": "Story/Edited" }));
+    "stet-objects-status-post": |corner| {
+        let story = corner.story().to_string();
+        Made::default().json(json!({ "sources": [story], "status": "Story/Edited" }))
+    };
+    "stet-object-rename-post": |corner| Made::on([corner.story()]).json(json!({ "name": own_folder().replace('/', "-") }));
+    "stet-object-move-post": |corner| {
+        let folder = corner.folder().to_string();
+        Made::on([corner.story()]).json(json!({ "folder": folder }))
+    };
+    "object-discard": |corner| Made::on([corner.story()]).once();
+    "objects-discard": |corner| Made::default().json(list([&corner.story()]));
+    "object-destroy": |corner| Made::on([corner.story()]).once();
+    "objects-destroy": |corner| Made::default().json(list([&corner.story()]));
+    "stet-object-restore-post": |corner| {
+        let story = corner.story();
+        corner.client.call("object-discard", &[&story]).ok();
+        Made::on([story]).once()
+    };
+    "stet-print-story-preview-post": |corner| {
+        let body = json!({ "content": "<story><p>a</p></story>", "op": "preview" });
+        Made { query: vec![("id", word(corner.story()))], ..Made::default() }.json(body)
+    };
+    "object-family-get": |corner| Made::on([corner.story()]);
+    "stet-recyclebin-get": |corner| {
+        corner.client.call("object-discard", &[&corner.story()]).ok();
+        Made { query: vec![("limit", word(1))], ..Made::default() }
+    };
+    "object-lastversionloid-get": |corner| Made::on([corner.story()]);
+    "stet-object-content-get": |corner| Made::on([corner.story()]);
+    "stet-object-content-binary-get": |corner| Made::on([corner.story()]);
+    "stet-object-content-format-get": |corner| Made::on([corner.story(), word("binary")]);
+    "stet-object-loid-content-get": |corner| Made::default().query("loid", corner.story());
+    "stet-object-content-put": |corner| Made::on([corner.story()]).bytes("<story>new</story>");
+    "stet-object-loid-content-put": |corner| Made::default().query("loid", corner.story()).bytes("<story>new</story>");
+    "stet-object-versions-get": |corner| Made::on([corner.story()]);
+    "stet-object-version-restore-post": |corner| Made::on([corner.story(), word(1)]);
+    "stet-object-lock-post": |corner| Made::on([corner.story()]);
+    "stet-object-unlock-post": |corner| {
+        let story = corner.story();
+        corner.client.call("stet-object-lock-post", &[&story]).ok();
+        Made::on([story]).once()
+    };
 }

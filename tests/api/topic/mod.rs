@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use serde_json::{Value, json};
 
+use super::endpoints::cases::{Kind, Made, Part, Planned, cases, new_in, word};
 use crate::harness::*;
 
 mod addresses;
@@ -129,4 +130,92 @@ fn order(reply: &Value) -> Vec<String> {
     let positions: Vec<u64> = lines.iter().map(|(position, _)| *position).collect();
     assert_eq!(positions, (0..lines.len() as u64).collect::<Vec<_>>(), "positions are dense");
     lines.into_iter().map(|(_, line)| line).collect()
+}
+
+cases! {
+    "topic-get": |corner| Made::on([corner.planned().topic]);
+    "topic-structure-get": |corner| Made::on([corner.planned().topic]);
+    "topic-post": |corner| Made::default().json(new_in(corner));
+    "topic-from-default-template-post": |corner| Made::default().json(new_in(corner));
+    "topic-from-template-post": |corner| {
+        Made::on([Part::Object(TEMPLATE.to_owned(), Kind::Template)]).json(new_in(corner))
+    };
+    "topic-put": |corner| Made::on([corner.topic()]).json(json!({ "title": "changed" }));
+    "topicitem-post": |corner| Made::on([corner.topic()]).json(json!({ "name": "new" }));
+    "topicitem-put": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item]).json(json!({ "comment": "changed" }))
+    };
+    "topicitem-delete": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item])
+    };
+    "topicitem-attach-put": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item, corner.story()])
+    };
+    "topicsubitem-post": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item]).json(json!({ "name": "new" }))
+    };
+    "topicsubitem-put": |corner| {
+        let Planned { topic, item, subitem, .. } = corner.planned();
+        Made::on([topic, item, subitem]).json(json!({ "comment": "changed" }))
+    };
+    "topicsubitem-delete": |corner| {
+        let Planned { topic, item, subitem, .. } = corner.planned();
+        Made::on([topic, item, subitem])
+    };
+    "topicsubitem-attach-put": |corner| {
+        let Planned { topic, item, subitem, .. } = corner.planned();
+        Made::on([topic, item, subitem, corner.story()])
+    };
+    "topic-divider-post": |corner| Made::on([corner.topic()]).json(json!({ "title": "new" }));
+    "topic-divider-put": |corner| {
+        let Planned { topic, divider, .. } = corner.planned();
+        Made::on([topic, divider]).json(json!({ "title": "changed" }))
+    };
+    "topic-divider-delete": |corner| {
+        let Planned { topic, divider, .. } = corner.planned();
+        Made::on([topic, divider]).once()
+    };
+    "topicitem-divider-post": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        Made::on([topic, item]).json(json!({ "title": "new" }))
+    };
+    "topicitem-divider-put": |corner| {
+        let Planned { topic, item, below, .. } = corner.planned();
+        Made::on([topic, item, below]).json(json!({ "title": "changed" }))
+    };
+    "topicitem-divider-delete": |corner| {
+        let Planned { topic, item, below, .. } = corner.planned();
+        Made::on([topic, item, below])
+    };
+    "topic-move-put": |corner| {
+        let (from, to) = (corner.planned(), corner.topic());
+        Made::default().json(json!({ "sources": [from.item.to_string()], "target": to.to_string() }))
+    };
+    "stet-topic-export-get": |corner| Made::on([corner.planned().topic, word("ics")]);
+    "topicplan-get": |corner| Made::on([corner.filled_plan()[0].clone()]);
+    "topicplan-structure-get": |corner| Made::on([corner.filled_plan()[0].clone()]);
+    "stet-topicplan-export-get": |corner| Made::on([corner.filled_plan()[0].clone(), word("csv")]);
+    "topicplan-post": |corner| Made::default().json(new_in(corner));
+    "topicplan-from-default-template-post": |corner| Made::default().json(new_in(corner));
+    "topicplan-from-template-post": |corner| {
+        Made::on([Part::Object(PLAN_TEMPLATE.to_owned(), Kind::Template)]).json(new_in(corner))
+    };
+    "topicplan-add-put": |corner| Made::on([corner.plan(), corner.topic().with_kind(Kind::Any)]);
+    "topicplan-topic-delete": |corner| {
+        let [plan, topic, _] = corner.filled_plan();
+        Made::on([plan, topic])
+    };
+    "topicplan-divider-post": |corner| Made::on([corner.plan()]).json(json!({ "title": "new" }));
+    "topicplan-divider-put": |corner| {
+        let [plan, _, divider] = corner.filled_plan();
+        Made::on([plan, divider]).json(json!({ "title": "changed" }))
+    };
+    "topicplan-divider-delete": |corner| {
+        let [plan, _, divider] = corner.filled_plan();
+        Made::on([plan, divider]).once()
+    };
 }
