@@ -14,7 +14,7 @@ use stet_domain::command::{CommandFault, Context};
 use stet_domain::error::Error;
 use stet_domain::family::{Family, State};
 use stet_domain::object::{ObjectStanding, find_standing};
-use stet_domain::store::{ChangeSet, ReadLevel, StoreError};
+use stet_domain::store::{ChangeSet, Event, ReadLevel, RowChange, StoreError};
 use stet_domain::trace::Trace;
 
 impl<F: Family> Container<F> {
@@ -27,9 +27,9 @@ impl<F: Family> Container<F> {
             ctx.stop();
             return;
         }
-        let trace = job.request().trace.clone();
-        let _within = trace.enter();
-        match self.attempt(job) {
+        let request = job.request().clone();
+        let _within = request.trace.enter();
+        match self.attempt(&request, job) {
             AttemptOutcome::Finished => {}
             AttemptOutcome::Panicked => self.failed(ctx),
             AttemptOutcome::Stale(back) => {
@@ -41,9 +41,9 @@ impl<F: Family> Container<F> {
     }
 
     /// Applies the command once to a copy of the state, and submits its changes.
-    fn attempt(&mut self, mut job: Box<dyn Job<F>>) -> AttemptOutcome<F> {
+    fn attempt(&mut self, request: &ChangeRequest, mut job: Box<dyn Job<F>>) -> AttemptOutcome<F> {
         // `is_fresh` has just checked it; without a state there is nothing to apply to.
-        let Some(live) = &mut self.live else { return AttemptOutcome::Stale(job) };
+        let Some(live) = &self.live else { return AttemptOutcome::Stale(job) };
         let Some(before) = live.state.clone().filter(|state| !state.object().record.is_discarded()) else {
             let error = Error::not_found(self.loid);
             return self.answer(job, Err(error));
@@ -51,31 +51,8 @@ impl<F: Family> Container<F> {
         let shared = self.shared.clone();
         let _step = shared.steps.read();
         let mut after = before.clone();
-        let loid = self.loid;
-        let ChangeRequest { who, readable, rules, statuses, expect, .. } = job.request();
-        let (who, readable, expect) = (who.clone(), readable.clone(), expect.clone());
-        let (rules, statuses) = (rules.clone(), statuses.clone());
-        let mut context = Context::new(shared.clock.now_ms(), &who, &*shared.store, &*shared.numbers)
-            .reading(readable.as_deref())
-            .held_to(rules.as_deref())
-            .expecting(expect.as_deref())
-            .governed_by(shared.workflows(), statuses.as_deref())
-            .limited_by(shared.options.limits)
-            .admitting_large(job.admits_large());
-        context.subtrees = shared.subtrees();
-        let applied = catch_unwind(AssertUnwindSafe(|| {
-            if context.subtrees.under_way
-                && let ObjectStanding::Leaving(_) =
-                    find_standing(context.look(), ReadLevel::Latest, &before.object().record)?
-            {
-                return Err(Error::not_found(loid).into());
-            }
-            job.apply(&mut after, &mut context)?;
-            context.check_size()?;
-            context.check_statuses(std::iter::once((before.object(), Some(after.object()))))?;
-            context.expects(&before.object().record);
-            Ok(context.check_expected()?)
-        }));
+        let mut context = shared.context_of(request, job.admits_large());
+        let applied = catch_unwind(AssertUnwindSafe(|| apply_checked(&mut *job, &before, &mut after, &mut context)));
         match applied {
             Ok(Ok(())) => {}
             Ok(Err(fault)) => return self.refuse(job, fault),
@@ -86,7 +63,6 @@ impl<F: Family> Container<F> {
             }
         }
         let touched = !context.changes().is_empty();
-        let known = before.object().record.revision;
         match context.finish_record(&before, &mut after, touched) {
             Ok(true) => {}
             Ok(false) => return self.answer(job, Ok(Arc::new(ContainerView { state: before }))),
@@ -95,20 +71,33 @@ impl<F: Family> Container<F> {
         if let Some(outcome) = job.outcome(context.now_ms) {
             outcome.put_into(&mut context);
         }
-        let view = Arc::new(ContainerView { state: after });
         let mut noted = match context.into_noted() {
             Ok(noted) => noted,
             Err(fault) => return self.refuse(job, fault),
         };
         job.charge(noted.bytes);
-        let revisions = (known, view.revision());
-        let events = who.events(self.loid, revisions, job.name(), &mut noted, shared.clock.now_ms());
+        let view = Arc::new(ContainerView { state: after });
+        let revisions = (before.object().record.revision, view.revision());
+        let events = request.who.events(self.loid, revisions, job.name(), &mut noted, shared.clock.now_ms());
+        self.submit(job, view, noted.changes, events)
+    }
+
+    /// Submits the changes of a command. The container keeps the new state at once. Readers see it,
+    /// and the caller gets the reply, when it is on disk.
+    fn submit(
+        &mut self,
+        job: Box<dyn Job<F>>,
+        view: Arc<ContainerView<F::State>>,
+        changes: Vec<RowChange>,
+        events: Vec<Event>,
+    ) -> AttemptOutcome<F> {
+        let Some(live) = &mut self.live else { return AttemptOutcome::Stale(job) };
         let (cell, decided, shown) = (self.cell.clone(), self.cell.clone(), view.clone());
         let slot = JobSlot::new(job);
         let answered = slot.clone();
         let answer = view.clone();
         let set = ChangeSet {
-            changes: noted.changes,
+            changes,
             events,
             epoch: live.epoch,
             passes: false,
@@ -125,7 +114,7 @@ impl<F: Family> Container<F> {
         };
         #[cfg(feature = "planted-bugs")]
         let set = stet_domain::planted::tear_change_set(stet_domain::planted::early_reply(set));
-        match shared.store.submit(set) {
+        match self.shared.store.submit(set) {
             #[cfg(feature = "planted-bugs")]
             Ok(_) if stet_domain::planted::forgets_update() => AttemptOutcome::Finished,
             Ok(seq) => {
@@ -171,6 +160,26 @@ impl<F: Family> Container<F> {
         });
         self.shared.store.submit(fence).err().map_or(AttemptOutcome::Finished, |refused| refused_by(refused.why, &slot))
     }
+}
+
+/// Applies a command to a copy of the state, and checks the result.
+fn apply_checked<F: Family>(
+    job: &mut dyn Job<F>,
+    before: &F::State,
+    after: &mut F::State,
+    context: &mut Context<'_>,
+) -> Result<(), CommandFault> {
+    let record = &before.object().record;
+    if context.subtrees.under_way
+        && let ObjectStanding::Leaving(_) = find_standing(context.look(), ReadLevel::Latest, record)?
+    {
+        return Err(Error::not_found(record.loid).into());
+    }
+    job.apply(after, context)?;
+    context.check_size()?;
+    context.check_statuses(std::iter::once((before.object(), Some(after.object()))))?;
+    context.expects(record);
+    Ok(context.check_expected()?)
 }
 
 /// Handles a job whose change set the store has refused. Neither callback was or will be called, so

@@ -84,7 +84,7 @@ use parking_lot::RwLock;
 use tokio::sync::Semaphore;
 
 use stet_domain::clock::Clock;
-use stet_domain::command::SubtreeFacts;
+use stet_domain::command::{Context, SubtreeFacts};
 use stet_domain::ends::ExpiryClock;
 use stet_domain::error::{Code, Error};
 use stet_domain::store::{Health, Store, StoreError};
@@ -120,13 +120,22 @@ impl RuntimeServices {
         self.workflows.get().map(|workflows| &**workflows)
     }
 
-    /// Returns the facts about subtrees that a command may use.
-    fn subtrees(&self) -> SubtreeFacts {
-        SubtreeFacts {
+    /// Returns the context of a command of this request. Its facts about subtrees are reliable only
+    /// within a step: a change that begins a remainder steps alone.
+    fn context_of<'a>(&'a self, request: &'a ChangeRequest, admits_large: bool) -> Context<'a> {
+        let mut context = Context::new(self.clock.now_ms(), &request.who, &*self.store, &*self.numbers)
+            .reading(request.readable.as_deref())
+            .held_to(request.rules.as_deref())
+            .expecting(request.expect.as_deref())
+            .governed_by(self.workflows(), request.statuses.as_deref())
+            .limited_by(self.options.limits)
+            .admitting_large(admits_large);
+        context.subtrees = SubtreeFacts {
             under_way: self.remains.are_under_way(),
             objects_per_step: self.options.objects_per_step,
             locks_seen: false,
-        }
+        };
+        context
     }
 }
 

@@ -13,7 +13,7 @@ use super::lend::{BorrowedTurn, TurnReturn};
 use super::registry::Registry;
 use super::untyped::{AnyJoint, AnyReply, JointAnswerSender, JointApplication};
 use super::{MOST_STALE, ReturnReason, RuntimeServices, commits_keep_failing, overloaded_error, store_failure};
-use stet_domain::command::{CommandFault, Context, SubtreeFacts};
+use stet_domain::command::{CommandFault, Context};
 use stet_domain::error::{Error, Result};
 use stet_domain::family::{Family, State};
 use stet_domain::id::Loid;
@@ -24,6 +24,9 @@ use stet_domain::store::{ChangeSet, Epoch, ReadLevel, RowChange, Seq, StoreError
 
 /// A turn of a container of any family.
 pub(crate) type BoxedTurn = Box<dyn RuntimeTurn>;
+
+/// The old and the new revision of a changed container.
+type RevisionChange = (u64, u64);
 
 /// The operations of the runtime on a turn.
 pub(crate) trait RuntimeTurn: Send {
@@ -47,7 +50,7 @@ pub(crate) trait RuntimeTurn: Send {
         turns: &mut ContainerTurns,
         touched: bool,
         context: &mut Context<'_>,
-    ) -> Result<Option<(u64, u64)>, CommandFault>;
+    ) -> Result<Option<RevisionChange>, CommandFault>;
     /// Returns the object as the command leaves it, changed or not; `None` if it is gone.
     fn resulting_object(&self) -> Option<ResultingObject>;
     /// Returns the callbacks that publish the new state after the commit; `None` if there is no new
@@ -107,7 +110,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         turns: &mut ContainerTurns,
         touched: bool,
         context: &mut Context<'_>,
-    ) -> Result<Option<(u64, u64)>, CommandFault> {
+    ) -> Result<Option<RevisionChange>, CommandFault> {
         self.after = None;
         let Some(before) = self.lent.state.as_ref() else { return Ok(None) };
         let known = before.object().record.revision;
@@ -155,16 +158,75 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
 }
 
 /// The turns that one application holds. Dropping it gives them back unchanged.
-struct HeldTurns(BTreeMap<Loid, BoxedTurn>);
+#[derive(Default)]
+struct HeldTurns {
+    turns: BTreeMap<Loid, BoxedTurn>,
+    /// The wanted containers that do not exist.
+    missing: Vec<Loid>,
+}
 
 impl HeldTurns {
     /// Returns the oldest epoch among the turns.
     fn epoch(&self) -> Option<Epoch> {
-        self.0.values().map(|turn| turn.epoch()).min()
+        self.turns.values().map(|turn| turn.epoch()).min()
+    }
+
+    /// Lends copies of all states to a command.
+    fn lend(&self) -> ContainerTurns {
+        let mut lent = ContainerTurns::default();
+        self.missing.iter().for_each(|loid| lent.lend_nothing(*loid));
+        self.turns.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut lent));
+        lent
+    }
+
+    /// Takes the copies back after the command. Returns the old and the new revision of each
+    /// changed container.
+    ///
+    /// # Errors
+    /// The containers that the command changes without their turns; faults of the new states.
+    fn settle(
+        &mut self,
+        lent: &mut ContainerTurns,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<(Loid, RevisionChange)>, NoSubmission> {
+        let touched = touched_containers(context.changes(), self, lent);
+        let is_held = |loid: &Loid| self.turns.contains_key(loid) || self.missing.contains(loid);
+        let lacking: Vec<Loid> =
+            touched.iter().copied().filter(|loid| !is_held(loid) && !context.has_made(*loid)).collect();
+        if !lacking.is_empty() {
+            // The containers would change without a new revision, so clients that cache them would
+            // not notice.
+            return Err(NoSubmission::Again(lacking));
+        }
+        let mut revised = Vec::new();
+        for (loid, turn) in &mut self.turns {
+            if let Some(revisions) = turn.settle(*loid, lent, touched.contains(loid), context)? {
+                revised.push((*loid, revisions));
+            }
+        }
+        Ok(revised)
+    }
+
+    /// Returns a change set without changes, which publishes the new states and sends the answer.
+    /// Its epoch is `epoch`, or that of the oldest turn.
+    fn publication(&self, epoch: Epoch, result: JointResult<AnyReply>, answer: &JointAnswerSender) -> ChangeSet {
+        let publishers = self.turns.values().filter_map(|turn| turn.publisher());
+        let (shows, acknowledges): (Vec<_>, Vec<_>) =
+            publishers.map(|Publisher { show, acknowledge }| (show, acknowledge)).unzip();
+        let answered = answer.clone();
+        ChangeSet {
+            on_commit: Box::new(move |_| shows.into_iter().for_each(|show| show())),
+            ..ChangeSet::fence(self.epoch().map_or(epoch, |of_turns| of_turns.min(epoch)), move |outcome| {
+                if let Ok(seq) = &outcome {
+                    acknowledges.into_iter().for_each(|acknowledge| acknowledge(*seq));
+                }
+                answered.send(outcome.map(|_| result).map_err(|error| store_failure(&error)));
+            })
+        }
     }
 
     fn give_back(&mut self, outcome: TurnOutcome) {
-        for (_, turn) in std::mem::take(&mut self.0) {
+        for (_, turn) in std::mem::take(&mut self.turns) {
             turn.give_back(outcome);
         }
     }
@@ -180,86 +242,100 @@ impl Drop for HeldTurns {
 /// Each round adds at least one.
 const MOST_ROUNDS: usize = 1000;
 
+/// The needs of a joint command in its next attempt.
+struct JointNeeds {
+    containers: BTreeSet<Loid>,
+    /// The epoch in which locks were looked for. A lock whose release was in a failed commit is
+    /// still held.
+    locks_seen: Option<Epoch>,
+    /// Whether the change may be large.
+    admits_large: bool,
+    /// The remaining number of attempts.
+    rounds: usize,
+}
+
+impl JointNeeds {
+    /// Returns the needs of a command that has not been applied.
+    fn of(joint: &dyn AnyJoint, admits_large: bool) -> JointNeeds {
+        JointNeeds {
+            containers: joint.wants().into_iter().collect(),
+            locks_seen: None,
+            admits_large,
+            rounds: MOST_ROUNDS,
+        }
+    }
+
+    /// Adds containers. Returns whether any of them is new.
+    fn add(&mut self, more: Vec<Loid>) -> bool {
+        let known = self.containers.len();
+        self.containers.extend(more);
+        self.containers.len() > known
+    }
+}
+
 /// Carries out a joint command, large or not. The answer is sent once the change is on disk.
 pub(crate) async fn run_joint(
     registry: Arc<Registry>,
     joint: Arc<dyn AnyJoint>,
     request: ChangeRequest,
     answer: JointAnswerSender,
-    mut admits_large: bool,
+    admits_large: bool,
 ) {
     let shared = registry.shared();
-    let mut wanted: BTreeSet<Loid> = joint.wants().into_iter().collect();
+    let mut needs = JointNeeds::of(&*joint, admits_large);
     let mut stale = 0;
-    let mut rounds = 0;
-    // The epoch in which locks were looked for. A lock whose release was in a failed commit is
-    // still held.
-    let mut locks_seen = None;
-    while rounds < MOST_ROUNDS {
-        rounds += 1;
+    while needs.rounds > 0 {
+        needs.rounds -= 1;
         // Read first: the command may look at changes whose commit fails later.
         let epoch = shared.store.epoch();
-        let (mut held, missing) = match take_turns(&registry, &wanted).await {
-            Ok(taken) => taken,
+        let mut held = match take_turns(&registry, &needs.containers).await {
+            Ok(held) => held,
             Err(error) => return answer.send(Err(error)),
         };
-        let asked = AttemptConditions { request: &request, epoch, locks_seen: locks_seen == Some(epoch), admits_large };
-        let refused = match attempt(shared, &*joint, asked, &mut held, &missing, &answer) {
-            JointAttempt::Submitted(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
-            JointAttempt::Refused(why) => why,
-            JointAttempt::Again(more) => {
-                let known = wanted.len();
-                wanted.extend(more);
-                if wanted.len() == known {
-                    tracing::error!(
-                        command = joint.nature().name,
-                        "a joint command requested turns that it already holds"
-                    );
-                    return answer.send(Err(Error::internal()));
+        let asked = AttemptConditions { request: &request, epoch, needs: &needs };
+        let answered = match attempt(shared, &*joint, asked, &mut held, &answer) {
+            Ok(seq) => return held.give_back(TurnOutcome::Submitted(seq)),
+            Err(NoSubmission::Refused(why)) => Err(why),
+            Err(NoSubmission::Again(more)) => {
+                if needs.add(more) {
+                    continue;
                 }
-                continue;
+                tracing::error!(command = joint.nature().name, "a joint command requested turns that it already holds");
+                return answer.send(Err(Error::internal()));
             }
-            JointAttempt::Locks(top) => {
+            Err(NoSubmission::Locks(top)) => {
                 held.give_back(TurnOutcome::Unchanged);
-                match look_for_locks(shared, &request, top).await {
-                    Ok(()) => {
-                        locks_seen = Some(epoch);
-                        continue;
-                    }
-                    Err(error) => match answer_settled(shared, epoch, Err(error), &answer) {
-                        Ok(()) => return,
-                        Err(why) => why,
-                    },
-                }
+                let Err(error) = look_for_locks(shared, &request, top).await else {
+                    needs.locks_seen = Some(epoch);
+                    continue;
+                };
+                answer_settled(shared, epoch, Err(error), &answer)
             }
-            JointAttempt::Await(entry) => {
+            Err(NoSubmission::Await(entry)) => {
                 drop(held);
                 if answer.pause(shared, entry).await.is_err() {
                     return;
                 }
-                // The turn was given back during the wait.
-                admits_large = request.large.is_none();
-                // The command may need other containers by now.
-                wanted = joint.wants().into_iter().collect();
-                rounds = 0;
+                // The command may need other containers by now. The work permit was given back
+                // during the wait.
+                let locks_seen = needs.locks_seen;
+                needs = JointNeeds { locks_seen, ..JointNeeds::of(&*joint, request.large.is_none()) };
                 continue;
             }
-            JointAttempt::GivenBack(why) => {
+            Err(NoSubmission::GivenBack(why)) => {
                 drop(held);
                 return answer.give_back(why);
             }
-            JointAttempt::Unchanged(outcome) => {
+            Err(NoSubmission::Unchanged(outcome)) => {
                 held.give_back(TurnOutcome::Unchanged);
-                match answer_settled(shared, epoch, outcome, &answer) {
-                    Ok(()) => return,
-                    Err(why) => why,
-                }
+                answer_settled(shared, epoch, outcome, &answer)
             }
         };
         // Refused: neither callback was or will be called, and nothing was sent.
-        match refused {
-            StoreError::Stale => held.give_back(TurnOutcome::Stale),
-            why => return answer.send(Err(store_failure(&why))),
+        match answered {
+            Ok(()) => return,
+            Err(StoreError::Stale) => held.give_back(TurnOutcome::Stale),
+            Err(why) => return answer.send(Err(store_failure(&why))),
         }
         stale += 1;
         if stale >= MOST_STALE {
@@ -290,21 +366,20 @@ async fn look_for_locks(shared: &RuntimeServices, request: &ChangeRequest, top: 
 
 /// Takes the turns in the order of loids, so that no two joint commands hold what the other waits
 /// for.
-async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<(HeldTurns, Vec<Loid>)> {
-    let mut held = HeldTurns(BTreeMap::new());
-    let mut missing = Vec::new();
+async fn take_turns(registry: &Registry, wanted: &BTreeSet<Loid>) -> Result<HeldTurns> {
+    let mut held = HeldTurns::default();
     // All are found first, so that those that are not in memory load concurrently.
     let found = wanted.iter().map(|loid| Ok((*loid, registry.find(*loid)?))).collect::<Result<Vec<_>>>()?;
     for (loid, handle) in found {
         match handle {
             Some(handle) => {
                 let turn = handle.turn().await?;
-                held.0.insert(loid, turn);
+                held.turns.insert(loid, turn);
             }
-            None => missing.push(loid),
+            None => held.missing.push(loid),
         }
     }
-    Ok((held, missing))
+    Ok(held)
 }
 
 /// Answers without a change, once all that the answer is based on is on disk. Besides the lent
@@ -333,16 +408,11 @@ struct AttemptConditions<'a> {
     request: &'a ChangeRequest,
     /// The epoch before anything was read for the command.
     epoch: Epoch,
-    /// The value for [`SubtreeFacts::locks_seen`].
-    locks_seen: bool,
-    /// Whether the change may be large.
-    admits_large: bool,
+    needs: &'a JointNeeds,
 }
 
-/// The outcome of one application of a joint command.
-enum JointAttempt {
-    /// The change set was submitted, and its commit sends the answer.
-    Submitted(Seq),
+/// The reason why one application of a joint command has submitted nothing.
+enum NoSubmission {
     /// The store refused the change set; nothing has been answered.
     Refused(StoreError),
     /// Further turns are needed.
@@ -357,13 +427,14 @@ enum JointAttempt {
     Unchanged(Result<JointResult<AnyReply>>),
 }
 
-impl JointAttempt {
-    /// Returns the outcome that a fault of the command leads to.
-    fn of(fault: CommandFault) -> JointAttempt {
+impl From<CommandFault> for NoSubmission {
+    fn from(fault: CommandFault) -> NoSubmission {
         match fault {
-            CommandFault::IsLarge => JointAttempt::GivenBack(ReturnReason::Large),
-            CommandFault::Unchecked => JointAttempt::GivenBack(ReturnReason::Unchecked),
-            fault => JointAttempt::Unchanged(Err(error_of_fault(fault))),
+            CommandFault::NeedsTurns(more) => NoSubmission::Again(more),
+            CommandFault::NeedsLocks(top) => NoSubmission::Locks(top),
+            CommandFault::IsLarge => NoSubmission::GivenBack(ReturnReason::Large),
+            CommandFault::Unchecked => NoSubmission::GivenBack(ReturnReason::Unchecked),
+            fault => NoSubmission::Unchanged(Err(error_of_fault(fault))),
         }
     }
 }
@@ -375,107 +446,61 @@ fn attempt(
     joint: &dyn AnyJoint,
     asked: AttemptConditions<'_>,
     held: &mut HeldTurns,
-    missing: &[Loid],
     answer: &JointAnswerSender,
-) -> JointAttempt {
+) -> Result<Seq, NoSubmission> {
     let nature = joint.nature();
     let (_alone, _beside) =
         if nature.alone { (Some(shared.steps.write()), None) } else { (None, Some(shared.steps.read())) };
-    let AttemptConditions { request, epoch, locks_seen, admits_large } = asked;
+    let AttemptConditions { request, epoch, needs } = asked;
     let _within = request.trace.enter();
-    let now_ms = shared.clock.now_ms();
-    let mut context = Context::new(now_ms, &request.who, &*shared.store, &*shared.numbers)
-        .reading(request.readable.as_deref())
-        .held_to(request.rules.as_deref())
-        .expecting(request.expect.as_deref())
-        .governed_by(shared.workflows(), request.statuses.as_deref())
-        .limited_by(shared.options.limits)
-        .admitting_large(admits_large);
-    let mut turns = ContainerTurns::default();
-    missing.iter().for_each(|loid| turns.lend_nothing(*loid));
-    held.0.iter().for_each(|(loid, turn)| turn.lend_to(*loid, &mut turns));
-    // Reliable only now: a change that begins a remainder steps alone.
-    context.subtrees = SubtreeFacts { locks_seen, ..shared.subtrees() };
+    let mut context = shared.context_of(request, needs.admits_large);
+    context.subtrees.locks_seen = needs.locks_seen == Some(epoch);
+    let mut lent = held.lend();
     if context.subtrees.under_way && !nature.goes_on {
-        match regard_subtrees(joint, shared, held, &mut turns) {
-            Ok(None) => {}
-            Ok(Some(entry)) => return JointAttempt::Await(entry),
-            Err(error) => return JointAttempt::Unchanged(Err(store_failure(&error))),
-        }
+        regard_subtrees(joint, shared, held, &mut lent)?;
     }
     let applied = catch_unwind(AssertUnwindSafe(|| {
-        let said = joint.apply(&mut turns, &mut context, request.step.as_ref())?;
-        let containers = held.0.iter().filter_map(|(loid, turn)| Some((turn.object()?, turns.object(*loid))));
+        let said = joint.apply(&mut lent, &mut context, request.step.as_ref())?;
+        let containers = held.turns.iter().filter_map(|(loid, turn)| Some((turn.object()?, lent.object(*loid))));
         context.check_statuses(containers)?;
         context.check_expected()?;
-        Ok(said)
+        Ok::<_, CommandFault>(said)
     }));
-    let JointApplication { reply, about, outcome } = match applied {
-        Ok(Ok(said)) => said,
-        Ok(Err(CommandFault::NeedsTurns(more))) => return JointAttempt::Again(more),
-        Ok(Err(CommandFault::NeedsLocks(top))) => return JointAttempt::Locks(top),
-        Ok(Err(fault)) => return JointAttempt::of(fault),
-        Err(_) => {
-            // The copies it worked on are dropped; the containers' own states are untouched.
-            tracing::error!(command = nature.name, "a joint command panicked");
-            return JointAttempt::Unchanged(Err(Error::internal()));
-        }
+    let Ok(applied) = applied else {
+        // The copies it worked on are dropped; the containers' own states are untouched.
+        tracing::error!(command = nature.name, "a joint command panicked");
+        return Err(NoSubmission::Unchanged(Err(Error::internal())));
     };
-    let touched = touched_containers(context.changes(), held, &turns);
-    let lacks = |loid: &Loid| !held.0.contains_key(loid) && !missing.contains(loid) && !context.has_made(*loid);
-    let lacking: Vec<Loid> = touched.iter().copied().filter(lacks).collect();
-    if !lacking.is_empty() {
-        // The containers would change without a new revision, so clients that cache them would not
-        // notice.
-        return JointAttempt::Again(lacking);
-    }
-    let mut revised = Vec::new();
-    for (loid, turn) in &mut held.0 {
-        match turn.settle(*loid, &mut turns, touched.contains(loid), &mut context) {
-            Ok(Some(revisions)) => revised.push((*loid, revisions)),
-            Ok(None) => {}
-            Err(fault) => return JointAttempt::of(fault),
-        }
-    }
-    let left = about.and_then(|loid| match held.0.get(&loid) {
+    let JointApplication { reply, about, outcome } = applied?;
+    let revised = held.settle(&mut lent, &mut context)?;
+    let left = about.and_then(|loid| match held.turns.get(&loid) {
         Some(turn) => turn.resulting_object(),
         None => context.made(loid).cloned().map(ResultingObject::made),
     });
     // A change whose rows were dropped for their size must not count as no change.
-    if let Err(fault) = context.check_size() {
-        return JointAttempt::of(fault);
-    }
+    context.check_size()?;
+    let result = JointResult { reply, left };
     if context.changes().is_empty() {
-        return JointAttempt::Unchanged(Ok(JointResult { reply, left }));
+        return Err(NoSubmission::Unchanged(Ok(result)));
     }
     if let Some(outcome) = outcome {
         outcome.put_into(&mut context);
     }
-    let mut noted = match context.into_noted() {
-        Ok(noted) => noted,
-        Err(fault) => return JointAttempt::of(fault),
-    };
+    let now_ms = context.now_ms;
+    let mut noted = context.into_noted()?;
     answer.charge(request, noted.bytes);
     let mut events = Vec::with_capacity(revised.len());
     for (loid, revisions) in revised {
         events.extend(request.who.events(loid, revisions, nature.name, &mut noted, now_ms));
     }
-    let publishers = held.0.values().filter_map(|turn| turn.publisher());
-    let (shows, acknowledges): (Vec<_>, Vec<_>) =
-        publishers.map(|Publisher { show, acknowledge }| (show, acknowledge)).unzip();
-    let answered = answer.clone();
-    let set = ChangeSet {
-        changes: noted.changes,
-        events,
-        trace: request.trace.clone(),
-        on_commit: Box::new(move |_| shows.into_iter().for_each(|show| show())),
-        ..ChangeSet::fence(held.epoch().map_or(epoch, |of_turns| of_turns.min(epoch)), move |outcome| {
-            if let Ok(seq) = &outcome {
-                acknowledges.into_iter().for_each(|acknowledge| acknowledge(*seq));
-            }
-            answered.send(outcome.map(|_| JointResult { reply, left }).map_err(|error| store_failure(&error)));
-        })
-    };
+    let trace = request.trace.clone();
+    let set = ChangeSet { changes: noted.changes, events, trace, ..held.publication(epoch, result, answer) };
+    submit(shared, set, nature.goes_on).map_err(NoSubmission::Refused)
+}
+
+/// Submits the changes of a command, and wakes the task for remainders if they contain one. A
+/// command that `goes_on` is of that task itself.
+fn submit(shared: &RuntimeServices, set: ChangeSet, goes_on: bool) -> Result<Seq, StoreError> {
     #[cfg(feature = "planted-bugs")]
     let set = stet_domain::planted::tear_change_set(set);
     let has_remainders = set.changes.iter().any(|change| change.table == Table::Remainders);
@@ -484,44 +509,44 @@ fn attempt(
     }
     let submitted = shared.store.submit(set);
     // After a refusal, too: the task that carries remainders on finds none, and notes that.
-    if has_remainders && !nature.goes_on {
+    if has_remainders && !goes_on {
         shared.remains.wake();
     }
-    match submitted {
-        Ok(seq) => JointAttempt::Submitted(seq),
-        Err(refused) => JointAttempt::Refused(refused.why),
-    }
+    submitted.map_err(|refused| refused.why)
 }
 
 /// Applies the rules for subtrees whose change is under way. Objects that leave are hidden from the
-/// command. Objects that return must be awaited. Objects that leave must be awaited by commands
-/// that change the recycle bin. Returns the entry to wait for.
+/// command.
+///
+/// # Errors
+/// The entry to wait for. Objects that return must be awaited. Objects that leave must be awaited
+/// by commands that change the recycle bin.
 fn regard_subtrees(
     joint: &dyn AnyJoint,
     shared: &RuntimeServices,
     held: &HeldTurns,
-    turns: &mut ContainerTurns,
-) -> Result<Option<Loid>, StoreError> {
-    for (loid, turn) in &held.0 {
+    lent: &mut ContainerTurns,
+) -> Result<(), NoSubmission> {
+    for (loid, turn) in &held.turns {
         let Some(record) = turn.record() else { continue };
-        match find_standing(&*shared.store, ReadLevel::Latest, record)? {
+        match find_standing(&*shared.store, ReadLevel::Latest, record).map_err(CommandFault::from)? {
             ObjectStanding::Settled => {}
-            ObjectStanding::Returning(entry) => return Ok(Some(entry)),
+            ObjectStanding::Returning(entry) => return Err(NoSubmission::Await(entry)),
             ObjectStanding::Leaving(entry) if joint.nature().awaits && joint.wants().contains(loid) => {
-                return Ok(Some(entry));
+                return Err(NoSubmission::Await(entry));
             }
             ObjectStanding::Leaving(_) if record.is_discarded() => {}
-            ObjectStanding::Leaving(_) => turns.hide_leaving(*loid),
+            ObjectStanding::Leaving(_) => lent.hide_leaving(*loid),
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Returns the containers whose parts or names change, by rows that the command has noted or by its
 /// changes of records.
 fn touched_containers(changes: &[RowChange], held: &HeldTurns, turns: &ContainerTurns) -> HashSet<Loid> {
     let rows = changes.iter().filter(|change| matches!(change.table, Table::Parts | Table::Names));
-    let names = held.0.iter().flat_map(|(loid, turn)| {
+    let names = held.turns.iter().flat_map(|(loid, turn)| {
         let (before, after) = (turn.record().and_then(Record::stands), turns.record(*loid).and_then(Record::stands));
         [before, after].into_iter().filter(move |_| before != after).flatten().map(|(folder, _)| folder)
     });
