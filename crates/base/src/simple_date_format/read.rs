@@ -65,7 +65,7 @@ impl SimpleDateFormat {
                         None => NextPiece::End,
                     };
                     let in_pattern = FieldContext { field: *field, letters: *letters, abuts, next };
-                    rest = found.take(in_pattern, rest, this_year)?;
+                    found.take(in_pattern, &mut rest, this_year)?;
                 }
             }
         }
@@ -96,14 +96,13 @@ impl SimpleDateFormat {
     }
 }
 
-/// Returns the number from `least` to `most` at the start of a text, the number of its digits, and
-/// the rest.
-fn number<'t, N: TryFrom<i64>>(
-    text: &'t str,
+/// Takes a number from `least` to `most` from the start of a text.
+fn number<N: TryFrom<i64>>(
+    text: &mut &str,
     digits: Option<usize>,
     (least, most): (i64, i64),
     what: &str,
-) -> Result<(N, usize, &'t str), String> {
+) -> Result<N, String> {
     let there = text.bytes().take_while(u8::is_ascii_digit).count();
     let len = digits.unwrap_or(there);
     if len == 0 || len > there || len > 9 {
@@ -114,20 +113,22 @@ fn number<'t, N: TryFrom<i64>>(
     }
     // At most nine digits always parse.
     let number: i64 = text[..len].parse().unwrap_or_default();
+    *text = &text[len..];
     let fits = (least..=most).contains(&number).then(|| N::try_from(number).ok()).flatten();
-    fits.map(|number| (number, len, &text[len..])).ok_or_else(|| format!("its {what} is {number}"))
+    fits.ok_or_else(|| format!("its {what} is {number}"))
 }
 
 /// Abbreviations of other than three letters, each with its name.
 const ABBREVIATIONS: [(&str, &str); 5] =
     [("Sept", "September"), ("Tues", "Tuesday"), ("Weds", "Wednesday"), ("Thurs", "Thursday"), ("Thur", "Thursday")];
 
-/// Returns which of some names is at the start of a text, complete or abbreviated and in any case,
-/// and the rest. An abbreviation may end with a full stop, unless the pattern itself continues with
-/// one. `next` is what follows in the pattern.
-fn one_of<'t>(text: &'t str, names: &[&str], next: NextPiece<'_>, what: &str) -> Result<(usize, &'t str), String> {
+/// Takes one of some names from the start of a text, complete or abbreviated and in any case.
+/// Returns its place. An abbreviation may end with a full stop, unless the pattern itself continues
+/// with one. `next` is what follows in the pattern.
+fn one_of<'t>(text: &mut &'t str, names: &[&str], next: NextPiece<'_>, what: &str) -> Result<usize, String> {
+    let all = *text;
     let behind = |form: &str| {
-        let (begin, behind) = text.split_at_checked(form.len())?;
+        let (begin, behind) = all.split_at_checked(form.len())?;
         begin.eq_ignore_ascii_case(form).then_some(behind)
     };
     let of_three = |name: &str| behind(name.get(..SHORT)?);
@@ -152,7 +153,11 @@ fn one_of<'t>(text: &'t str, names: &[&str], next: NextPiece<'_>, what: &str) ->
         NextPiece::Field => false,
         NextPiece::End => true,
     };
-    if goes_on && rest.starts_with(char::is_alphabetic) { none() } else { Ok((place, rest)) }
+    if goes_on && rest.starts_with(char::is_alphabetic) {
+        return none();
+    }
+    *text = rest;
+    Ok(place)
 }
 
 /// A field with its context in the pattern.
@@ -173,82 +178,48 @@ enum NextPiece<'p> {
 }
 
 impl ParsedDate {
-    /// Reads a field from the start of a text. Returns the rest.
-    fn take<'t>(&mut self, place: FieldContext<'_>, text: &'t str, this_year: i16) -> Result<&'t str, String> {
+    /// Takes a field from the start of a text.
+    fn take(&mut self, place: FieldContext<'_>, text: &mut &str, this_year: i16) -> Result<(), String> {
         let FieldContext { field, letters, abuts, next } = place;
         let digits = abuts.then_some(letters);
-        macro_rules! take {
-            ($place:expr, $range:expr, $what:literal) => {{
-                let (value, _, rest) = number(text, digits, $range, $what)?;
-                $place = value;
-                rest
-            }};
-            (some $place:expr, $range:expr, $what:literal) => {{
-                let (value, _, rest) = number(text, digits, $range, $what)?;
-                $place = Some(value);
-                rest
-            }};
-        }
-        Ok(match field {
-            DateField::Era => {
-                let (place, rest) = one_of(text, &["AD", "BC"], next, "era")?;
-                self.before_era = place == 1;
-                rest
-            }
+        match field {
+            DateField::Era => self.before_era = one_of(text, &["AD", "BC"], next, "era")? == 1,
             DateField::Year | DateField::WeekYear => {
-                let (year, len, rest) = number::<i16>(text, digits, (0, 9999), "year")?;
-                let year = if letters <= 2 && len == 2 { of_two_digits(year, this_year) } else { year };
+                let bytes = text.len();
+                let year = number(text, digits, (0, 9999), "year")?;
+                let is_short = letters <= 2 && bytes - text.len() == 2;
+                let year = if is_short { of_two_digits(year, this_year) } else { year };
                 *(if field == DateField::Year { &mut self.year } else { &mut self.week_year }) = Some(year);
-                rest
             }
             DateField::Month if letters >= SHORT => {
-                let (place, rest) = one_of(text, &MONTHS, next, "month")?;
-                self.month = Some(place as i8 + 1);
-                rest
+                self.month = Some(one_of(text, &MONTHS, next, "month")? as i8 + 1);
             }
-            DateField::Month => take!(some self.month, (1, 12), "month"),
-            DateField::WeekOfYear => take!(some self.week, (1, 53), "week"),
-            DateField::Day => take!(some self.day, (1, 31), "day"),
-            DateField::DayOfYear => take!(some self.day_of_year, (1, 366), "day of the year"),
+            DateField::Month => self.month = Some(number(text, digits, (1, 12), "month")?),
+            DateField::WeekOfYear => self.week = Some(number(text, digits, (1, 53), "week")?),
+            DateField::Day => self.day = Some(number(text, digits, (1, 31), "day")?),
+            DateField::DayOfYear => self.day_of_year = Some(number(text, digits, (1, 366), "day of the year")?),
             DateField::DayName => {
-                let (place, rest) = one_of(text, &DAYS, next, "day of the week")?;
+                let place = one_of(text, &DAYS, next, "day of the week")?;
                 self.weekday = Weekday::from_monday_zero_offset(place as i8).ok();
-                rest
             }
             DateField::DayNumber => {
-                let (day, _, rest) = number(text, digits, (1, 7), "day of the week")?;
+                let day = number(text, digits, (1, 7), "day of the week")?;
                 self.weekday = Weekday::from_monday_one_offset(day).ok();
-                rest
             }
             DateField::WeekOfMonth | DateField::WeekdayOfMonth => {
                 return Err("days are not read by `W` and `F`".to_owned());
             }
-            DateField::HalfOfDay => {
-                let (place, rest) = one_of(text, &["AM", "PM"], next, "half of the day")?;
-                self.afternoon = place == 1;
-                rest
-            }
-            DateField::Hour => take!(some self.hour, (0, 23), "hour"),
-            DateField::HourFromOne => {
-                let (hour, _, rest) = number::<i8>(text, digits, (1, 24), "hour")?;
-                self.hour = Some(hour % 24);
-                rest
-            }
-            DateField::HalfHour => take!(some self.half_hour, (0, 11), "hour"),
-            DateField::HalfHourFromOne => {
-                let (hour, _, rest) = number::<i8>(text, digits, (1, 12), "hour")?;
-                self.half_hour = Some(hour % 12);
-                rest
-            }
-            DateField::Minute => take!(self.minute, (0, 59), "minute"),
-            DateField::Second => take!(self.second, (0, 59), "second"),
-            DateField::Millisecond => take!(self.milli, (0, 999), "millisecond"),
-            DateField::ZoneName | DateField::ZoneOffset | DateField::ZoneIso => {
-                let (offset, rest) = offset(text)?;
-                self.offset = Some(offset);
-                rest
-            }
-        })
+            DateField::HalfOfDay => self.afternoon = one_of(text, &["AM", "PM"], next, "half of the day")? == 1,
+            DateField::Hour => self.hour = Some(number(text, digits, (0, 23), "hour")?),
+            DateField::HourFromOne => self.hour = Some(number::<i8>(text, digits, (1, 24), "hour")? % 24),
+            DateField::HalfHour => self.half_hour = Some(number(text, digits, (0, 11), "hour")?),
+            DateField::HalfHourFromOne => self.half_hour = Some(number::<i8>(text, digits, (1, 12), "hour")? % 12),
+            DateField::Minute => self.minute = number(text, digits, (0, 59), "minute")?,
+            DateField::Second => self.second = number(text, digits, (0, 59), "second")?,
+            DateField::Millisecond => self.milli = number(text, digits, (0, 999), "millisecond")?,
+            DateField::ZoneName | DateField::ZoneOffset | DateField::ZoneIso => self.offset = Some(offset(text)?),
+        }
+        Ok(())
     }
 
     /// Returns the day that the fields determine.
@@ -299,18 +270,21 @@ fn of_two_digits(year: i16, this_year: i16) -> i16 {
     if candidate < first { candidate + 100 } else { candidate }
 }
 
-/// Returns the UTC offset at the start of a text: `Z`, `UTC`, `GMT`, `GMT+1:00`, `+01`, `+0100` or
-/// `+01:00`. Returns the rest, too.
-fn offset(text: &str) -> Result<(Offset, &str), String> {
+/// Takes a UTC offset from the start of a text: `Z`, `UTC`, `GMT`, `GMT+1:00`, `+01`, `+0100` or
+/// `+01:00`.
+fn offset(text: &mut &str) -> Result<Offset, String> {
     let wrong = || "its time zone is none like `Z`, `GMT` or `+01:00`".to_owned();
     let (named, rest) = match ["Z", "UTC", "GMT"].into_iter().find_map(|name| text.strip_prefix(name)) {
         Some(rest) => (true, rest),
-        None => (false, text),
+        None => (false, *text),
     };
     let sign = match rest.as_bytes().first() {
         Some(b'+') => 1,
         Some(b'-') => -1,
-        _ if named => return Ok((Offset::UTC, rest)),
+        _ if named => {
+            *text = rest;
+            return Ok(Offset::UTC);
+        }
         _ => return Err(wrong()),
     };
     let rest = &rest[1..];
@@ -324,6 +298,6 @@ fn offset(text: &str) -> Result<(Offset, &str), String> {
     if minutes > 59 || of_minutes == 1 {
         return Err(wrong());
     }
-    let offset = Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).map_err(|_| wrong())?;
-    Ok((offset, rest))
+    *text = rest;
+    Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).map_err(|_| wrong())
 }
