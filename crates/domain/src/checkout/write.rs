@@ -97,65 +97,19 @@ impl WriteContent {
             return Err(Error::new(Code::ObjectNotCheckedOut, message).with_source(self.object).into());
         }
         let leftover: Option<Draft> = context.look_up(&Draft::key(self.object))?;
-        let unseen = leftover.as_ref().filter(|draft| !to.check_out_clean && is_unseen(draft, held.is_some(), context));
+        let leftover = leftover.as_ref();
+        let unseen = leftover.filter(|draft| !to.check_out_clean && is_unseen(draft, held.is_some(), context));
         let overtaken = !has_seen && latest_is_unseen(&record, held.is_some(), context)?;
+        let before = WriteSituation { base: DraftBase::of(&record), checked_out, leftover, unseen, overtaken };
         let mut after = Record::clone(&record);
-        let mut written = None;
-        let mut saved = false;
-        if to.check_in {
-            let draft = leftover.as_ref().filter(|_| !to.check_out_clean);
-            let new = match (&self.body, draft) {
-                (Some(body), draft) => {
-                    // A caller who continues from a draft has seen the content that the draft is
-                    // based on, and no other.
-                    let own = draft.filter(|_| checked_out && unseen.is_none());
-                    let overtaken = overtaken || own.is_some_and(|draft| draft.base != DraftBase::of(&record));
-                    Some((body.clone(), to.new_version || overtaken))
-                }
-                (None, Some(draft)) => {
-                    let bytes = reuse_content(&draft.content, Draft::body_loid(self.object), context)?;
-                    Some((bytes, to.new_version || draft.base != DraftBase::of(&record)))
-                }
-                (None, None) => None,
-            };
-            // Bytes in place of a draft that the caller has not seen leave that draft where it is.
-            // The exception is a caller who keeps the lock, and would read the draft.
-            let unseen = unseen.filter(|_| self.body.is_some());
-            let kept = unseen.filter(|_| to.keep_checked_out);
-            if let Some(draft) = kept {
-                keep(draft, &mut after, context)?;
-            }
-            if let Some((new, as_new)) = new {
-                let as_new = as_new || kept.is_some();
-                put(&mut after, &new, as_new, context)?;
-                written = Some((new, as_new));
-            }
-            // A caller who has the object checked out continues from the draft, or deletes it.
-            // Nobody else may delete it.
-            let dropped = match unseen {
-                Some(_) => kept,
-                None => leftover.as_ref().filter(|_| checked_out || to.keep_checked_out),
-            };
-            saved = dropped.is_some();
-            remove(dropped, context);
-        } else if let Some(body) = &self.body {
-            if let Some(other) = unseen {
-                return Err(not_yours(other).into());
-            }
-            let base = match &leftover {
-                Some(draft) if !to.check_out_clean => draft.base.clone(),
-                _ if overtaken => None,
-                _ => DraftBase::of(&record),
-            };
-            save(leftover.as_ref(), self.object, body, base, context);
-            saved = true;
-        } else if to.check_out_clean {
-            saved = leftover.is_some();
-            remove(leftover.as_ref(), context);
-        }
+        let (written, draft_changed) = if to.check_in {
+            self.check_in(&before, &mut after, context)?
+        } else {
+            (None, self.save_draft(before, context)?)
+        };
         let keeps = if to.check_in { to.keep_checked_out } else { checked_out && !to.unlock };
         after.lock = keeps.then(|| lock_of(held, self.lasts_s, context));
-        if written.is_some() || saved || after.lock != record.lock {
+        if written.is_some() || draft_changed || after.lock != record.lock {
             turns.any(self.object)?.record = Arc::new(after);
             context.is_about(self.object);
         }
@@ -165,7 +119,98 @@ impl WriteContent {
         }
         Ok(())
     }
+
+    /// Checks in. Returns the written content, if there is any, and whether the draft has changed.
+    fn check_in(
+        &self,
+        before: &WriteSituation<'_>,
+        after: &mut Record,
+        context: &mut Context<'_>,
+    ) -> Result<(Option<WrittenContent>, bool), CommandFault> {
+        let to = self.switches;
+        let new = self.content_to_check_in(before, context)?;
+        // Bytes in place of a draft that the caller has not seen leave that draft where it is.
+        // The exception is a caller who keeps the lock, and would read the draft.
+        let unseen = before.unseen.filter(|_| self.body.is_some());
+        let kept = unseen.filter(|_| to.keep_checked_out);
+        if let Some(draft) = kept {
+            keep(draft, after, context)?;
+        }
+        let written = new.map(|(new, as_new)| (new, as_new || kept.is_some()));
+        if let Some((new, as_new)) = &written {
+            put(after, new, *as_new, context)?;
+        }
+        // A caller who has the object checked out continues from the draft, or deletes it.
+        // Nobody else may delete it.
+        let dropped = match unseen {
+            Some(_) => kept,
+            None => before.leftover.filter(|_| before.checked_out || to.keep_checked_out),
+        };
+        remove(dropped, context);
+        Ok((written, dropped.is_some()))
+    }
+
+    /// Returns the content of a check-in: the bytes of the call, or else those of the draft.
+    fn content_to_check_in(
+        &self,
+        before: &WriteSituation<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<Option<WrittenContent>, CommandFault> {
+        let to = self.switches;
+        Ok(match (&self.body, before.leftover.filter(|_| !to.check_out_clean)) {
+            (Some(body), draft) => {
+                // A caller who continues from a draft has seen the content that the draft is based
+                // on, and no other.
+                let own = draft.filter(|_| before.checked_out && before.unseen.is_none());
+                let overtaken = before.overtaken || own.is_some_and(|draft| draft.base != before.base);
+                Some((body.clone(), to.new_version || overtaken))
+            }
+            (None, Some(draft)) => {
+                let bytes = reuse_content(&draft.content, Draft::body_loid(self.object), context)?;
+                Some((bytes, to.new_version || draft.base != before.base))
+            }
+            (None, None) => None,
+        })
+    }
+
+    /// Saves the bytes of the call as the draft, or deletes the draft. Returns whether it has
+    /// changed.
+    fn save_draft(&self, before: WriteSituation<'_>, context: &mut Context<'_>) -> Result<bool, CommandFault> {
+        let clean = self.switches.check_out_clean;
+        let Some(body) = &self.body else {
+            let deleted = before.leftover.filter(|_| clean);
+            remove(deleted, context);
+            return Ok(deleted.is_some());
+        };
+        if let Some(other) = before.unseen {
+            return Err(not_yours(other).into());
+        }
+        let base = match before.leftover {
+            Some(draft) if !clean => draft.base.clone(),
+            _ if before.overtaken => None,
+            _ => before.base,
+        };
+        save(before.leftover, self.object, body, base, context);
+        Ok(true)
+    }
 }
+
+/// The circumstances of a write, before it changes anything.
+struct WriteSituation<'d> {
+    /// The present content, as the base of a draft.
+    base: Option<DraftBase>,
+    /// Whether the caller has the lock, or takes it in this step.
+    checked_out: bool,
+    /// The present draft.
+    leftover: Option<&'d Draft>,
+    /// The present draft, if it is another user's and the caller continues without having seen it.
+    unseen: Option<&'d Draft>,
+    /// Whether the latest version is another user's, and the caller may not have seen it.
+    overtaken: bool,
+}
+
+/// A content that is checked in, and whether it becomes a new version.
+type WrittenContent = (NewContent, bool);
 
 /// Stores the bytes as a new version, or in place of the latest.
 pub(super) fn put(
