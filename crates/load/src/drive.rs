@@ -74,29 +74,7 @@ pub async fn drive<S: Scenario>(
     let (go, gone) = watch::channel(None);
     let shared = Arc::new(DriveState { scenario: scenario.clone(), pace, stop: stopped, go: gone });
     let recorders: Vec<_> = (0..threads).map(|_| Arc::new(Mutex::new(Recorder::new(S::KINDS.len())))).collect();
-    let (report, mut reports) = mpsc::unbounded_channel();
-    let mut shares: Vec<Vec<(usize, Connection)>> = (0..threads).map(|_| Vec::new()).collect();
-    for (client, connection) in connections.into_iter().enumerate() {
-        shares[client % threads].push((client, connection));
-    }
-    for (thread, clients) in shares.into_iter().enumerate() {
-        let (shared, recorder, report) = (shared.clone(), recorders[thread].clone(), report.clone());
-        let body = move || {
-            let ended = generate(&shared, &recorder, clients, &report);
-            // The receiver is gone only at the end of the whole command.
-            let _ = report.send(ended.unwrap_or_else(|error| ThreadReport::Failed(error.to_string())));
-        };
-        let spawned = std::thread::Builder::new().name(format!("load-{thread}")).spawn(body);
-        spawned.map_err(|error| format!("no thread can be started: {error}"))?;
-    }
-    drop(report);
-    for _ in 0..threads {
-        match reports.recv().await {
-            Some(ThreadReport::Ready) => {}
-            Some(ThreadReport::Failed(why)) => return Err(format!("a thread can't work: {why}")),
-            _ => return Err("a thread ended before it began".to_owned()),
-        }
-    }
+    let mut reports = start_threads(&shared, &recorders, connections).await?;
 
     let (begun, start) = (SystemTime::now(), Instant::now());
     // The threads are alive: they wait for this.
@@ -150,14 +128,56 @@ pub async fn drive<S: Scenario>(
     look(&mut series, &mut progress);
     series.finish();
     progress.end();
-    let mut kinds = vec![KindMeasurements::default(); S::KINDS.len()];
+    let (kinds, punctuality) = totals(S::KINDS.len(), &recorders);
+    Ok(DriveResult { kinds, punctuality, series, codes, notes, threads: loads, begun, elapsed, interrupted })
+}
+
+/// Starts a thread for each recorder, with its share of the connections, and waits until all are
+/// ready. Returns the receiver of their reports.
+///
+/// # Errors
+/// A sentence if a thread cannot be started.
+async fn start_threads<S: Scenario>(
+    shared: &Arc<DriveState<S>>,
+    recorders: &[Arc<Mutex<Recorder>>],
+    connections: Vec<Connection>,
+) -> Result<mpsc::UnboundedReceiver<ThreadReport<S::Notes>>, String> {
+    let (report, mut reports) = mpsc::unbounded_channel();
+    let mut shares: Vec<Vec<(usize, Connection)>> = recorders.iter().map(|_| Vec::new()).collect();
+    for (client, connection) in connections.into_iter().enumerate() {
+        shares[client % recorders.len()].push((client, connection));
+    }
+    for (thread, (clients, recorder)) in shares.into_iter().zip(recorders).enumerate() {
+        let (shared, recorder, report) = (shared.clone(), recorder.clone(), report.clone());
+        let body = move || {
+            let ended = generate(&shared, &recorder, clients, &report);
+            // The receiver is gone only at the end of the whole command.
+            let _ = report.send(ended.unwrap_or_else(|error| ThreadReport::Failed(error.to_string())));
+        };
+        let spawned = std::thread::Builder::new().name(format!("load-{thread}")).spawn(body);
+        spawned.map_err(|error| format!("no thread can be started: {error}"))?;
+    }
+    drop(report);
+    for _ in recorders {
+        match reports.recv().await {
+            Some(ThreadReport::Ready) => {}
+            Some(ThreadReport::Failed(why)) => return Err(format!("a thread can't work: {why}")),
+            _ => return Err("a thread ended before it began".to_owned()),
+        }
+    }
+    Ok(reports)
+}
+
+/// Returns the figures of all threads together.
+fn totals(kinds: usize, recorders: &[Arc<Mutex<Recorder>>]) -> (Vec<KindMeasurements>, Punctuality) {
+    let mut kinds = vec![KindMeasurements::default(); kinds];
     let mut punctuality = Punctuality::default();
-    for recorder in &recorders {
+    for recorder in recorders {
         let recorder = recorder.lock();
         kinds.iter_mut().zip(&recorder.kinds).for_each(|(total, more)| total.add(more));
         punctuality.add(&recorder.punctuality);
     }
-    Ok(DriveResult { kinds, punctuality, series, codes, notes, threads: loads, begun, elapsed, interrupted })
+    (kinds, punctuality)
 }
 
 /// Runs one thread from begin to end.

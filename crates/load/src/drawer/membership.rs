@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::model::{DrawerChange, DrawerModel};
-use crate::replay::evidence::ReplayEvidence;
+use crate::replay::evidence::{ContainerSpan, ReplayEvidence};
 
 /// The findings: a sentence for each fault, and the number of items that must be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,13 +17,25 @@ pub struct Membership {
 
 /// Compares the drawers' items with the acknowledged changes, without an order.
 pub fn membership(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Membership {
-    let drawers = evidence.containers.len();
-    let mut facts = vec![vec![MemberFacts::default(); objects as usize]; drawers];
-    let mut trims = vec![false; drawers];
-    for (drawer, span) in evidence.containers.iter().enumerate() {
+    let drawers = known_facts(evidence, objects);
+    let mut found = Membership { problems: Vec::new(), certain: 0 };
+    for (drawer, (span, facts)) in evidence.containers.iter().zip(&drawers).enumerate() {
+        found.check_drawer(drawer, span, facts);
+    }
+    for object in 0..objects {
+        found.check_moved(object, evidence, &drawers);
+    }
+    found
+}
+
+/// Collects the facts of each drawer that its first items and the calls prove.
+fn known_facts(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Vec<DrawerFacts> {
+    let blank = DrawerFacts { members: vec![MemberFacts::default(); objects as usize], trims: false };
+    let mut drawers = vec![blank; evidence.containers.len()];
+    for (facts, span) in drawers.iter_mut().zip(&evidence.containers) {
         for item in &span.initial.items {
             // A server may have added an item that is not of the load.
-            if let Some(fact) = facts[drawer].get_mut(*item as usize) {
+            if let Some(fact) = facts.members.get_mut(*item as usize) {
                 fact.came = true;
             }
         }
@@ -37,13 +49,76 @@ pub fn membership(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Membe
     for (drawer, change, sure) in acked.chain(doubted.map(|(drawer, change)| (drawer, change, false))) {
         // Every call of a drawer names it.
         let Some(drawer) = drawer.map(usize::from) else { continue };
-        let fact = &mut facts[drawer][change.object() as usize];
+        drawers[drawer].note(change, sure);
+    }
+    drawers
+}
+
+impl Membership {
+    /// Compares the items of one drawer with its facts.
+    fn check_drawer(&mut self, drawer: usize, span: &ContainerSpan<DrawerModel>, facts: &DrawerFacts) {
+        let mut there = HashSet::new();
+        for item in &span.held {
+            if !there.insert(*item) {
+                self.problems.push(format!("drawer {drawer}: object {item} is there twice"));
+            }
+            match facts.members.get(*item as usize) {
+                None => self.problems.push(format!("drawer {drawer}: it has an item that the load did not create")),
+                Some(fact) if !fact.is_known() => {
+                    self.problems.push(format!("drawer {drawer}: it has object {item}, which no call added"));
+                }
+                Some(_) => {}
+            }
+        }
+        if span.held.len() > span.initial.capacity {
+            self.problems.push(format!("drawer {drawer}: holds {}, above its capacity", span.held.len()));
+        }
+        for (object, fact) in (0..).zip(&facts.members) {
+            if fact.came && !fact.may_have_gone && !facts.trims {
+                self.certain += 1;
+                if !there.contains(&object) {
+                    self.problems.push(format!(
+                        "drawer {drawer}: object {object} was acknowledged there and never removed, but is missing"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Checks an object that was moved. Moves keep the sum: an object that arrived anywhere and was
+    /// never deleted is in one of the drawers, unless it may have been pushed out.
+    fn check_moved(&mut self, object: u32, evidence: &ReplayEvidence<DrawerModel>, drawers: &[DrawerFacts]) {
+        let of = |test: fn(&MemberFacts) -> bool| drawers.iter().any(|facts| test(&facts.members[object as usize]));
+        let moved = of(|fact| fact.may_have_gone) && !of(|fact| fact.deleted);
+        let may_be_pushed = drawers.iter().any(|facts| facts.trims && facts.members[object as usize].is_known());
+        if of(|fact| fact.came) && moved && !may_be_pushed {
+            self.certain += 1;
+            if !evidence.containers.iter().any(|span| span.held.contains(&object)) {
+                self.problems.push(format!("object {object} was moved and never deleted, but is in no drawer"));
+            }
+        }
+    }
+}
+
+/// The known facts of a drawer.
+#[derive(Debug, Clone)]
+struct DrawerFacts {
+    /// The facts by object.
+    members: Vec<MemberFacts>,
+    /// `true` if a full drawer may have pushed items out.
+    trims: bool,
+}
+
+impl DrawerFacts {
+    /// Adds the facts that a change proves, if it is `sure`, or else makes possible.
+    fn note(&mut self, change: DrawerChange, sure: bool) {
+        let fact = &mut self.members[change.object() as usize];
         match change {
             DrawerChange::Add(_) | DrawerChange::Arrive(_) => fact.come(sure),
             DrawerChange::Position(..) => {
                 fact.come(sure);
                 // In a full drawer it pushes the last item out.
-                trims[drawer] = true;
+                self.trims = true;
             }
             // An item that could be shifted was there.
             DrawerChange::Shift(..) => fact.come(sure),
@@ -54,49 +129,6 @@ pub fn membership(evidence: &ReplayEvidence<DrawerModel>, objects: u32) -> Membe
             DrawerChange::Leave(_) => fact.may_have_gone = true,
         }
     }
-    let mut found = Membership { problems: Vec::new(), certain: 0 };
-    for (drawer, span) in evidence.containers.iter().enumerate() {
-        let mut there = HashSet::new();
-        for item in &span.held {
-            if !there.insert(*item) {
-                found.problems.push(format!("drawer {drawer}: object {item} is there twice"));
-            }
-            match facts[drawer].get(*item as usize) {
-                None => found.problems.push(format!("drawer {drawer}: it has an item that the load did not create")),
-                Some(fact) if !fact.came && !fact.may_have_come => {
-                    found.problems.push(format!("drawer {drawer}: it has object {item}, which no call added"));
-                }
-                Some(_) => {}
-            }
-        }
-        if span.held.len() > span.initial.capacity {
-            found.problems.push(format!("drawer {drawer}: holds {}, above its capacity", span.held.len()));
-        }
-        for (object, fact) in (0..objects).zip(&facts[drawer]) {
-            if fact.came && !fact.may_have_gone && !trims[drawer] {
-                found.certain += 1;
-                if !there.contains(&object) {
-                    found.problems.push(format!(
-                        "drawer {drawer}: object {object} was acknowledged there and never removed, but is missing"
-                    ));
-                }
-            }
-        }
-    }
-    // Moves keep the sum: an object that arrived anywhere and was never deleted is in one of the
-    // drawers, unless it may have been pushed out.
-    for object in 0..objects {
-        let of = |test: fn(&MemberFacts) -> bool| facts.iter().any(|facts| test(&facts[object as usize]));
-        let moved = of(|fact| fact.may_have_gone) && !of(|fact| fact.deleted);
-        let may_be_pushed = facts.iter().zip(&trims).any(|(facts, trims)| *trims && facts[object as usize].is_known());
-        if of(|fact| fact.came) && moved && !may_be_pushed {
-            found.certain += 1;
-            if !evidence.containers.iter().any(|span| span.held.contains(&object)) {
-                found.problems.push(format!("object {object} was moved and never deleted, but is in no drawer"));
-            }
-        }
-    }
-    found
 }
 
 /// The known facts of an object in a drawer.
@@ -127,7 +159,7 @@ impl MemberFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::evidence::{AcknowledgedChange, ContainerSpan, DoubtfulCall, UNREPORTED};
+    use crate::replay::evidence::{AcknowledgedChange, DoubtfulCall, UNREPORTED};
 
     fn acked(drawer: u16, change: DrawerChange) -> AcknowledgedChange<DrawerChange> {
         AcknowledgedChange { change, container: drawer, revision: None, after: 0, place: UNREPORTED, count: UNREPORTED }

@@ -108,31 +108,7 @@ impl NewsroomLoad {
     fn done(&self, notes: &mut NewsroomBook, operation: &NewsroomOperation, answer: &CallAnswer) -> OperationOutcome {
         let client = operation.client;
         if operation.kind == NewsroomOperationKind::Read {
-            let place = NewsroomReadTarget::of(operation);
-            if place == NewsroomReadTarget::Posts
-                && let Some(code) = look::overload(answer)
-            {
-                return OperationOutcome::Overloaded(code);
-            }
-            let Some(held) = self.office.held(place, client, answer) else {
-                notes.odd(format!(
-                    "The reply to a read of {place:?} had status {} and no readable content.",
-                    answer.status
-                ));
-                return OperationOutcome::Failed("no such reply".to_owned());
-            };
-            notes.reads += 1;
-            let is_told = |key: ThingKey| key.client == client && place.shows(key.thing);
-            let differences = notes.differences(&held.things, client..client + 1, is_told);
-            held.things.iter().filter(|(key, _)| is_told(**key)).for_each(|(key, value)| notes.seen(*key, *value));
-            // Things that the read does not show do not exist.
-            for key in notes.missing(&held.things, is_told) {
-                notes.seen(key, 0);
-            }
-            for sentence in differences.into_iter().chain(held.odd) {
-                notes.odd(format!("A read has shown: {sentence}"));
-            }
-            return OperationOutcome::Succeeded;
+            return self.compare_read(notes, operation, answer);
         }
         let Some((key, value)) = self.effect(operation) else { return OperationOutcome::Succeeded };
         match key.thing {
@@ -175,6 +151,39 @@ impl NewsroomLoad {
             notes.is_gone(key)
         } else {
             notes.is(key, value)
+        }
+        OperationOutcome::Succeeded
+    }
+
+    /// Compares a read with the expected values, and notes what it has shown.
+    fn compare_read(
+        &self,
+        notes: &mut NewsroomBook,
+        operation: &NewsroomOperation,
+        answer: &CallAnswer,
+    ) -> OperationOutcome {
+        let client = operation.client;
+        let place = NewsroomReadTarget::of(operation);
+        if place == NewsroomReadTarget::Posts
+            && let Some(code) = look::overload(answer)
+        {
+            return OperationOutcome::Overloaded(code);
+        }
+        let Some(held) = self.office.held(place, client, answer) else {
+            notes
+                .odd(format!("The reply to a read of {place:?} had status {} and no readable content.", answer.status));
+            return OperationOutcome::Failed("no such reply".to_owned());
+        };
+        notes.reads += 1;
+        let is_told = |key: ThingKey| key.client == client && place.shows(key.thing);
+        let differences = notes.differences(&held.things, client..client + 1, is_told);
+        held.things.iter().filter(|(key, _)| is_told(**key)).for_each(|(key, value)| notes.seen(*key, *value));
+        // Things that the read does not show do not exist.
+        for key in notes.missing(&held.things, is_told) {
+            notes.seen(key, 0);
+        }
+        for sentence in differences.into_iter().chain(held.odd) {
+            notes.odd(format!("A read has shown: {sentence}"));
         }
         OperationOutcome::Succeeded
     }

@@ -295,35 +295,7 @@ impl<P: ContainerModel> ReplaySearch<'_, P> {
     ) -> Result<(), SearchFailure> {
         let last = span.revisions.map_or(revision, |(_, last)| last);
         loop {
-            let from = at.0;
-            while self.acked[container].get(at.0).is_some_and(|(of, _)| *of == revision) {
-                at.0 += 1;
-            }
-            // An acknowledged call that did not make its revision found nothing to do.
-            let maker: Option<usize> = made.take();
-            for index in (from..at.0).filter(|index| maker != Some(*index)) {
-                let acked = self.acked[container][index].1;
-                if !finds_nothing_to_do(&paper, &acked) {
-                    return Err(self.stuck(container, revision, || {
-                        format!(
-                            "{} was acknowledged with it, but does not fit the state before it",
-                            P::name(acked.change)
-                        )
-                    }));
-                }
-            }
-            while let Some(seen) = self.seen[container].get(at.1)
-                && seen.revision == revision
-            {
-                if seen.print != paper.print() {
-                    let why = format!(
-                        "a read showed other {}s, or another order, than the acknowledged changes lead to",
-                        P::MEMBER
-                    );
-                    return Err(self.stuck(container, revision, || why));
-                }
-                at.1 += 1;
-            }
+            self.check_revision(container, revision, &paper, &mut at, made.take())?;
             if revision == last {
                 if paper.members() != span.held {
                     return Err(self.stuck(container, revision + 1, || difference::<P>(paper.members(), &span.held)));
@@ -337,8 +309,8 @@ impl<P: ContainerModel> ReplaySearch<'_, P> {
             let next: Vec<AcknowledgedChange<P::Change>> = next.collect();
             let maker = next.iter().enumerate().find_map(|(index, acked)| {
                 let after = apply_acknowledged(&paper, acked)?;
-                let others = next.iter().enumerate().filter(|(other, _)| *other != index);
-                others.into_iter().all(|(_, other)| finds_nothing_to_do(&after, other)).then_some((index, after))
+                let mut others = next.iter().enumerate().filter(|(other, _)| *other != index);
+                others.all(|(_, other)| finds_nothing_to_do(&after, other)).then_some((index, after))
             });
             // Yet that call may have found the work of a call in doubt.
             let may_have_found = |after: &P| next.iter().all(|acked| after.clone().apply(acked.change) == Some(false));
@@ -357,6 +329,39 @@ impl<P: ContainerModel> ReplaySearch<'_, P> {
                 paper = after;
             }
         }
+    }
+
+    /// Checks all acknowledgements and reads of a revision, and moves `at` behind them.
+    fn check_revision(
+        &mut self,
+        container: usize,
+        revision: u64,
+        paper: &P,
+        at: &mut (usize, usize),
+        maker: Option<usize>,
+    ) -> Result<(), SearchFailure> {
+        while let Some((_, acked)) = self.acked[container].get(at.0).filter(|(of, _)| *of == revision).copied() {
+            // An acknowledged call that did not make its revision found nothing to do.
+            if maker != Some(at.0) && !finds_nothing_to_do(paper, &acked) {
+                return Err(self.stuck(container, revision, || {
+                    format!("{} was acknowledged with it, but does not fit the state before it", P::name(acked.change))
+                }));
+            }
+            at.0 += 1;
+        }
+        while let Some(seen) = self.seen[container].get(at.1)
+            && seen.revision == revision
+        {
+            if seen.print != paper.print() {
+                let why = format!(
+                    "a read showed other {}s, or another order, than the acknowledged changes lead to",
+                    P::MEMBER
+                );
+                return Err(self.stuck(container, revision, || why));
+            }
+            at.1 += 1;
+        }
+        Ok(())
     }
 
     /// Returns the calls in doubt that can have made a revision, each with the resulting container.

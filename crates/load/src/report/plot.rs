@@ -82,88 +82,102 @@ pub struct PlotLine {
 /// `filled`.
 pub fn lines(title: &str, x: &PlotAxis, y: &PlotAxis, lines: &[PlotLine], filled: bool) -> String {
     let (width, height) = SIZE;
-    let (left, top, right, bottom) = ROOM;
-    let at_x = |value: f64| left + x.place(value) * (width - left - right);
-    let at_y = |value: f64| height - bottom - y.place(value) * (height - top - bottom);
-    let floor = height - bottom;
     let mut svg = format!(
         "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{}\" xmlns=\"http://www.w3.org/2000/svg\">",
         escape_markup(title)
     );
-    // Writing to a String can't fail, here and below.
-    for (value, label) in &y.ticks {
-        let at = at_y(*value);
-        let _ = write!(
-            svg,
-            "<line class=\"grid\" x1=\"{left}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text class=\"tick end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            width - right,
-            left - 8.0,
-            at + 4.0,
-            escape_markup(label)
-        );
-    }
-    for (value, label) in &x.ticks {
-        let at = at_x(*value);
-        let _ = write!(
-            svg,
-            "<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{floor}\" y2=\"{:.1}\"/>\
-             <text class=\"tick mid\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
-            floor + 4.0,
-            floor + 18.0,
-            escape_markup(label)
-        );
-    }
-    let _ = write!(
-        svg,
-        "<line class=\"axis\" x1=\"{left}\" x2=\"{:.1}\" y1=\"{floor}\" y2=\"{floor}\"/>\
-         <text class=\"name end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-        width - right,
-        width - right,
-        height - 6.0,
-        escape_markup(x.name)
-    );
+    let grid = PlotGrid { x, y };
+    grid.draw(&mut svg);
     for (index, line) in lines.iter().enumerate() {
-        let mut path = String::new();
+        grid.draw_line(&mut svg, line, filled && index == 0);
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// The axes of a plot, which place its points.
+struct PlotGrid<'a> {
+    x: &'a PlotAxis,
+    y: &'a PlotAxis,
+}
+
+impl PlotGrid<'_> {
+    /// The height of the horizontal axis.
+    const FLOOR: f64 = SIZE.1 - ROOM.3;
+
+    fn at_x(&self, value: f64) -> f64 {
+        ROOM.0 + self.x.place(value) * (SIZE.0 - ROOM.0 - ROOM.2)
+    }
+
+    fn at_y(&self, value: f64) -> f64 {
+        PlotGrid::FLOOR - self.y.place(value) * (SIZE.1 - ROOM.1 - ROOM.3)
+    }
+
+    /// Draws the axes with their ticks. Writing to a String can't fail.
+    fn draw(&self, svg: &mut String) {
+        let ((width, height), (left, _, right, _), floor) = (SIZE, ROOM, PlotGrid::FLOOR);
+        for (value, label) in &self.y.ticks {
+            let at = self.at_y(*value);
+            let _ = write!(
+                svg,
+                "<line class=\"grid\" x1=\"{left}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
+                 <text class=\"tick end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                width - right,
+                left - 8.0,
+                at + 4.0,
+                escape_markup(label)
+            );
+        }
+        for (value, label) in &self.x.ticks {
+            let at = self.at_x(*value);
+            let _ = write!(
+                svg,
+                "<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{floor}\" y2=\"{:.1}\"/>\
+                 <text class=\"tick mid\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>",
+                floor + 4.0,
+                floor + 18.0,
+                escape_markup(label)
+            );
+        }
+        let _ = write!(
+            svg,
+            "<line class=\"axis\" x1=\"{left}\" x2=\"{:.1}\" y1=\"{floor}\" y2=\"{floor}\"/>\
+             <text class=\"name end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            width - right,
+            width - right,
+            height - 6.0,
+            escape_markup(self.x.name)
+        );
+    }
+
+    /// Draws a line, and the area below it if `filled`. Writing to a String can't fail.
+    fn draw_line(&self, svg: &mut String, line: &PlotLine, filled: bool) {
+        let (class, floor) = (line.class, PlotGrid::FLOOR);
+        let (mut path, mut area) = (String::new(), String::new());
         let mut open: Option<f64> = None;
-        let mut area = String::new();
         for (point, value) in &line.points {
             let Some(value) = value else {
                 open = None;
                 continue;
             };
-            let (px, py) = (at_x(*point), at_y(*value));
+            let (px, py) = (self.at_x(*point), self.at_y(*value));
             let _ = write!(path, "{}{px:.1} {py:.1}", if open.is_none() { "M" } else { "L" });
-            match open {
-                Some(_) => {
-                    let _ = write!(area, "L{px:.1} {py:.1}");
-                }
-                None => {
-                    let _ = write!(area, "M{px:.1} {floor}L{px:.1} {py:.1}");
-                }
-            }
+            let _ = match open {
+                Some(_) => write!(area, "L{px:.1} {py:.1}"),
+                None => write!(area, "M{px:.1} {floor}L{px:.1} {py:.1}"),
+            };
             open = Some(px);
         }
-        if filled
-            && index == 0
-            && let Some(last) = open
-        {
-            let _ = write!(svg, "<path class=\"area {}\" d=\"{area}L{last:.1} {floor}Z\"/>", line.class);
+        if let Some(last) = open.filter(|_| filled) {
+            let _ = write!(svg, "<path class=\"area {class}\" d=\"{area}L{last:.1} {floor}Z\"/>");
         }
-        let _ = write!(svg, "<path class=\"line {}\" d=\"{path}\"/>", line.class);
+        let _ = write!(svg, "<path class=\"line {class}\" d=\"{path}\"/>");
         // A single point is drawn as a dot.
         if let [(point, Some(value))] = line.points.as_slice() {
-            let _ = write!(
-                svg,
-                "<circle class=\"dot {}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"/>",
-                line.class,
-                at_x(*point),
-                at_y(*value)
-            );
+            let (px, py) = (self.at_x(*point), self.at_y(*value));
+            let _ = write!(svg, "<circle class=\"dot {class}\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"3\"/>");
         }
     }
-    svg.push_str("</svg>");
-    svg
 }
 
 /// Renders the names and colours of the lines.

@@ -7,8 +7,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::evidence::{HeldPost, LiveblogEvidence, PostAck, PostDoubt};
-use super::model::{PostChange, PostId, PostModel, PostState};
+use super::evidence::{FinalLiveblog, HeldPost, LiveblogEvidence, PostAck, PostDoubt};
+use super::model::{PostAppearance, PostChange, PostId, PostModel, PostState};
 use super::order::ChangeOrder;
 use super::reads::ReadComparison;
 use crate::figures::format_count;
@@ -127,10 +127,39 @@ fn check_denied(
 
 /// Compares the model with the final posts.
 fn compare(evidence: &LiveblogEvidence, papers: &PostModels, doubted: &DoubtfulChanges, problems: &mut Vec<String>) {
-    let end = &evidence.end;
+    let held = held_posts(evidence, papers, doubted, problems);
+    let mut posts: Vec<_> = papers.iter().collect();
+    posts.sort_unstable_by_key(|(post, _)| **post);
+    for (post, paper) in posts {
+        let doubts = doubted.get(post).map_or(&[][..], Vec::as_slice);
+        match (held.get(post), paper.removed) {
+            (None, true) => {}
+            (Some(_), true) => {
+                problems.push(format!("in the end {post} exists, although its removal was acknowledged"))
+            }
+            (None, false) if doubts.contains(&PostChange::Remove) => {}
+            (None, false) => problems.push(format!("in the end {post} is missing, which should be {}", paper.look)),
+            (Some(there), false) if !there.look.is_some_and(|look| may_look(paper, look, doubts)) => {
+                let seen = there.look.map_or("as no post of the load".to_owned(), |look| look.to_string());
+                problems.push(format!("in the end {post} is {seen}, and should be {}", paper.look));
+            }
+            (Some(_), false) => {}
+        }
+    }
+    check_counts(&evidence.end, problems);
+}
+
+/// Returns the final posts of the load. Reports posts that are not of the load, that exist twice,
+/// that have another loid, or whose creation no reply acknowledged.
+fn held_posts<'e>(
+    evidence: &'e LiveblogEvidence,
+    papers: &PostModels,
+    doubted: &DoubtfulChanges,
+    problems: &mut Vec<String>,
+) -> HashMap<PostId, &'e HeldPost> {
     let mut held: HashMap<PostId, &HeldPost> = HashMap::new();
     let mut ids = HashSet::new();
-    for there in &end.held {
+    for there in &evidence.end.held {
         if !ids.insert(&there.id) {
             problems.push(format!("in the end the post {} is there twice", there.id));
         }
@@ -145,13 +174,11 @@ fn compare(evidence: &LiveblogEvidence, papers: &PostModels, doubted: &DoubtfulC
             problems.push(format!("in the end {post} has another loid than its creation returned"));
         }
         if !papers.contains_key(&post) {
-            let creation = doubted
-                .get(&post)
-                .and_then(|doubts| doubts.iter().find(|change| matches!(change, PostChange::Post { .. })));
-            let mut paper = PostModel::blank();
-            match creation {
+            let doubts = doubted.get(&post).map_or(&[][..], Vec::as_slice);
+            match doubts.iter().find(|change| matches!(change, PostChange::Post { .. })) {
                 None => problems.push(format!("in the end {post} exists, but no reply acknowledged its creation")),
                 Some(creation) => {
+                    let mut paper = PostModel::blank();
                     paper.apply(*creation, 0);
                     if there.look != Some(paper.look) {
                         problems.push(format!("in the end {post} is not as it was sent, if it was made at all"));
@@ -160,33 +187,19 @@ fn compare(evidence: &LiveblogEvidence, papers: &PostModels, doubted: &DoubtfulC
             }
         }
     }
-    let mut posts: Vec<_> = papers.iter().collect();
-    posts.sort_unstable_by_key(|(post, _)| **post);
-    for (post, paper) in posts {
-        let doubts = doubted.get(post).map_or(&[][..], Vec::as_slice);
-        match (held.get(post), paper.removed) {
-            (None, true) => {}
-            (Some(_), true) => {
-                problems.push(format!("in the end {post} exists, although its removal was acknowledged"))
-            }
-            (None, false) if doubts.contains(&PostChange::Remove) => {}
-            (None, false) => problems.push(format!("in the end {post} is missing, which should be {}", paper.look)),
-            (Some(there), false) => {
-                let right = there.look.is_some_and(|look| {
-                    look.attached == paper.look.attached
-                        && (look.step == paper.look.step
-                            || doubts
-                                .iter()
-                                .any(|doubt| matches!(doubt, PostChange::Edit { step } if Some(*step) == look.step)))
-                        && (look.status == paper.look.status || doubts.contains(&PostChange::Set(look.status)))
-                });
-                if !right {
-                    let seen = there.look.map_or("as no post of the load".to_owned(), |look| look.to_string());
-                    problems.push(format!("in the end {post} is {seen}, and should be {}", paper.look));
-                }
-            }
-        }
-    }
+    held
+}
+
+/// Reports whether a post may look so in the end, given the calls in doubt.
+fn may_look(paper: &PostModel, look: PostAppearance, doubts: &[PostChange]) -> bool {
+    let may_have_step = |doubt: &PostChange| matches!(doubt, PostChange::Edit { step } if Some(*step) == look.step);
+    look.attached == paper.look.attached
+        && (look.step == paper.look.step || doubts.iter().any(may_have_step))
+        && (look.status == paper.look.status || doubts.contains(&PostChange::Set(look.status)))
+}
+
+/// Compares the final counts that the server reported with the final posts.
+fn check_counts(end: &FinalLiveblog, problems: &mut Vec<String>) {
     let mut counts = [0; 4];
     for look in end.held.iter().filter_map(|there| there.look) {
         counts[look.status as usize] += 1;
