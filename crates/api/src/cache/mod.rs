@@ -194,13 +194,8 @@ pub async fn timestamp<F: CacheFamily>(call: Call) -> Result<Json<CacheTimestamp
 
 /// `GET /v3/conf/cache/{family}/refresh`
 pub async fn refresh_all<F: CacheFamily>(call: Call) -> Result<Json<RefreshReply>> {
-    let caches = F::caches(&call.app.sysconfig).all();
-    refreshed(
-        &call,
-        caches.map(|(database, cache)| (database, cache as &dyn AnyCache)).collect(),
-        RefreshExtent::Changed,
-    )
-    .await
+    let caches = F::caches(&call.app.sysconfig).all().map(|(database, cache)| (database, cache as &dyn AnyCache));
+    refreshed(&call, caches.collect(), RefreshExtent::Changed).await
 }
 
 /// `GET /v3/conf/cache/{family}/refresh/{databaseId}`

@@ -233,36 +233,22 @@ impl PostSelection {
 
     /// Returns the selected posts of the page, and their total number.
     pub(super) async fn find<'o>(&self, open: &'o OpenLiveblog) -> PostList<'o> {
-        let ListingPage { offset, limit } = self.page;
-        let (state, sight) = (&open.view.state, &open.sight);
-        if self.since.is_none() && self.sort.is_empty() {
-            // A part of the listing itself, so posts that are not shown are not walked.
-            if self.filter.is_only(None) {
-                let total = state.seen_counts(sight).iter().sum();
-                return PostList { posts: state.seen_from(sight, offset).take(limit).collect(), total, removed: None };
-            }
-            if self.filter.is_only(Some(PostStatus::Approved)) {
-                let posts = state.sequence().visible_at(offset).take(limit).collect();
-                return PostList { posts, total: state.sequence().visible_len(), removed: None };
-            }
+        if let Some(part) = self.part_of_listing(open) {
+            return part;
         }
+        let (state, sight) = (&open.view.state, &open.sight);
         let (mut found, mut removed) = (Vec::new(), None);
         let mut timer = YieldTimer::start();
-        let named = match &self.filter.source {
-            Some(addresses) => {
-                let mut named = Vec::with_capacity(addresses.len());
-                for post in addresses {
-                    timer.yield_if_due().await;
-                    named.extend(state.find_to_read(post));
-                }
-                Some(named)
+        let mut named = self.filter.source.as_ref().map(|addresses| Vec::with_capacity(addresses.len()));
+        if let (Some(named), Some(addresses)) = (&mut named, &self.filter.source) {
+            for post in addresses {
+                timer.yield_if_due().await;
+                named.extend(state.find_to_read(post));
             }
-            None => None,
-        };
+        }
         match (self.since, named) {
             (Some(since), named) => {
-                let named: Option<HashSet<Loid>> =
-                    named.map(|named| named.into_iter().map(|post| post.loid()).collect());
+                let named = named.map(|named| named.into_iter().map(|post| post.loid()).collect::<HashSet<_>>());
                 let gone = removed.insert(Vec::new());
                 for change in state.since(since) {
                     timer.yield_if_due().await;
@@ -302,8 +288,24 @@ impl PostSelection {
         if !self.sort.is_empty() {
             found = yielding::sort_yielding(found, |a, b| in_order(&self.sort, |field| field.compare(a, b))).await;
         }
-        let total = found.len();
-        PostList { posts: found.into_iter().skip(offset).take(limit).collect(), total, removed }
+        let ListingPage { offset, limit } = self.page;
+        PostList { total: found.len(), posts: found.into_iter().skip(offset).take(limit).collect(), removed }
+    }
+
+    /// Returns the page if it is a part of the listing itself. Other posts are not walked then.
+    fn part_of_listing<'o>(&self, open: &'o OpenLiveblog) -> Option<PostList<'o>> {
+        let (ListingPage { offset, limit }, state) = (self.page, &open.view.state);
+        if self.since.is_some() || !self.sort.is_empty() {
+            return None;
+        }
+        let (posts, total) = if self.filter.is_only(None) {
+            (state.seen_from(&open.sight, offset).take(limit).collect(), state.seen_counts(&open.sight).iter().sum())
+        } else if self.filter.is_only(Some(PostStatus::Approved)) {
+            (state.sequence().visible_at(offset).take(limit).collect(), state.sequence().visible_len())
+        } else {
+            return None;
+        };
+        Some(PostList { posts, total, removed: None })
     }
 }
 
