@@ -99,18 +99,7 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     let request_id = app.next_request_id();
     let path = http.uri().path();
     let task = CallTask::new(&app.time_slices);
-    let response = match (cors::preflight(&app, &http), Probe::at(path)) {
-        (Some(preflight), _) => Some(preflight),
-        (None, Some(probe)) => Some(TimedCall::new(&task, pin!(probe.answer(&app, &http)), || NO_ENDPOINT).await),
-        (None, None) => None,
-    };
-    if let Some(response) = response {
-        // These replies are the same for all clients and always in memory.
-        let response =
-            pieces::in_pieces(response, 0, &ReplyAccounting::Not).expect("what is not counted is not refused");
-        let compression =
-            Compression { from: app.config.server.compress_bytes, secret: false, memory: &app.memory, holder: None };
-        let response = compression.of(response, &http);
+    if let Some(response) = answer_aside(&app, &http, &task).await {
         return finish(&app, &http, response, request_id);
     }
     let path = below_base(&app.config, path);
@@ -172,6 +161,20 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
         }
     });
     response
+}
+
+/// Answers a CORS preflight or a probe; returns `None` for any other request.
+async fn answer_aside(app: &Arc<App>, http: &HttpRequest, task: &CallTask) -> Option<HttpResponse> {
+    let response = match (cors::preflight(app, http), Probe::at(http.uri().path())) {
+        (Some(preflight), _) => preflight,
+        (None, Some(probe)) => TimedCall::new(task, pin!(probe.answer(app, http)), || NO_ENDPOINT).await,
+        (None, None) => return None,
+    };
+    // These replies are the same for all clients and always in memory.
+    let response = pieces::in_pieces(response, 0, &ReplyAccounting::Not).expect("what is not counted is not refused");
+    let compression =
+        Compression { from: app.config.server.compress_bytes, secret: false, memory: &app.memory, holder: None };
+    Some(compression.of(response, http))
 }
 
 /// Returns the client's trace that a request is part of.
