@@ -8,7 +8,7 @@ use stet_domain::command::{CHANGE_BYTES, LARGEST_CONTAINER};
 
 /// `[memory]`: the memory that the process may take, and its parts.
 ///
-/// Parts that are 0 are shares of the limit. Together they are three fifths of it. The rest is for
+/// Parts that are 0 are shares of the limit. Together they are half of it. The rest is for
 /// the program, its connections, changes that are not in the tables yet, and the allocator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -71,12 +71,12 @@ impl MemoryConfig {
 
     /// Returns the bytes of all caches.
     pub fn caches(&self) -> CacheShares {
-        CacheShares { bytes: self.part(self.caches_bytes, 12) }
+        CacheShares { bytes: self.part(self.caches_bytes, 10) }
     }
 
     /// Returns the bytes of containers in memory.
     pub fn containers(&self) -> u64 {
-        self.part(self.containers_bytes, 16)
+        self.part(self.containers_bytes, 14)
     }
 
     /// Returns the bytes that one container may grow to. By default it is a thirty-second of the
@@ -90,7 +90,7 @@ impl MemoryConfig {
 
     /// Returns the bytes that calls take.
     pub fn calls(&self) -> u64 {
-        self.part(self.calls_bytes, 24)
+        self.part(self.calls_bytes, 18)
     }
 
     /// Returns the bytes of all parts together.
@@ -101,7 +101,7 @@ impl MemoryConfig {
 
     /// Returns the bytes of rows that are changed and not in the tables yet.
     pub fn overlay(&self) -> usize {
-        (self.limit() / 8).clamp(64 << 20, 256 << 20) as usize
+        (self.limit() / 12).clamp(40 << 20, 256 << 20) as usize
     }
 
     /// Returns the bytes of rows that one change may store: it must fit beside others.
@@ -196,10 +196,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_of_the_memory_leave_two_fifths_for_the_rest() {
+    fn the_parts_of_the_memory_leave_half_of_it_for_the_rest() {
         for limit_bytes in [MemoryConfig::LEAST, 512 << 20, 4 << 30, 1 << 40] {
             let memory = MemoryConfig { limit_bytes, ..MemoryConfig::default() };
-            assert!(memory.parts() <= limit_bytes / 5 * 3, "{limit_bytes}");
+            assert!(memory.parts() <= limit_bytes / 2, "{limit_bytes}");
             assert!(memory.largest_change() <= memory.overlay() / 2);
         }
         let memory = MemoryConfig { calls_bytes: 7, ..MemoryConfig::default() };
