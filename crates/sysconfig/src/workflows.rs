@@ -1,7 +1,8 @@
 //! The workflows: the statuses that an object passes through, and the transitions between them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use foldhash::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stet_base::nearest::{quoted, suggestion};

@@ -8,6 +8,7 @@
 //! that has taken the name since.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
@@ -27,16 +28,16 @@ impl ETag {
     /// Creates the tag of a representation of an object at a revision. `what` is anything that
     /// differs whenever the bytes may differ.
     pub fn new(of: RevisionTag, what: impl Hash) -> ETag {
-        ETag::written(&format!("{}-{}-{:016x}", of.revision, of.object, hash_of(what)))
+        ETag::written(format_args!("{}-{}-{:016x}", of.revision, of.object, hash_of(what)))
     }
 
     /// Creates the tag of bytes that never change, whatever happens to their object. It is of no
     /// use in `If-Match`.
     pub fn of_bytes(what: impl Hash) -> ETag {
-        ETag::written(&format!("{:016x}", hash_of(what)))
+        ETag::written(format_args!("{:016x}", hash_of(what)))
     }
 
-    fn written(text: &str) -> ETag {
+    fn written(text: fmt::Arguments<'_>) -> ETag {
         // Quotes, digits, dots, a dollar and dashes are visible ASCII, as a header's value must be.
         ETag(HeaderValue::try_from(format!("\"{text}\"")).expect("a tag is a header's value"))
     }

@@ -18,6 +18,7 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::mem;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,6 +38,10 @@ pub const SLICE: Duration = Duration::from_millis(2);
 /// The time that a holder may spend in a second without waiting for turns.
 const FREE: Duration = Duration::from_millis(20);
 
+/// The uncharged time from which a holder is charged at the end of a poll. The rest is charged when
+/// the task ends: most calls take a tenth of that.
+const CHARGED: Duration = Duration::from_micros(200);
+
 /// The time after which a holder no longer counts as busy, since it last spent more than is free.
 const BUSY: Duration = Duration::from_secs(1);
 
@@ -46,13 +51,10 @@ tokio::task_local! {
 
 /// The task of one call. A clone is the same task.
 #[derive(Clone)]
-pub struct CallTask {
-    state: Rc<RefCell<CallTaskState>>,
-    slices: TimeSlices,
-}
+pub struct CallTask(Rc<RefCell<CallTaskState>>);
 
-#[derive(Default)]
 struct CallTaskState {
+    slices: TimeSlices,
     /// The holder that the task works for; `None` until the caller is known.
     behalf: Option<Holder>,
     /// Whether the call has changed something and not reported it to the caller.
@@ -70,7 +72,15 @@ struct CallTaskState {
 impl CallTask {
     /// Creates the task of a call whose holder is not known yet.
     pub fn new(slices: &TimeSlices) -> CallTask {
-        CallTask { state: Rc::default(), slices: slices.clone() }
+        CallTask(Rc::new(RefCell::new(CallTaskState {
+            slices: slices.clone(),
+            behalf: None,
+            changed: ChangeMark::default(),
+            is_replying: false,
+            uncharged: Duration::ZERO,
+            polled_since: None,
+            turn: None,
+        })))
     }
 
     /// Polls the task, and measures how long that occupies the thread.
@@ -78,12 +88,15 @@ impl CallTask {
     /// If the task has a turn, the turn ends with the poll: the task then waits for something else.
     pub fn poll<T>(&self, poll: impl FnOnce() -> T) -> (T, Duration) {
         let began = Instant::now();
-        self.state.borrow_mut().polled_since = Some(began);
+        self.0.borrow_mut().polled_since = Some(began);
         let outcome = TASK.sync_scope(self.clone(), poll);
         let ended = Instant::now();
-        self.charge();
         let turn = {
-            let mut state = self.state.borrow_mut();
+            let mut state = self.0.borrow_mut();
+            state.measure(ended);
+            if state.uncharged >= CHARGED {
+                state.charge();
+            }
             state.polled_since = None;
             state.turn.take()
         };
@@ -95,24 +108,38 @@ impl CallTask {
     /// Notes that the reply is being sent. From now on no turn is refused to the task, because that
     /// would abort the reply.
     pub fn begin_reply(&self) {
-        self.state.borrow_mut().is_replying = true;
+        self.0.borrow_mut().is_replying = true;
     }
 
-    /// Charges the holder for the time that the task has taken. Returns the holder if it has taken
-    /// more than is free. Time from before the holder was known is charged later.
-    fn charge(&self) -> Option<Holder> {
-        let mut state = self.state.borrow_mut();
-        let now = Instant::now();
-        let current = state.polled_since.replace(now).map_or(Duration::ZERO, |since| now - since);
-        let taken = state.uncharged + current;
-        let Some(holder) = &state.behalf else {
-            state.uncharged = taken;
+    /// Charges the holder for the time that the task has taken. If it has taken more than is free,
+    /// returns the slices and the holder.
+    fn charge(&self) -> Option<(TimeSlices, Holder)> {
+        let mut state = self.0.borrow_mut();
+        state.measure(Instant::now());
+        if !state.charge() {
             return None;
-        };
-        let is_in_debt = self.slices.charge(holder, taken);
-        let holder = is_in_debt.then(|| holder.clone());
-        state.uncharged = Duration::ZERO;
-        holder
+        }
+        state.behalf.clone().map(|holder| (state.slices.clone(), holder))
+    }
+}
+
+impl CallTaskState {
+    /// Adds the time of the present poll up to `now` to the uncharged time.
+    fn measure(&mut self, now: Instant) {
+        self.uncharged += self.polled_since.replace(now).map_or(Duration::ZERO, |since| now - since);
+    }
+
+    /// Charges the holder for the uncharged time. Returns whether it has taken more than is free.
+    /// Time from before the holder was known is charged later.
+    fn charge(&mut self) -> bool {
+        let Some(holder) = &self.behalf else { return false };
+        self.slices.charge(holder, mem::take(&mut self.uncharged))
+    }
+}
+
+impl Drop for CallTaskState {
+    fn drop(&mut self) {
+        self.charge();
     }
 }
 
@@ -174,16 +201,16 @@ impl TimeSlices {
 /// Yields to other tasks. A task whose holder has taken more than is free waits for the holder's
 /// turn.
 pub async fn give_way() {
-    let charged = TASK.try_with(|task| task.charge().map(|_| task.clone()));
-    let turn = match &charged {
-        Ok(Some(task)) => Some((task, task.slices.slice().await)),
+    let charged = TASK.try_with(|task| task.charge().map(|(slices, _)| (task.clone(), slices)));
+    let turn = match charged {
+        Ok(Some((task, slices))) => Some((task, slices.slice().await)),
         _ => None,
     };
     // Yields even with a turn: a thread runs all woken tasks before it looks for new requests. If
     // one slice followed the other in one round, requests would wait for dozens of slices.
     yield_now().await;
     if let Some((task, turn)) = turn {
-        task.state.borrow_mut().turn = turn;
+        task.0.borrow_mut().turn = turn;
     }
 }
 
@@ -191,12 +218,12 @@ pub async fn give_way() {
 /// more than is free. A single busy holder may use all threads: its waiting would help nobody.
 pub async fn begin_call() {
     let busy = TASK.try_with(|task| {
-        let holder = task.charge()?;
-        task.slices.is_busy_beside_others(&holder).then(|| task.clone())
+        let (slices, holder) = task.charge()?;
+        slices.is_busy_beside_others(&holder).then(|| (task.clone(), slices))
     });
-    if let Ok(Some(task)) = busy {
-        let turn = task.slices.slice().await;
-        task.state.borrow_mut().turn = turn;
+    if let Ok(Some((task, slices))) = busy {
+        let turn = slices.slice().await;
+        task.0.borrow_mut().turn = turn;
     }
 }
 
@@ -205,7 +232,7 @@ pub async fn begin_call() {
 pub async fn as_server<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     // Outside of a call's task all work is the server's own.
-    let own = TASK.try_with(|task| CallTask::new(&task.slices)).ok();
+    let own = TASK.try_with(|task| CallTask::new(&task.0.borrow().slices)).ok();
     poll_fn(|cx| match &own {
         Some(own) => own.poll(|| work.as_mut().poll(cx)).0,
         None => work.as_mut().poll(cx),
@@ -215,12 +242,12 @@ pub async fn as_server<T>(work: impl Future<Output = T>) -> T {
 
 /// Sets the holder that this task works for from now on. Does nothing outside of a call's task.
 pub fn on_behalf_of(holder: Holder) {
-    let _ = TASK.try_with(|task| task.state.borrow_mut().behalf = Some(holder));
+    let _ = TASK.try_with(|task| task.0.borrow_mut().behalf = Some(holder));
 }
 
 /// Returns the holder that this task works for, if it is known.
 pub fn behalf() -> Option<Holder> {
-    TASK.try_with(|task| task.state.borrow().behalf.clone()).ok().flatten()
+    TASK.try_with(|task| task.0.borrow().behalf.clone()).ok().flatten()
 }
 
 /// Whether a call has changed something and not reported it. A clone is the same mark.
@@ -244,17 +271,17 @@ impl ChangeMark {
 
 /// Returns the mark of this task; outside of a call's task, a mark of its own.
 pub fn change_mark() -> ChangeMark {
-    TASK.try_with(|task| task.state.borrow().changed.clone()).unwrap_or_default()
+    TASK.try_with(|task| task.0.borrow().changed.clone()).unwrap_or_default()
 }
 
 /// Returns whether this task has a [`ChangeMark`] that is set.
 pub(super) fn has_changed() -> bool {
-    TASK.try_with(|task| task.state.borrow().changed.is_set()).unwrap_or(false)
+    TASK.try_with(|task| task.0.borrow().changed.is_set()).unwrap_or(false)
 }
 
 /// Returns whether this task sends a reply, which a refusal would abort.
 pub(super) fn is_replying() -> bool {
-    TASK.try_with(|task| task.state.borrow().is_replying).unwrap_or(false)
+    TASK.try_with(|task| task.0.borrow().is_replying).unwrap_or(false)
 }
 
 /// Returns whether this task may be refused memory. It may not once it has changed something or is
@@ -274,11 +301,11 @@ impl CallTask {
     /// Creates a task of a user who has used more time than is free.
     pub fn busy(user: &str, slices: &TimeSlices) -> CallTask {
         let task = CallTask::new(slices);
-        *task.state.borrow_mut() = CallTaskState {
-            behalf: Some(Holder::User(user.into())),
-            uncharged: FREE + SLICE,
-            ..CallTaskState::default()
-        };
+        {
+            let mut state = task.0.borrow_mut();
+            state.behalf = Some(Holder::User(user.into()));
+            state.uncharged = FREE + SLICE;
+        }
         task
     }
 
@@ -300,7 +327,7 @@ mod tests {
 
     fn task_of(name: &str, slices: &TimeSlices) -> CallTask {
         let task = CallTask::new(slices);
-        task.state.borrow_mut().behalf = Some(Holder::User(name.into()));
+        task.0.borrow_mut().behalf = Some(Holder::User(name.into()));
         task
     }
 
@@ -326,7 +353,7 @@ mod tests {
                         work(SLICE / 4);
                         worked.set(worked.get() + 1);
                         // Simulates that this took all free slices of a second.
-                        task.state.borrow_mut().uncharged += FREE + SLICE;
+                        task.0.borrow_mut().uncharged += FREE + SLICE;
                         give_way().await;
                     }
                 };
@@ -366,7 +393,7 @@ mod tests {
         let held = task_of("other", &slices).run(slices.slice()).await;
         let task = task_of("ada", &slices);
         let spends = async |slices: u32| {
-            task.state.borrow_mut().uncharged = SLICE * slices - SLICE / 2;
+            task.0.borrow_mut().uncharged = SLICE * slices - SLICE / 2;
             task.run(give_way()).await;
         };
         spends(8).await;
@@ -377,11 +404,11 @@ mod tests {
             yield_now().await;
         }
         let own = CallTask::new(&slices);
-        own.state.borrow_mut().uncharged = SLICE * 1000;
+        own.0.borrow_mut().uncharged = SLICE * 1000;
         own.run(give_way()).await;
         drop(held);
         waits.await;
-        assert!(task.state.borrow().turn.is_none(), "the turn ends with the poll");
+        assert!(task.0.borrow().turn.is_none(), "the turn ends with the poll");
     }
 
     #[tokio::test]

@@ -1,9 +1,10 @@
 //! The context of a command: what it may read beside its state, and what it notes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use foldhash::{HashMap, HashMapExt};
 
 use super::rows::{ChangeLimits, NotedRows, SMALL};
 use super::statuses::CommandStatuses;
