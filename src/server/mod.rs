@@ -67,7 +67,8 @@ pub fn store_options(config: &Config) -> StoreOptions {
             ConfiguredDurability::None => Durability::None,
         },
         checkpoint: CheckpointOptions {
-            bytes: store.checkpoint_bytes.min(overlay_bytes / 2),
+            // Far less than what is refused, so that small changes have room during a checkpoint.
+            bytes: store.checkpoint_bytes.min(overlay_bytes / 4),
             entries: store.checkpoint_rows,
             interval: Duration::from_secs(store.checkpoint_seconds),
             ..CheckpointOptions::default()

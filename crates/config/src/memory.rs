@@ -9,7 +9,8 @@ use stet_domain::command::{CHANGE_BYTES, LARGEST_CONTAINER};
 /// `[memory]`: the memory that the process may take, and its parts.
 ///
 /// Parts that are 0 are shares of the limit. Together they are half of it. The rest is for
-/// the program, its connections, changes that are not in the tables yet, and the allocator.
+/// the program, its connections, changes that are not in the tables yet, password checks, and the
+/// allocator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryConfig {
@@ -101,7 +102,7 @@ impl MemoryConfig {
 
     /// Returns the bytes of rows that are changed and not in the tables yet.
     pub fn overlay(&self) -> usize {
-        (self.limit() / 12).clamp(40 << 20, 256 << 20) as usize
+        (self.limit() / 8).clamp(64 << 20, 256 << 20) as usize
     }
 
     /// Returns the bytes of rows that one change may store: it must fit beside others.

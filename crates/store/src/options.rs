@@ -111,10 +111,10 @@ impl LimitOptions {
         self.reaches(4, gathered, journal)
     }
 
-    /// Reports whether three quarters of the limits are reached. That is more than a checkpoint
-    /// waits for, so one is already making room.
+    /// Reports whether half of the limits is reached. A checkpoint is already making room then, or
+    /// begins.
     pub(super) fn fills(&self, gathered: (usize, usize), journal: u64) -> bool {
-        self.reaches(3, gathered, journal)
+        self.reaches(2, gathered, journal)
     }
 
     fn reaches(&self, quarters: u8, (rows, bytes): (usize, usize), journal: u64) -> bool {
