@@ -53,6 +53,10 @@ impl LargeChangeAdmission for Gate {
         })
     }
 
+    fn check_small(&self, _: &SharedText) -> Result<()> {
+        Ok(())
+    }
+
     fn charge_small(&self, user: &SharedText, bytes: usize) {
         assert_eq!(&**user, "editor");
         self.charged_small.fetch_add(bytes, Ordering::SeqCst);

@@ -89,8 +89,7 @@ fn judge_disk(reserve: u64, disk: &StatVfs, holds: DiskContents) -> Vec<DoctorFi
     findings.push(if free == 0 {
         DoctorFinding::fail(check, format!("no space is free: {refused} are refused (StorageFull)"), room)
     } else if holds == DiskContents::Tables {
-        // The reserve for uploads is kept on the contents' disk.
-        let found = format!("{free_told} are free; changes are refused only when no space is left (StorageFull)");
+        let found = format!("{free_told} are free; small changes are refused only when no space is left (StorageFull)");
         if free < reserve { DoctorFinding::warn(check, found, room) } else { DoctorFinding::ok(check, found) }
     } else if free < reserve {
         let found = format!(

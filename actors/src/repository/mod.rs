@@ -241,6 +241,7 @@ impl Repository {
         if request.expect.is_some() {
             return Err(Precondition::met_nothing());
         }
+        request.check_share(false)?;
         let StandaloneChange { reply, mut changes, deeds, on_commit, held } = make().await?;
         if changes.is_empty() {
             return Ok(reply);
@@ -273,6 +274,7 @@ impl Repository {
         if let Some(reply) = kept_outcome(request.step.as_ref(), C::NAME)? {
             return Ok(CommandResult { reply, view: self.view::<C::Family>(container).await? });
         }
+        request.check_share(false)?;
         let (command, mut turn) = (Arc::new(command), None);
         loop {
             let handle = self.registry.get::<C::Family>(container)?;
@@ -302,6 +304,7 @@ impl Repository {
         if let Some(reply) = kept_outcome(request.step.as_ref(), J::NAME)? {
             return Ok(JointResult { reply, left: None });
         }
+        request.check_share(J::REMOVES)?;
         let (first, top) = (joint.wants().first().copied(), joint.top());
         self.untyped(Arc::new(joint), request, first, top).await?.typed()
     }
@@ -332,7 +335,7 @@ impl Repository {
             // The store drops the sender if it breaks down.
             match receiver.await.unwrap_or_else(|_| Ok(Err(unknown_outcome_error()))) {
                 Ok(answer) => break answer?,
-                Err(why) => turn = request.prepare(why, joint.nature().alone).await?,
+                Err(why) => turn = request.prepare(why, joint.nature().removes).await?,
             }
         };
         if let Some(top) = top

@@ -26,6 +26,12 @@ pub trait LargeChangeAdmission: Debug + Send + Sync {
     /// `Overloaded`, `StorageFull`.
     fn turn(&self, removes: bool) -> Pin<Box<dyn Future<Output = Result<LargeChangePermit>> + Send + '_>>;
 
+    /// Checks that a user may make a change without a work permit.
+    ///
+    /// # Errors
+    /// `StorageFull`.
+    fn check_small(&self, user: &SharedText) -> Result<()>;
+
     /// Charges a user for the bytes that a change without a work permit stores.
     fn charge_small(&self, user: &SharedText, bytes: usize);
 }
@@ -68,6 +74,17 @@ impl ChangeRequest {
                 rules.catch_up().await?;
                 Ok(None)
             }
+        }
+    }
+
+    /// Checks that the caller may make a change, unless it removes objects.
+    ///
+    /// # Errors
+    /// `StorageFull`.
+    pub(crate) fn check_share(&self, removes: bool) -> Result<()> {
+        match &self.large {
+            Some(large) if !removes => large.check_small(&self.who.user),
+            _ => Ok(()),
         }
     }
 

@@ -35,6 +35,7 @@ pub(crate) trait AnyJoint: Send + Sync {
 pub(crate) struct JointConstants {
     pub name: &'static str,
     pub alone: bool,
+    pub removes: bool,
     pub awaits: bool,
     pub goes_on: bool,
 }
@@ -53,7 +54,7 @@ pub(crate) type AnyReply = Box<dyn Any + Send>;
 
 impl<J: JointCommand> AnyJoint for J {
     fn nature(&self) -> JointConstants {
-        JointConstants { name: J::NAME, alone: J::ALONE, awaits: J::AWAITS, goes_on: J::GOES_ON }
+        JointConstants { name: J::NAME, alone: J::ALONE, removes: J::REMOVES, awaits: J::AWAITS, goes_on: J::GOES_ON }
     }
 
     fn wants(&self) -> Vec<Loid> {

@@ -29,6 +29,10 @@ pub trait JointCommand: Send + Sync + 'static {
     /// Commands that remove objects need that: they must find every container that holds them.
     const ALONE: bool = false;
 
+    /// Whether the command removes objects, which frees space in the end. It may use the last bytes
+    /// of the disk (`store.reserve_bytes`).
+    const REMOVES: bool = false;
+
     /// Whether the command waits for a running change of the subtree that one of its objects
     /// belongs to. Commands for objects in the recycle bin do; other commands report that the
     /// object is gone.

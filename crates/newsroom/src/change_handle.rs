@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stet_actors::repository::Repository;
 use stet_actors::runtime::LargeChangeAdmission;
-use stet_base::limits::{LargeChangeQueue, ReserveShares};
+use stet_base::limits::LargeChangeQueue;
 use stet_config::Config;
 
 /// The handle by which callers change objects. The newsroom has one, which only
@@ -14,15 +14,13 @@ pub(crate) struct ChangeHandle {
     pub repository: Repository,
     /// The admission of large changes.
     pub large: Arc<dyn LargeChangeAdmission>,
-    /// The shares of small changes in the last bytes of the disk.
-    pub reserve: Arc<ReserveShares>,
 }
 
 impl ChangeHandle {
     /// Creates the handle for this repository, within the limits of the configuration.
     pub fn to(repository: Repository, config: &Config) -> ChangeHandle {
-        let reserve = Arc::new(ReserveShares::of(config.data.directory.clone(), config.store.reserve_bytes));
-        let large = Arc::new(LargeChangeQueue::of(repository.store().clone(), reserve.clone()));
-        ChangeHandle { repository, large, reserve }
+        let (data, reserve_bytes) = (config.data.directory.clone(), config.store.reserve_bytes);
+        let large = Arc::new(LargeChangeQueue::of(repository.store().clone(), data, reserve_bytes));
+        ChangeHandle { repository, large }
     }
 }

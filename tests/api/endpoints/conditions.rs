@@ -336,6 +336,7 @@ fn bulk_calls_change_matching_objects_and_leave_the_others() {
 
 #[test]
 fn a_second_write_under_the_same_tag_is_too_late() {
+    // Ten of them can be sent only once.
     on_each(31, names_what_it_changes, |faults, case, corner| {
         let made = made_to_change(case, corner);
         if made.once {

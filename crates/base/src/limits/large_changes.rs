@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use stet_domain::object::SharedText;
 use stet_domain::store::Store;
 use tokio::time::{sleep, timeout};
 
-use super::{FairQueue, ReserveShares, WorkPermit};
+use super::reserve_shares::ReserveShares;
+use super::{FairQueue, WorkPermit};
 
 /// The number of large changes that are made at a time: while one waits for the disk, another is
 /// applied. One user makes one at a time.
@@ -35,12 +37,14 @@ const NAME: &str = "large_changes";
 pub struct LargeChangeQueue {
     turns: FairQueue,
     store: Arc<dyn Store>,
-    reserve: Arc<ReserveShares>,
+    reserve: ReserveShares,
 }
 
 impl LargeChangeQueue {
-    /// Creates the queue for changes of a store. Large changes leave the reserve of its disk free.
-    pub fn of(store: Arc<dyn Store>, reserve: Arc<ReserveShares>) -> LargeChangeQueue {
+    /// Creates the queue for changes of a store in the directory `data`. Large changes leave
+    /// `reserve_bytes` free on its disk.
+    pub fn of(store: Arc<dyn Store>, data: PathBuf, reserve_bytes: u64) -> LargeChangeQueue {
+        let reserve = ReserveShares::of(data, reserve_bytes);
         LargeChangeQueue { turns: FairQueue::new(NAME, "large changes", AT_ONCE, WAITING), store, reserve }
     }
 
@@ -74,6 +78,10 @@ impl LargeChangeAdmission for LargeChangeQueue {
                 Err(Error::new(Code::Overloaded, message))
             })
         })
+    }
+
+    fn check_small(&self, user: &SharedText) -> Result<()> {
+        self.reserve.check(user)
     }
 
     fn charge_small(&self, user: &SharedText, bytes: usize) {

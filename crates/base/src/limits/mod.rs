@@ -40,7 +40,6 @@ pub use self::large_changes::LargeChangeQueue;
 pub use self::memory::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
 pub use self::quota::{Quota, QuotaBalance};
 pub use self::quotas::Quotas;
-pub use self::reserve_shares::ReserveShares;
 pub use self::row_pager::RowPager;
 pub use self::shared_work::{SharedOutcome, SharedWork};
 

@@ -10,8 +10,8 @@ use stet_domain::object::SharedText;
 use super::{MOST_QUOTAS, Quota, Quotas};
 use crate::disk;
 
-/// The part of the reserve, a sixteenth, that small changes of one user may take.
-const SHARE: u64 = 16;
+/// The number of shares: small changes of one user may take a sixteenth of the reserve.
+const SHARES: u64 = 16;
 /// The largest share, in bytes. A story's change takes some hundred bytes.
 const LARGEST_SHARE: u64 = 16 << 20;
 /// The period in which a used share is restored, in seconds: a day.
@@ -27,7 +27,7 @@ pub struct ReserveShares {
     data: PathBuf,
     /// The number of bytes that large changes leave free on the disk; 0 for none.
     reserve_bytes: u64,
-    /// What each user has used, in KiB.
+    /// The KiB that each user has used.
     used: Quotas<SharedText>,
     started: Instant,
     /// The time of the next look at the disk, in milliseconds since `started`.
@@ -38,7 +38,7 @@ pub struct ReserveShares {
 impl ReserveShares {
     /// Creates the shares in `reserve_bytes` of the disk that the directory `data` is on.
     pub fn of(data: PathBuf, reserve_bytes: u64) -> ReserveShares {
-        let share = (reserve_bytes / SHARE).min(LARGEST_SHARE) >> 10;
+        let share = (reserve_bytes / SHARES).min(LARGEST_SHARE) >> 10;
         ReserveShares {
             data,
             reserve_bytes,
@@ -49,7 +49,8 @@ impl ReserveShares {
         }
     }
 
-    /// Reports whether the disk has less room than the reserve. Only one call in a while looks.
+    /// Reports whether the disk has less room than the reserve. At most one call in [`LOOK_MS`]
+    /// looks at the disk; others get its result.
     pub fn is_short(&self) -> bool {
         let now_ms = self.now_ms();
         let next = self.next_look_ms.load(Ordering::Relaxed);
@@ -72,7 +73,7 @@ impl ReserveShares {
             return Ok(());
         }
         let message = "The disk of the repository is almost full and your share of the rest is used up: \
-            nothing was changed, reads and removals go on.";
+            nothing was changed. Reads go on, and so do calls that discard or destroy objects.";
         Err(Error::new(Code::StorageFull, message))
     }
 

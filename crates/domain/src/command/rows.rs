@@ -20,11 +20,11 @@ const SMALL_ROWS: usize = 4 * SMALL;
 /// The maximal number of bytes of those rows.
 const SMALL_BYTES: usize = 128 << 10;
 
-/// The default limit on the bytes of one change's rows (64 MiB). It is twice the size of the
+/// The default limit on the bytes of one change's rows (64 MiB). It is more than the size of the
 /// largest container, so that a change of the whole container fits.
 pub const CHANGE_BYTES: usize = 64 << 20;
 
-/// The default limit on the memory of a container in bytes (32 MiB).
+/// The largest default limit on the memory of a container in bytes (32 MiB).
 pub const LARGEST_CONTAINER: u64 = 32 << 20;
 
 /// The configured limits that every change is held to.

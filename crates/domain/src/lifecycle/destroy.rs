@@ -22,6 +22,7 @@ impl JointCommand for DestroyObject {
     type Reply = ();
     const NAME: &'static str = "object.destroy";
     const ALONE: bool = true;
+    const REMOVES: bool = true;
     const AWAITS: bool = true;
 
     fn wants(&self) -> Vec<Loid> {

@@ -39,6 +39,7 @@ impl JointCommand for DiscardObject {
     type Reply = ();
     const NAME: &'static str = "object.discard";
     const ALONE: bool = true;
+    const REMOVES: bool = true;
 
     fn wants(&self) -> Vec<Loid> {
         vec![self.object]

@@ -20,6 +20,7 @@ impl JointCommand for PurgeBinEntry {
     type Reply = bool;
     const NAME: &'static str = "object.purge";
     const ALONE: bool = DestroyObject::ALONE;
+    const REMOVES: bool = DestroyObject::REMOVES;
     const AWAITS: bool = DestroyObject::AWAITS;
 
     fn wants(&self) -> Vec<Loid> {

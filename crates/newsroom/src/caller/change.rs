@@ -48,7 +48,7 @@ impl Caller {
         container: &NamedContainer<C::Family>,
         command: C,
     ) -> Result<ContainerChangeResult<C::Reply, C::Family>> {
-        let (request, held_to) = self.request(self.step(), self.expect.clone(), false)?;
+        let (request, held_to) = self.request(self.step(), self.expect.clone())?;
         let span = self.begin_span(C::NAME);
         let outcome = self.newsroom.changes.repository.execute(container.loid(), command, request).await;
         drop(span);
@@ -80,7 +80,7 @@ impl Caller {
         expect: Option<Arc<Precondition>>,
         display: &Display,
     ) -> Result<JointResult<J::Reply>> {
-        let (request, held_to) = self.request(step, expect, J::ALONE)?;
+        let (request, held_to) = self.request(step, expect)?;
         let span = self.begin_span(J::NAME);
         let outcome = self.newsroom.changes.repository.jointly(joint, request).await;
         drop(span);
@@ -99,7 +99,7 @@ impl Caller {
     /// # Errors
     /// The errors of [`Messages::send`](crate::messages::Messages::send).
     pub async fn send(&self, mail: NewMessage) -> Result<Message> {
-        let (request, _) = self.request(self.step(), self.expect.clone(), false)?;
+        let (request, _) = self.request(self.step(), self.expect.clone())?;
         let sent = self.newsroom.messages.send(mail, request).await?;
         self.changed.set(true);
         Ok(sent)
@@ -118,18 +118,12 @@ impl Caller {
         }
     }
 
-    /// Builds the request that accompanies a change. One that `removes` objects may always use the
-    /// last bytes of the disk.
+    /// Builds the request that accompanies a change.
     fn request(
         &self,
         step: Option<ReceiptStep>,
         expect: Option<Arc<Precondition>>,
-        removes: bool,
     ) -> Result<(ChangeRequest, Arc<DefinedAttributes>)> {
-        let who = self.identity()?;
-        if !removes {
-            self.newsroom.changes.reserve.check(&who.user)?;
-        }
         let readable = self.access().readable()?;
         let held_to = Arc::new(DefinedAttributes::of(self.newsroom.clone()));
         let rules: Arc<dyn AttributeRules> = held_to.clone();
@@ -137,7 +131,7 @@ impl Caller {
         let statuses: Arc<dyn StatusRights> =
             Arc::new(CallerStatuses { newsroom, principal, rights: self.rights.clone() });
         let request = ChangeRequest {
-            who,
+            who: self.identity()?,
             readable,
             rules: Some(rules),
             statuses: Some(statuses),
