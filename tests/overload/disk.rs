@@ -37,10 +37,10 @@ fn small_changes_of_one_user_leave_the_last_bytes_of_the_disk_to_others() {
     let message = refused.fails(507, "StorageFull")["message"].as_str().expect("it has one").to_owned();
     assert!(message.contains("your share"), "{message}");
     // A move removes nothing, though it excludes other changes as removals do.
-    let away = json!({ "folderPath": "/Users/editor/Drawers" });
+    let away = json!({ "folderPath": "/Drawers" });
     editor.post(&format!("/v3/object/{one}/move"), &away).fails(507, "StorageFull");
     // Others go on, and so do removals.
     change(&reporter, &other, "small").ok();
-    editor.post(&format!("/v3/object/{one}/discard"), &json!({})).ok();
+    editor.delete(&format!("/v3/object/{one}/discard")).ok();
     editor.post(&format!("/v3/object/{one}/restore"), &json!({})).fails(507, "StorageFull");
 }
