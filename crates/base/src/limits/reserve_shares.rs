@@ -106,7 +106,8 @@ mod tests {
             shares.charge(&one, 100_000);
             written += 100_000;
         }
-        assert!((LARGEST_SHARE..LARGEST_SHARE + (1 << 20)).contains(&written), "{written}");
+        // A little less, because events and the journal count, too.
+        assert!((LARGEST_SHARE - (1 << 20)..=LARGEST_SHARE).contains(&written), "{written}");
         assert_eq!(shares.check(&one).expect_err("it is used up").code, Code::StorageFull);
         assert!(shares.check(&other).is_ok());
     }
