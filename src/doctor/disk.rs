@@ -89,8 +89,14 @@ fn judge_disk(reserve: u64, disk: &StatVfs, holds: DiskContents) -> Vec<DoctorFi
     findings.push(if free == 0 {
         DoctorFinding::fail(check, format!("no space is free: {refused} are refused (StorageFull)"), room)
     } else if holds == DiskContents::Tables {
-        let found = format!("{free_told} are free; small changes are refused only when no space is left (StorageFull)");
-        if free < reserve { DoctorFinding::warn(check, found, room) } else { DoctorFinding::ok(check, found) }
+        let found = format!("{free_told} are free");
+        if free < reserve {
+            let refused = "large changes, and small ones beyond a user's share, are refused (StorageFull)";
+            let found = format!("{found}, less than `store.reserve_bytes` ({reserve_told}): {refused}");
+            DoctorFinding::warn(check, found, room)
+        } else {
+            DoctorFinding::ok(check, found)
+        }
     } else if free < reserve {
         let found = format!(
             "{free_told} are free, less than `store.reserve_bytes` ({reserve_told}): uploads are refused (StorageFull)"

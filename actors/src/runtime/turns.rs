@@ -208,7 +208,7 @@ impl HeldTurns {
     }
 
     /// Returns a change set without changes, which publishes the new states and sends the answer.
-    /// Its epoch is `epoch`, or that of the oldest turn.
+    /// The set has the older of `epoch` and the epoch of the oldest turn.
     fn publication(&self, epoch: Epoch, result: JointResult<AnyReply>, answer: &JointAnswerSender) -> ChangeSet {
         let publishers = self.turns.values().filter_map(|turn| turn.publisher());
         let (shows, acknowledges): (Vec<_>, Vec<_>) =

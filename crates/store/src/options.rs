@@ -108,17 +108,17 @@ impl LimitOptions {
     /// Reports whether no more changes are accepted with these rows and bytes in memory. Bytes of
     /// the journal count only if there are rows.
     pub(super) fn is_full(&self, gathered: (usize, usize), journal: u64) -> bool {
-        self.reaches(4, gathered, journal)
+        self.reaches(|limit| limit, gathered, journal)
     }
 
     /// Reports whether half of the limits is reached. A checkpoint is already making room then, or
     /// begins.
     pub(super) fn fills(&self, gathered: (usize, usize), journal: u64) -> bool {
-        self.reaches(2, gathered, journal)
+        self.reaches(|limit| limit.div_ceil(2), gathered, journal)
     }
 
-    fn reaches(&self, quarters: u8, (rows, bytes): (usize, usize), journal: u64) -> bool {
-        let of = |limit: u64| limit - limit / 4 * u64::from(4 - quarters);
+    /// Reports whether that part of one of the limits is reached.
+    fn reaches(&self, of: fn(u64) -> u64, (rows, bytes): (usize, usize), journal: u64) -> bool {
         // Without rows in memory everything is folded, whatever the journal's size.
         rows as u64 >= of(self.overlay_entries as u64)
             || bytes as u64 >= of(self.overlay_bytes as u64)
