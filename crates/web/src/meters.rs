@@ -14,7 +14,7 @@ use bytes::Bytes;
 use foldhash::HashMap;
 use metrics::{Counter, Histogram};
 use parking_lot::RwLock;
-use stet_base::limits::CallTask;
+use stet_base::limits::{CallTask, turn_processor_time};
 use stet_observe::metering;
 
 use super::route::Route;
@@ -138,11 +138,12 @@ impl MessageBody for TimedBody {
 /// Counts a poll if it was long.
 fn note_turn(took: Duration, endpoint: impl FnOnce() -> &'static str) {
     if took > LONG_TURN {
-        let endpoint = endpoint();
+        let (endpoint, processor) = (endpoint(), turn_processor_time());
         metrics::counter!("stet_http_slow_turns_total", "endpoint" => endpoint).increment(1);
         metrics::histogram!("stet_http_slow_turn_seconds", "endpoint" => endpoint).record(took.as_secs_f64());
-        metering::slow_turn(took);
-        tracing::debug!(endpoint, took_us = took.as_micros() as u64, "a call blocked its thread");
+        metering::slow_turn(took, processor);
+        let (took_us, processor_us) = (took.as_micros() as u64, processor.as_micros() as u64);
+        tracing::debug!(endpoint, took_us, processor_us, "a call blocked its thread");
     }
 }
 

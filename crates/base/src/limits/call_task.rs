@@ -29,6 +29,7 @@ use parking_lot::Mutex;
 use tokio::task::yield_now;
 
 use super::fair_queue::{FairQueue, WorkPermit};
+use super::turn_clock::begin_turn;
 use super::{Holder, MOST_QUOTAS, Quota, Quotas};
 
 /// The time after which a loop on a shared thread yields. Being polled again takes microseconds, so
@@ -83,11 +84,17 @@ impl CallTask {
         })))
     }
 
-    /// Polls the task, and measures how long that occupies the thread.
+    /// Polls the task in a turn of the thread, and measures how long that occupies the thread.
     ///
     /// If the task has a turn, the turn ends with the poll: the task then waits for something else.
     pub fn poll<T>(&self, poll: impl FnOnce() -> T) -> (T, Duration) {
         let began = Instant::now();
+        begin_turn(began);
+        self.poll_from(began, poll)
+    }
+
+    /// Polls the task, as a part of a turn of the thread.
+    fn poll_from<T>(&self, began: Instant, poll: impl FnOnce() -> T) -> (T, Duration) {
         self.0.borrow_mut().polled_since = Some(began);
         let outcome = TASK.sync_scope(self.clone(), poll);
         let ended = Instant::now();
@@ -234,7 +241,7 @@ pub async fn as_server<T>(work: impl Future<Output = T>) -> T {
     // Outside of a call's task all work is the server's own.
     let own = TASK.try_with(|task| CallTask::new(&task.0.borrow().slices)).ok();
     poll_fn(|cx| match &own {
-        Some(own) => own.poll(|| work.as_mut().poll(cx)).0,
+        Some(own) => own.poll_from(Instant::now(), || work.as_mut().poll(cx)).0,
         None => work.as_mut().poll(cx),
     })
     .await

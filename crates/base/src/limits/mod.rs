@@ -24,6 +24,7 @@ mod quotas;
 mod reserve_shares;
 mod row_pager;
 mod shared_work;
+mod turn_clock;
 pub mod yielding;
 
 use std::net::{IpAddr, Ipv6Addr};
@@ -42,6 +43,7 @@ pub use self::quota::{Quota, QuotaBalance};
 pub use self::quotas::Quotas;
 pub use self::row_pager::RowPager;
 pub use self::shared_work::{SharedOutcome, SharedWork};
+pub use self::turn_clock::turn_processor_time;
 
 /// The largest number of balances kept for one purpose: some 5 MB if all are in use.
 pub const MOST_QUOTAS: usize = 65_536;

@@ -143,6 +143,13 @@ pub(super) const METRICS: &[Metric] = &[
         "The longest such period in the current and the previous minute, by any endpoint; 0 without one.",
     )
     .of(Unit::Seconds),
+    gauge(
+        "stet_http_slowest_turn_processor_seconds",
+        NONE,
+        "The most processor time of such a period in the current and the previous minute, 1 ms too much at most; 0 \
+         without one. A busy machine does not raise it.",
+    )
+    .of(Unit::Seconds),
     counter(
         "stet_http_time_slices_total",
         NONE,

@@ -1,4 +1,5 @@
-//! The longest turn in which a call occupied its thread, in this minute and the one before.
+//! The longest turn in which a call occupied its thread, in this minute and the one before: by the
+//! clock, and by processor time.
 
 use std::time::{Duration, Instant};
 
@@ -14,9 +15,12 @@ struct Slowest {
     before: Duration,
 }
 
-static SLOWEST: Mutex<Slowest> = Mutex::new(Slowest { began: None, this: Duration::ZERO, before: Duration::ZERO });
+static BY_CLOCK: Mutex<Slowest> = Mutex::new(Slowest::NONE);
+static BY_PROCESSOR: Mutex<Slowest> = Mutex::new(Slowest::NONE);
 
 impl Slowest {
+    const NONE: Slowest = Slowest { began: None, this: Duration::ZERO, before: Duration::ZERO };
+
     /// Starts the span that contains `now`, if it has not begun yet.
     fn go_on(&mut self, now: Instant) {
         let began = *self.began.get_or_insert(now);
@@ -40,14 +44,18 @@ impl Slowest {
     }
 }
 
-/// Notes a turn. It takes a lock, so only long turns, which are rare, are noted.
-pub fn slow_turn(took: Duration) {
-    SLOWEST.lock().note(Instant::now(), took);
+/// Notes how long a turn took, and its processor time. It takes locks, so only long turns, which
+/// are rare, are noted.
+pub fn slow_turn(took: Duration, processor: Duration) {
+    let now = Instant::now();
+    BY_CLOCK.lock().note(now, took);
+    BY_PROCESSOR.lock().note(now, processor);
 }
 
 pub(super) fn report() {
-    let longest = SLOWEST.lock().longest(Instant::now());
-    metrics::gauge!("stet_http_slowest_turn_seconds").set(longest.as_secs_f64());
+    let now = Instant::now();
+    metrics::gauge!("stet_http_slowest_turn_seconds").set(BY_CLOCK.lock().longest(now).as_secs_f64());
+    metrics::gauge!("stet_http_slowest_turn_processor_seconds").set(BY_PROCESSOR.lock().longest(now).as_secs_f64());
 }
 
 #[cfg(test)]
@@ -57,7 +65,7 @@ mod tests {
     #[test]
     fn a_turn_is_remembered_for_a_minute_and_forgotten_after_two() {
         let (start, ms) = (Instant::now(), Duration::from_millis);
-        let mut slowest = Slowest { began: None, this: Duration::ZERO, before: Duration::ZERO };
+        let mut slowest = Slowest::NONE;
         assert_eq!(slowest.longest(start), Duration::ZERO);
         slowest.note(start + ms(59_000), ms(80));
         slowest.note(start + ms(59_500), ms(7));

@@ -155,7 +155,7 @@ pub fn measure(fixture: &Fixture, dearest: &Dearest, baseline: &Baseline) -> Fig
     if let Calls::Repeated(requests) = &dearest.calls {
         several(fixture, &caller, requests, &mut figures);
     }
-    figures.slowest_turn = metric(&Client::at(&base, None), "stet_http_slowest_turn_seconds") * 1000.0;
+    figures.slowest_turn = metric(&Client::at(&base, None), "stet_http_slowest_turn_processor_seconds") * 1000.0;
     // A killed process has no memory.
     figures.died |= Moment::of(pid).resident == 0;
     if let Some((by, request)) = &dearest.undo {
