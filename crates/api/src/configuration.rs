@@ -94,7 +94,8 @@ async fn record_at(
     if !access.may(Privilege::Read, &cached)? {
         return Ok(None);
     }
-    let mut record = render(app, &cached.record, app.records.groups(&cached, display).await?, display)?;
+    let mut record =
+        render(app, &cached.record, app.records.groups(&app.repository, &cached, display).await?, display)?;
     record.path = path_if_shown(app, &cached.record, display)?;
     Ok(Some(record))
 }

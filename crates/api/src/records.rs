@@ -15,7 +15,7 @@ use stet_domain::error::{Error, MAX_SOURCE_BYTES, Result, shorten_text};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
 use stet_domain::id::Loid;
-use stet_domain::object::{Object, Record};
+use stet_domain::object::{Attributes, Object, Record};
 use stet_domain::receipt::IdempotentCall;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{Basis, CachedRecord, Groups, ObjectRecord, is_large, render};
@@ -304,7 +304,7 @@ pub async fn record_with_path(
 async fn rendered(app: &App, cached: &CachedRecord, display: &Display, path: Option<&str>) -> Result<ObjectRecord> {
     let path = path.map(str::to_owned);
     if !cached.is_outline() {
-        let groups = app.records.groups(cached, display).await?;
+        let groups = app.records.groups(&app.repository, cached, display).await?;
         return Ok(ObjectRecord { path, ..render(app, &cached.record, groups, display)? });
     }
     // Computed attributes would also reveal something about the object.
@@ -330,14 +330,22 @@ async fn rendered(app: &App, cached: &CachedRecord, display: &Display, path: Opt
 pub async fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
     let object = state.object();
     let (record, attributes) = (&object.record, &object.attributes);
-    // Large attributes are not rendered anew for each reply. The cache is asked only for them,
-    // because for a container that changes all the time it rarely helps.
-    let cached = if is_large(attributes) { app.records.get(&app.repository, record.loid)? } else { None };
-    let groups = match cached.filter(|cached| cached.attributes == **attributes) {
-        Some(cached) => app.records.groups(&cached, display).await?,
+    let groups = match cached_with(app, record.loid, attributes)? {
+        Some(cached) => app.records.groups(&app.repository, &cached, display).await?,
         None => Groups::of(attributes, display).await?,
     };
     Ok(ObjectRecord { path: path_if_shown(app, record, display)?, ..render(app, record, groups, display)? })
+}
+
+/// Returns the cached record if these attributes are large and it has the same, so that they are
+/// not rendered anew for each reply. For a container that changes all the time it rarely helps.
+fn cached_with(app: &App, loid: Loid, attributes: &Attributes) -> Result<Option<Arc<CachedRecord>>> {
+    if !is_large(attributes) {
+        return Ok(None);
+    }
+    let Some(cached) = app.records.get(&app.repository, loid)? else { return Ok(None) };
+    let has_these = app.records.attributes(&app.repository, &cached)? == attributes;
+    Ok(has_these.then_some(cached))
 }
 
 /// Returns the path of a record, if the display asks for it.

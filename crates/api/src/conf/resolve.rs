@@ -45,12 +45,13 @@ static SAID: LazyLock<[Path; 4]> = LazyLock::new(|| {
 /// `GET /v3/conf/{source}/resolvepath`
 pub async fn resolve_path(call: Call) -> Result<Json<ResolvedPath>> {
     let object = call.resolve("source")?;
-    let [product, edition, insert, team] = match object.attributes.system_attributes.clone() {
+    let attributes = call.app.records.attributes(&call.app.repository, &object)?;
+    let [product, edition, insert, team] = match attributes.system_attributes.clone() {
         Some(text) => {
             let limits = call.app.attribute_limits();
             let read = move || first_texts(&text, SAID.each_ref(), &limits);
             // A text that was stored under other limits counts as empty.
-            offload::offload_if_large(object.attributes.text_bytes(), read).await?.unwrap_or_default()
+            offload::offload_if_large(attributes.text_bytes(), read).await?.unwrap_or_default()
         }
         None => Default::default(),
     };

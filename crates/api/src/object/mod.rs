@@ -102,7 +102,7 @@ async fn object_or_version(
     let app = &call.app;
     match version_named(app, source, record)? {
         Some(version) => {
-            let groups = app.records.groups(record, display).await?;
+            let groups = app.records.groups(&app.repository, record, display).await?;
             let shown = render_version(app, record, groups, &version, display)?;
             ObjectRecord { path: path_if_shown(app, record, display)?, ..shown }.ready().await
         }

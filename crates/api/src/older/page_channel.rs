@@ -93,10 +93,11 @@ pub(super) async fn channel_between(
 /// Returns the texts of a page's system attributes at [`NAMED`]. Texts that can't be read count as
 /// missing.
 async fn named_by(call: &Call, page: &CachedRecord) -> Result<[Option<String>; 3]> {
-    let Some(text) = page.attributes.system_attributes.clone() else { return Ok([const { None }; 3]) };
+    let attributes = call.app.records.attributes(&call.app.repository, page)?;
+    let Some(text) = attributes.system_attributes.clone() else { return Ok([const { None }; 3]) };
     let limits = call.app.attribute_limits();
     let read = move || first_texts(&text, NAMED.each_ref(), &limits).unwrap_or_default();
-    let bytes = page.attributes.system_attributes.as_ref().map_or(0, |text| text.len());
+    let bytes = attributes.system_attributes.as_ref().map_or(0, |text| text.len());
     let found = offload::offload_if_large(bytes, read).await?;
     Ok(found.map(|text| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use super::copy::ChannelCopy;
@@ -260,11 +260,19 @@ pub struct Attributes {
     #[serde(with = "loid_key")]
     pub loid: Loid,
     /// `attributes`
+    #[serde(deserialize_with = "decode_text")]
     pub attributes: Option<SharedText>,
     /// `systemAttributes`, with the root `props`.
+    #[serde(deserialize_with = "decode_text")]
     pub system_attributes: Option<SharedText>,
     /// `usageTickets`, with the root `tl`.
+    #[serde(deserialize_with = "decode_text")]
     pub usage_tickets: Option<SharedText>,
+}
+
+/// Decodes a text with a single copy. It may have megabytes, and the default makes two.
+fn decode_text<'de, D: Deserializer<'de>>(row: D) -> Result<Option<SharedText>, D::Error> {
+    Ok(Option::<&str>::deserialize(row)?.map(SharedText::from))
 }
 
 impl Attributes {

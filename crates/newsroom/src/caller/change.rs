@@ -163,8 +163,9 @@ impl Caller {
             return None;
         }
         let bare = Display::bare();
-        let display = if is_large(&cached.attributes) { &bare } else { display };
-        let groups = records.groups(&cached, display).await.ok()?;
+        let attributes = records.attributes(&self.newsroom.repository, &cached).ok()?;
+        let display = if is_large(attributes) { &bare } else { display };
+        let groups = records.groups(&self.newsroom.repository, &cached, display).await.ok()?;
         let record = render(&self.newsroom, &cached.record, groups, display).ok()?;
         serde_json::to_value(record).ok()
     }

@@ -48,11 +48,12 @@ impl AmendAttempts {
     /// Edits that do not fit the texts; `Overloaded`; errors of the store.
     pub async fn go_ahead(&mut self, newsroom: &Newsroom, object: Loid) -> Result<()> {
         let Some(known) = newsroom.records.get(&newsroom.repository, object)? else { return Ok(()) };
+        let from = newsroom.records.attributes(&newsroom.repository, &known)?.clone();
         let amend = self.amend.clone();
         let ahead = move || {
             // No time limit applies here.
-            let to = amend.amend(&known.record, &known.attributes, false)?.ok_or_else(Error::internal)?;
-            Ok::<_, Error>(EarlyAmendment { from: known.attributes.clone(), to })
+            let to = amend.amend(&known.record, &from, false)?.ok_or_else(Error::internal)?;
+            Ok::<_, Error>(EarlyAmendment { from, to })
         };
         self.ahead = Some(offload::offload(ahead).await??);
         Ok(())

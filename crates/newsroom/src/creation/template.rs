@@ -54,7 +54,8 @@ impl Template {
             }
             _ => None,
         };
-        let (name, attributes) = (record.name.clone(), Arc::new(record.attributes.clone()));
+        let attributes = newsroom.records.attributes(&newsroom.repository, &record)?;
+        let (name, attributes) = (record.name.clone(), Arc::new(attributes.clone()));
         Ok(Template { name, attributes, content: Some(content), moderated })
     }
 

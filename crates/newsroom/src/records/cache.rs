@@ -42,22 +42,29 @@ const SHARDS: usize = 16;
 /// `container_bytes` includes them.
 const MOST_ATTRIBUTES: u64 = 8 << 20;
 
-/// A live object's record and attributes, and its JSON under the latest displays.
+/// A live object's record and attributes, and its JSON under the latest displays. Large attributes
+/// are read when they are first needed: most calls need the record alone.
 #[derive(Debug)]
 pub struct CachedRecord {
     /// The number of this reading of the object; [`CachedRecord::copy`] returns it.
     copy: u64,
     /// The record.
     pub record: Record,
-    /// The attribute texts.
-    pub attributes: Attributes,
-    /// The memory of large attributes that are in no cache.
-    _reserved: Option<Reservation>,
+    /// The attribute texts, once they have been read.
+    attributes: OnceLock<ReadAttributes>,
     /// The forms of large attributes that displays share; most objects have none.
     forms: OnceLock<Box<ConvertedForms>>,
     /// Whether this is an outline, without attributes.
     is_outline: bool,
     shown: Mutex<Vec<RenderedRecord>>,
+}
+
+/// The attribute texts of an object.
+#[derive(Debug)]
+struct ReadAttributes {
+    texts: Attributes,
+    /// The memory of large texts that are in no cache.
+    _reserved: Option<Reservation>,
 }
 
 /// The JSON of a record under one display.
@@ -82,19 +89,22 @@ impl CachedRecord {
     /// The bytes of an entry beside texts and JSON: the record and the cache's overhead.
     const ITSELF: usize = 1024;
 
-    /// Creates an entry outside of the cache.
-    fn new(record: Record, attributes: Attributes, reserved: Option<Reservation>) -> CachedRecord {
+    /// Creates an entry outside of the cache. Without `attributes`, they are read when they are
+    /// first needed.
+    fn new(record: Record, attributes: Option<Attributes>) -> CachedRecord {
         static COPIES: AtomicU64 = AtomicU64::new(0);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
         let (forms, shown) = (OnceLock::new(), Mutex::default());
-        CachedRecord { copy, record, attributes, _reserved: reserved, is_outline: false, forms, shown }
+        let attributes = attributes.map(|texts| ReadAttributes { texts, _reserved: None });
+        let attributes = attributes.map_or_else(OnceLock::new, OnceLock::from);
+        CachedRecord { copy, record, attributes, is_outline: false, forms, shown }
     }
 
     /// Returns the [`outline()`] of the record, without attributes. The result is in no cache.
     pub fn outline(&self) -> CachedRecord {
         let record = outline(&self.record);
         let attributes = Attributes::none(record.loid);
-        CachedRecord { is_outline: true, ..CachedRecord::new(record, attributes, None) }
+        CachedRecord { is_outline: true, ..CachedRecord::new(record, Some(attributes)) }
     }
 
     /// Reports whether this is an outline.
@@ -133,12 +143,12 @@ impl CachedRecord {
     }
 
     /// Returns the groups for [`RecordCache::groups`].
-    async fn groups(&self, display: &Display) -> Result<Groups> {
-        if is_large(&self.attributes) {
+    async fn groups(&self, attributes: &Attributes, display: &Display) -> Result<Groups> {
+        if is_large(attributes) {
             // On the heap, for the reason given in `Groups::of`.
-            return Box::pin(self.forms.get_or_init(Box::default).groups(&self.attributes, display)).await;
+            return Box::pin(self.forms.get_or_init(Box::default).groups(attributes, display)).await;
         }
-        Groups::of_small(&self.attributes, display)
+        Groups::of_small(attributes, display)
     }
 
     /// Returns the current size in bytes.
@@ -146,7 +156,8 @@ impl CachedRecord {
         let bytes = |shown: &RenderedRecord| shown.record.text().len() + shown.path.as_deref().map_or(0, str::len);
         let json = self.shown.lock().iter().map(bytes).sum::<usize>();
         let forms = self.forms.get().map_or(0, |forms| forms.bytes());
-        (CachedRecord::ITSELF + self.record.text_bytes() + self.attributes.text_bytes() + forms + json) as u64
+        let attributes = self.attributes.get().map_or(0, |read| read.texts.text_bytes());
+        (CachedRecord::ITSELF + self.record.text_bytes() + attributes + forms + json) as u64
     }
 }
 
@@ -246,43 +257,55 @@ impl RecordCache {
         &self.notices[loid.number as usize % SHARDS]
     }
 
-    /// Returns the record of a live object; `None` if it does not exist. Attributes too large for
-    /// the cache are charged to the caller while the result is held.
+    /// Returns the record of a live object; `None` if it does not exist.
     ///
     /// # Errors
-    /// `Overloaded` if there is no memory for its attributes; errors of the store.
+    /// Errors of the store.
     pub fn get(&self, repository: &Reader, loid: Loid) -> Result<Option<Arc<CachedRecord>>> {
         if let Some(entry) = self.entries.get(&loid) {
             return Ok(if repository.is_leaving(&entry.cached.record)? { None } else { Some(entry.cached) });
         }
         let before = *self.notices(loid).lock();
         let Some(record) = repository.record(loid)? else { return Ok(None) };
-        let (attributes, reserved) = self.attributes(repository, &record)?;
-        let cached = Arc::new(CachedRecord::new(record, attributes, reserved));
+        // An upper bound: the parts of a container are counted there, too.
+        let are_small = record.container_bytes <= PIECE as u64;
+        let attributes = are_small.then(|| repository.attributes(loid)).transpose()?;
+        let cached = Arc::new(CachedRecord::new(record, attributes));
         self.keep(before, cached.clone());
         Ok(Some(cached))
     }
 
-    /// Returns an object's attributes, with a reservation if they are too large for the cache.
-    fn attributes(&self, repository: &Reader, record: &Record) -> Result<(Attributes, Option<Reservation>)> {
-        // An upper bound: the parts of a container are counted there, too.
-        let most = record.container_bytes.min(MOST_ATTRIBUTES);
-        if most <= PIECE as u64 {
-            return Ok((repository.attributes(record.loid)?, None));
+    /// Returns the attribute texts of a record. Large ones are read by the first call, and may then
+    /// be of a later revision than the record. Those too large for the cache are charged to the
+    /// caller while the record is held.
+    ///
+    /// # Errors
+    /// `Overloaded` if there is no memory for them; errors of the store.
+    pub fn attributes<'c>(&self, repository: &Reader, cached: &'c CachedRecord) -> Result<&'c Attributes> {
+        if let Some(read) = cached.attributes.get() {
+            return Ok(&read.texts);
         }
+        let read = self.read_attributes(repository, &cached.record)?;
+        let read = cached.attributes.get_or_init(|| read);
+        self.weigh(cached);
+        Ok(&read.texts)
+    }
+
+    fn read_attributes(&self, repository: &Reader, record: &Record) -> Result<ReadAttributes> {
+        let most = record.container_bytes.min(MOST_ATTRIBUTES);
         let reserved = self.memory.reservation(behalf(), MemoryPurpose::Replies);
         if may_be_refused() {
             reserved.grow_to(most)?;
         } else {
             reserved.force_to(most);
         }
-        let attributes = repository.attributes(record.loid)?;
-        let bytes = attributes.text_bytes() as u64;
+        let texts = repository.attributes(record.loid)?;
+        let bytes = texts.text_bytes() as u64;
         if bytes <= self.entries.most() / 2 {
-            return Ok((attributes, None));
+            return Ok(ReadAttributes { texts, _reserved: None });
         }
         reserved.shrink_to(bytes);
-        Ok((attributes, Some(reserved)))
+        Ok(ReadAttributes { texts, _reserved: Some(reserved) })
     }
 
     /// Returns a copy of the record of a live object without its attributes. It is read from the
@@ -333,10 +356,14 @@ impl RecordCache {
     /// Returns the groups of a record under a display. Each form of large ones is rendered once.
     ///
     /// # Errors
-    /// A stored text can't be read.
-    pub async fn groups(&self, cached: &CachedRecord, display: &Display) -> Result<Groups> {
+    /// A stored text can't be read; errors of [`RecordCache::attributes`].
+    pub async fn groups(&self, repository: &Reader, cached: &CachedRecord, display: &Display) -> Result<Groups> {
+        if !display.shows_attributes() {
+            return Groups::of_small(&Attributes::none(cached.loid), display);
+        }
+        let attributes = self.attributes(repository, cached)?;
         let before = cached.bytes();
-        let groups = cached.groups(display).await?;
+        let groups = cached.groups(attributes, display).await?;
         if cached.bytes() != before {
             self.weigh(cached);
         }
@@ -369,19 +396,46 @@ impl Observer for RecordCache {
 #[cfg(test)]
 mod tests {
     use stet_domain::id::DatabaseId;
+    use stet_domain::lifecycle::NewObject;
     use stet_domain::object::FamilyKind;
 
     use super::*;
+    use crate::testing::NewsroomFixture;
 
     fn read(number: u64, attributes: usize) -> Arc<CachedRecord> {
         let loid = Loid::new(DatabaseId::FIRST, number);
         let record = Record::new(loid, "a", "Story", FamilyKind::Document, &"editor".into(), 1_700_000_000_000);
         let texts = Attributes { attributes: Some("x".repeat(attributes).into()), ..Attributes::none(loid) };
-        Arc::new(CachedRecord::new(record, texts, None))
+        Arc::new(CachedRecord::new(record, Some(texts)))
     }
 
     fn kept(cache: &RecordCache, cached: &CachedRecord) -> Option<u64> {
         cache.entries.peek(&cached.loid).map(|entry| entry.cached.copy())
+    }
+
+    #[actix::test]
+    async fn large_attributes_are_read_when_they_are_shown_and_only_once() {
+        let fixture = NewsroomFixture::new().await;
+        let (repository, cache) = (&fixture.newsroom.repository, &fixture.newsroom.records);
+        let create = async |name: &str, bytes: usize| {
+            let attributes = Some(format!("<story>{}</story>", "x".repeat(bytes)).into());
+            fixture.create(NewObject { attributes, ..NewObject::document(name, "Story") }).await
+        };
+        let (small, large) = (create("small", 100).await, create("large", PIECE + 1).await);
+        let get = |loid| cache.get(repository, loid).expect("it can be read").expect("it exists");
+        assert!(get(small).attributes.get().is_some());
+        let cached = get(large);
+        for display in [Display::bare(), Display { json: false, xml: false, ..Display::with_defaults(true) }] {
+            cache.groups(repository, &cached, &display).await.expect("nothing is to be read");
+        }
+        assert!(cached.attributes.get().is_none());
+        let weight = cached.bytes();
+        let attributes = cache.attributes(repository, &cached).expect("they can be read");
+        assert_eq!(attributes, &repository.attributes(large).expect("they can be read"));
+        assert!(cached.bytes() > weight + PIECE as u64);
+        let again = get(large);
+        let again = cache.attributes(repository, &again).expect("they can be read");
+        assert!(std::ptr::eq(attributes, again), "they are kept with their record");
     }
 
     #[test]

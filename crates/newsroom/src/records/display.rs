@@ -106,6 +106,11 @@ pub fn parse_boolean(text: &str) -> Option<bool> {
 pub const BOOLEAN_WANTED: &str = "true, false, 1 or 0";
 
 impl Display {
+    /// Reports whether any group of stored attributes is shown.
+    pub fn shows_attributes(&self) -> bool {
+        (self.xml || self.json) && (self.attributes || self.system_attributes || self.usage_tickets)
+    }
+
     /// Returns the defaults of DISP(additional_info, …).
     pub const fn with_defaults(additional_info: bool) -> Display {
         Display {
