@@ -12,6 +12,8 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use stet_base::json::ReadyJson;
+use stet_base::limits::offload::offload_if_large;
 use stet_domain::error::{Error, Result};
 use stet_domain::expect::{Precondition, RevisionTag};
 
@@ -73,6 +75,15 @@ impl ETag {
         let inside = |tag: &str| Some(without_coding(tag.strip_suffix('"')?).to_owned());
         tag == self.0 || self.0.to_str().is_ok_and(|own| own.strip_suffix('"').map(str::to_owned) == inside(tag))
     }
+}
+
+/// Returns a hash of a JSON text, which may have megabytes, as a part of a tag.
+///
+/// # Errors
+/// `Overloaded`.
+pub async fn hash_of_json<T: 'static>(json: &ReadyJson<T>) -> Result<u64> {
+    let shared = json.clone();
+    offload_if_large(json.text().len(), move || hash_of(shared.text())).await
 }
 
 fn hash_of(what: impl Hash) -> u64 {

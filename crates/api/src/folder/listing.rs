@@ -23,7 +23,7 @@ use stet_newsroom::records::{
 use stet_sysconfig::ObjectTypes;
 use stet_web::app::App;
 use stet_web::call::Call;
-use stet_web::etag::ETag;
+use stet_web::etag::{ETag, hash_of_json};
 use stet_web::listing::{Listing, ListingEntries, ListingSource, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
@@ -121,7 +121,7 @@ pub(crate) async fn reply(
     entries: FolderEntries,
     total: usize,
 ) -> Result<Json<FolderReply>> {
-    let of_folder = info.text().to_owned();
+    let of_folder = hash_of_json(&info).await?;
     let listing = Listing::of(&call, entries.list(), |items, _| FolderReply { info, items, total }).await?;
     let of = RevisionTag::of(folder);
     let tag = match listing.whole() {

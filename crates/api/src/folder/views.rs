@@ -19,7 +19,7 @@ use stet_domain::object::SharedText;
 use stet_newsroom::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
 use stet_sysconfig::{ColumnView, ListKind, WidthUnit};
 use stet_web::call::Call;
-use stet_web::etag::ETag;
+use stet_web::etag::{ETag, hash_of_json};
 use stet_web::listing::Listing;
 use stet_web::reply::Json;
 use stet_web::route::Verb;
@@ -298,7 +298,7 @@ pub(crate) async fn list_in_view(
     let (found, total) = entries(&call, folder, FolderListingKind::All, selection).await?;
     let path = path_if_shown(&call.app, folder, &display)?;
     let info = record_with_path(&call.app, folder, &display, path.as_deref()).await?;
-    let of_folder = info.text().to_owned();
+    let of_folder = hash_of_json(&info).await?;
     let shows = ViewInfo::of(&view, unit);
     let of_view = serde_json::to_string(&shows).map_err(|_| Error::internal())?;
     let wide = display_of_values(&view, &display);
