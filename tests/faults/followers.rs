@@ -19,7 +19,8 @@ use stet_domain::liveblog::{
 };
 use stet_domain::object::{Content, ContentLocation, CreateMode, NewContent, Reach};
 use stet_newsroom::events::Followers;
-use stet_newsroom::events::stream::FollowRequest;
+use stet_newsroom::events::position::ContainerPosition;
+use stet_newsroom::events::stream::{EventIds, FollowRequest};
 use stet_web::app::App;
 
 use super::*;
@@ -116,14 +117,14 @@ fn readers_of_a_liveblog_hear_of_approved_posts_only_and_writers_of_all() {
         assert_eq!((told.event.as_str(), &told.data["ids"]), (kind, &json!([post])));
     }
     let hidden = |told: &FollowedEvent| FollowedEvent {
-        id: told.id,
         event: "hidden".to_owned(),
         data: json!({ "container": liveblog.to_string(), "revision": told.id }),
+        ..told.clone()
     };
     let removed = |told: &FollowedEvent| {
         let mut data = told.data.clone();
         data["kind"] = json!("removed");
-        FollowedEvent { id: told.id, event: "removed".to_owned(), data }
+        FollowedEvent { event: "removed".to_owned(), data, ..told.clone() }
     };
     let expected = vec![
         hidden(&whole[0]),
@@ -196,7 +197,8 @@ async fn told_at_the_end(
 ) -> (Vec<String>, Vec<String>) {
     let session = app.sessions.find(token).expect("it is logged in");
     let (newsroom, memory) = (app.newsroom.clone(), app.memory.clone());
-    let following = FollowRequest { newsroom, session, container: liveblog, after, wait, memory };
+    let (containers, ids) = (vec![ContainerPosition { container: liveblog, after }], EventIds::Revisions);
+    let following = FollowRequest { newsroom, session, containers, ids, wait, memory };
     let mut stream = following.begin(followers).await.expect("it begins");
     // `hello`, or a comment.
     stream.next().await.expect("it has begun").expect("it goes well");

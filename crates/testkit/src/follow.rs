@@ -11,7 +11,10 @@ use super::{Client, PATIENCE, encoded};
 /// A received event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FollowedEvent {
+    /// The revision of the container.
     pub id: u64,
+    /// The id of the event: that revision, or the position of a stream of several containers.
+    pub position: String,
     pub event: String,
     pub data: Value,
 }
@@ -128,9 +131,10 @@ impl Iterator for Follow {
             let fields = (field("id"), field("event"), field("data"));
             let (Some(id), Some(event), Some(data)) = fields else { panic!("not an event: {block}") };
             let data: Value = serde_json::from_str(data).expect("data is JSON");
-            let id = id.parse().expect("an id is a number");
-            assert_eq!(data["revision"], id, "{block}");
-            return Some(FollowedEvent { id, event: event.to_owned(), data });
+            let (position, event) = (id.to_owned(), event.to_owned());
+            let id = data["revision"].as_u64().expect("a revision is a number");
+            assert!(position.contains('.') || position == "-" || position == id.to_string(), "{block}");
+            return Some(FollowedEvent { id, position, event, data });
         }
     }
 }

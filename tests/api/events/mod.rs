@@ -5,6 +5,7 @@ mod order;
 mod planning;
 mod resume;
 mod rights;
+mod several;
 
 use serde_json::{Value, json};
 
@@ -108,6 +109,10 @@ fn ids(told: &FollowedEvent) -> Vec<&str> {
 }
 
 cases! {
+    "stet-events-get": |corner| {
+        let drawer = corner.drawer(1).drawer;
+        Made::on([]).query("wait", word(false)).query("containers", drawer)
+    };
     "stet-liveblog-events-get": |corner| {
         Made::on([corner.bare_post()[0].clone()]).query("wait", word(false)).query("lastEventId", word(0))
     };

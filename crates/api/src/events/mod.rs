@@ -1,4 +1,4 @@
-//! The live event streams of containers (ours): server-sent events.
+//! The live event streams of containers (ours): server-sent events (docs/api/events.md).
 
 pub mod routes;
 
@@ -6,8 +6,10 @@ use actix_web::http::Method;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use futures_util::stream::empty;
 use stet_domain::error::{Code, Error, Result};
+use stet_domain::id::ObjectSource;
 use stet_domain::object::FamilyKind;
-use stet_newsroom::events::stream::FollowRequest;
+use stet_newsroom::events::position::{ContainerPosition, MOST_CONTAINERS, StreamPosition};
+use stet_newsroom::events::stream::{EventIds, FollowRequest};
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
 use stet_web::reply::Reply;
@@ -21,10 +23,51 @@ const LAST_EVENT_ID_PARAM: &str = "lastEventId";
 /// The header that stops proxies such as nginx from buffering events.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
+/// The query parameter for the containers of a stream of several.
+const CONTAINERS_PARAM: &str = "containers";
+
+/// `GET /v3/events`
+pub async fn follow_many(call: Call) -> Result<Reply> {
+    let wanted = "the `id` of an event of such a stream";
+    let containers = match last_event_id(&call) {
+        Some((name, text)) => StreamPosition::parse(&text).ok_or_else(|| Error::parameter(name, &text, wanted))?.0,
+        None => containers_of_query(&call)?,
+    };
+    stream(&call, containers, EventIds::Positions).await
+}
+
+/// Returns the containers that the query names, each with the last revision that the caller has.
+fn containers_of_query(call: &Call) -> Result<Vec<ContainerPosition>> {
+    let names = call.query.list(CONTAINERS_PARAM);
+    if names.len() > MOST_CONTAINERS {
+        let message =
+            format!("`{CONTAINERS_PARAM}` names {} containers; at most {MOST_CONTAINERS} are allowed.", names.len());
+        return Err(Error::new(Code::InvalidParameter, message).with_detail("parameter", CONTAINERS_PARAM));
+    }
+    let mut positions: Vec<ContainerPosition> = Vec::with_capacity(names.len());
+    for name in names {
+        let (after, source) = match name.split_once(':') {
+            Some((revision, source)) if is_number(revision) => (revision.parse().ok(), source),
+            _ => (None, name.as_str()),
+        };
+        let source = ObjectSource::parse(CONTAINERS_PARAM, source)?;
+        let container = call.find(&source, call.database()?)?.loid;
+        // A container that is named twice is followed once.
+        if positions.iter().all(|position| position.container != container) {
+            positions.push(ContainerPosition { container, after });
+        }
+    }
+    Ok(positions)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// `GET /v3/container/{source}/events`
 pub async fn follow(call: Call) -> Result<Reply> {
     let container = call.resolve("source")?;
-    stream(&call, &container).await
+    follow_one(&call, &container).await
 }
 
 /// `GET /v3/container/liveblog/{source}/events`
@@ -35,11 +78,19 @@ pub async fn follow_liveblog(call: Call) -> Result<Reply> {
         let message = format!("`{source}` is of type {}, not a liveblog.", container.type_name);
         return Err(Error::new(Code::InvalidType, message).with_source(source));
     }
-    stream(&call, &container).await
+    follow_one(&call, &container).await
 }
 
-async fn stream(call: &Call, container: &CachedRecord) -> Result<Reply> {
-    let after = last_event_id(call)?;
+async fn follow_one(call: &Call, container: &CachedRecord) -> Result<Reply> {
+    let after = last_event_id(call).map(|(name, text)| {
+        let id = text.parse::<u64>().ok().filter(|_| is_number(&text));
+        id.ok_or_else(|| Error::parameter(name, &text, "the `id` of an event, a whole number of 0 or more"))
+    });
+    let position = ContainerPosition { container: container.loid, after: after.transpose()? };
+    stream(call, vec![position], EventIds::Revisions).await
+}
+
+async fn stream(call: &Call, containers: Vec<ContainerPosition>, ids: EventIds) -> Result<Reply> {
     let body = if call.http.method() == Method::HEAD {
         // No client reads it.
         Box::pin(empty())
@@ -47,8 +98,8 @@ async fn stream(call: &Call, container: &CachedRecord) -> Result<Reply> {
         let following = FollowRequest {
             newsroom: call.app.newsroom.clone(),
             session: call.required_session()?.clone(),
-            container: container.loid,
-            after,
+            containers,
+            ids,
             wait: call.query.boolean("wait"),
             memory: call.app.memory.clone(),
         };
@@ -59,17 +110,12 @@ async fn stream(call: &Call, container: &CachedRecord) -> Result<Reply> {
         .with_header(ACCEL_BUFFERING, HeaderValue::from_static("no")))
 }
 
-/// Returns the id of the last event that the caller has. The header takes precedence: a browser
-/// that reconnects on its own repeats the parameter of its first request.
-fn last_event_id(call: &Call) -> Result<Option<u64>> {
+/// Returns the id of the last event that the caller has, with the name of the header or parameter.
+/// The header takes precedence: a browser that reconnects on its own repeats the parameter of its
+/// first request.
+fn last_event_id(call: &Call) -> Option<(&'static str, String)> {
     let header = call.headers().get(LAST_EVENT_ID).map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let header = header.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let header = header.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let param = call.query.text(LAST_EVENT_ID_PARAM).filter(|text| !text.is_empty());
-    let Some((name, text)) = header.map(|text| (LAST_EVENT_ID, text)).or(param.map(|text| (LAST_EVENT_ID_PARAM, text)))
-    else {
-        return Ok(None);
-    };
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-    let id = text.parse::<u64>().ok().filter(|_| digits);
-    id.map(Some).ok_or_else(|| Error::parameter(name, text, "the `id` of an event, a whole number of 0 or more"))
+    header.map(|text| (LAST_EVENT_ID, text)).or_else(|| param.map(|text| (LAST_EVENT_ID_PARAM, text.to_owned())))
 }

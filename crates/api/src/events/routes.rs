@@ -4,11 +4,14 @@ use stet_web::route::words::*;
 
 use crate::events;
 
+const LAST_EVENT_ID: QueryParam =
+    text("lastEventId", None, "Id of the last received event, for clients that can't send `Last-Event-ID`.");
+
+const WAIT: QueryParam =
+    flag("wait", true, "Wait for further events; otherwise the reply ends after the stored events.");
+
 const GET: Route = Route {
-    query: &[
-        text("lastEventId", None, "Id of the last received event, for clients that can't send `Last-Event-ID`."),
-        flag("wait", true, "Wait for further events; otherwise the reply ends after the stored events."),
-    ],
+    query: &[LAST_EVENT_ID, WAIT],
     headers: &["Last-Event-ID"],
     produces: ReplyFormat::Events,
     ..base(Verb::Get, Privilege::Read, "docs/api/events.md")
@@ -16,6 +19,23 @@ const GET: Route = Route {
 
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
+    Route {
+        id: "stet-events-get",
+        path: "/v3/events",
+        summary: "Follow several containers on one connection: their changes as server-sent events.",
+        query: &[
+            list(
+                "containers",
+                false,
+                "The containers: a loid, uuid or path each, from the present on; or a revision, a colon and that, like \
+                 `41:1$1.0.4711`, after that revision. A path may not contain a comma.",
+            ),
+            LAST_EVENT_ID,
+            WAIT,
+        ],
+        handler: handler!(events::follow_many),
+        ..GET
+    },
     Route {
         id: "stet-container-events-get",
         path: "/v3/container/{source}/events",

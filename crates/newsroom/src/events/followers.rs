@@ -15,7 +15,6 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::SharedText;
 use stet_domain::store::observe::Observer;
-use tokio::sync::broadcast::{Receiver, Sender, WeakSender, channel};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
@@ -25,8 +24,8 @@ use super::stored::{ContainerEvent, read};
 /// them. Well below [`RING`], and the least `events.queue_events`.
 const CHUNK: usize = 32;
 
-/// Number of events in the channel of a container. All of its slots are allocated at once, with
-/// some 40 bytes each. A follower that is further behind reads from the store.
+/// Number of events that a container keeps for its followers, with some 30 bytes each. A follower
+/// that is further behind reads from the store.
 const RING: usize = 256;
 
 /// Bytes of events of all containers together that are kept for followers who have not taken them
@@ -81,23 +80,36 @@ struct UserSlots {
 #[derive(Default)]
 struct RecentEvents(Mutex<(VecDeque<Arc<ContainerEvent>>, usize)>);
 
-/// The message to followers about an event of a container.
-#[derive(Debug, Clone)]
-pub struct FollowerMessage {
-    /// The container's revision after the event.
-    pub revision: u64,
-    /// The event, as long as it is kept for followers who have not taken it.
-    pub happening: Weak<ContainerEvent>,
-}
-
 /// A container that has followers.
 struct FollowedContainer {
-    /// The only lasting sender: once it is dropped, every follower is notified of the end.
-    sender: Sender<FollowerMessage>,
+    ring: Arc<Mutex<EventRing>>,
     /// Notified at each commit of the container.
     bell: Arc<Notify>,
-    followers: usize,
     pump: AbortHandle,
+}
+
+/// The latest events of a container, and those who wait for more.
+struct EventRing {
+    /// The largest number of events.
+    most: usize,
+    /// The revisions of the events, oldest first, and the events as long as they are kept.
+    events: VecDeque<(u64, Weak<ContainerEvent>)>,
+    /// One per follower, notified when an event is added, and at the end.
+    followers: Vec<Arc<Notify>>,
+    /// Whether no more events are added, because the server ends.
+    ended: bool,
+}
+
+/// What comes after a revision of a container.
+pub enum NextEvent {
+    /// Nothing yet.
+    None,
+    /// The next event.
+    Next(Arc<ContainerEvent>),
+    /// Events that are only in the store.
+    Stored,
+    /// Nothing more: the server ends.
+    Ended,
 }
 
 /// The metrics of followers.
@@ -126,8 +138,8 @@ pub struct FollowerPermit {
 pub struct Follower {
     followers: Arc<Followers>,
     container: Loid,
-    /// Events since the follower entered, in order. [`Followers`] describes `Lagged` and `Closed`.
-    pub receiver: Receiver<FollowerMessage>,
+    ring: Arc<Mutex<EventRing>>,
+    bell: Arc<Notify>,
 }
 
 impl Followers {
@@ -166,32 +178,39 @@ impl Followers {
         Ok(FollowerSlot { followers: self.clone(), user: user.clone(), waits, turn, short_turn })
     }
 
-    /// Adds a follower of a container that has had the revision `known`, or a later one. Must be
-    /// called within a runtime of tokio, on which the pump then runs.
+    /// Adds a follower of a container that has had the revision `known`, or a later one. `bell` is
+    /// notified of each event. Must be called within a runtime of tokio, on which the pump then
+    /// runs.
     ///
     /// # Errors
     /// `Overloaded` when there is no room, or the server is ending.
-    pub fn follow(self: &Arc<Self>, repository: &Reader, container: Loid, known: u64) -> Result<Follower> {
+    pub fn follow(
+        self: &Arc<Self>,
+        repository: &Reader,
+        container: Loid,
+        known: u64,
+        bell: &Arc<Notify>,
+    ) -> Result<Follower> {
         let mut list = self.list.write();
         if list.closed {
             return Err(overloaded("The server is shutting down".to_owned()));
         }
-        let here = list.followed.get(&container).map_or(0, |followed| followed.followers);
+        let here = list.followed.get(&container).map_or(0, |followed| followed.ring.lock().followers.len());
         if here >= self.options.followers_per_container {
             return Err(too_many(format!("`{container}` has {} already", count_with_noun(here, "follower"))));
         }
         let followed = list.followed.entry(container).or_insert_with(|| {
-            let (sender, _) = channel(self.options.queue_events.min(RING));
+            let ring = Arc::new(Mutex::new(EventRing::of(self.options.queue_events.min(RING))));
             // Notified once: there may have been a commit since `known` was read.
-            let bell = Arc::new(Notify::new());
-            bell.notify_one();
-            let to = (sender.downgrade(), self.recent.clone());
-            let pump = pump(repository.clone(), container, known, bell.clone(), to);
-            FollowedContainer { sender, bell, followers: 0, pump: tokio::spawn(pump).abort_handle() }
+            let commits = Arc::new(Notify::new());
+            commits.notify_one();
+            let to = (Arc::downgrade(&ring), self.recent.clone());
+            let pump = pump(repository.clone(), container, known, commits.clone(), to);
+            FollowedContainer { ring, bell: commits, pump: tokio::spawn(pump).abort_handle() }
         });
-        followed.followers += 1;
-        let receiver = followed.sender.subscribe();
-        Ok(Follower { followers: self.clone(), container, receiver })
+        followed.ring.lock().followers.push(bell.clone());
+        let (followers, ring, bell) = (self.clone(), followed.ring.clone(), bell.clone());
+        Ok(Follower { followers, container, ring, bell })
     }
 
     /// Ends all streams, because the server ends, and permits no new ones.
@@ -200,17 +219,55 @@ impl Followers {
         list.closed = true;
         for (_, followed) in list.followed.drain() {
             followed.pump.abort();
+            let mut ring = followed.ring.lock();
+            ring.ended = true;
+            ring.notify();
         }
     }
 
-    fn leave(&self, container: Loid) {
+    fn leave(&self, follower: &Follower) {
         let mut list = self.list.write();
+        let mut ring = follower.ring.lock();
+        let own = ring.followers.iter().position(|bell| Arc::ptr_eq(bell, &follower.bell));
+        own.map(|index| ring.followers.swap_remove(index));
         // The container is not in the list any more after the end.
-        let Some(followed) = list.followed.get_mut(&container) else { return };
-        followed.followers -= 1;
-        if followed.followers == 0 {
+        if ring.followers.is_empty()
+            && let Some(followed) = list.followed.remove(&follower.container)
+        {
             followed.pump.abort();
-            list.followed.remove(&container);
+        }
+    }
+}
+
+impl EventRing {
+    fn of(most: usize) -> EventRing {
+        EventRing { most, events: VecDeque::new(), followers: Vec::new(), ended: false }
+    }
+
+    /// Adds the next events, and notifies the followers. Returns the revision of the last one.
+    fn add(&mut self, events: impl Iterator<Item = Arc<ContainerEvent>>) -> Option<u64> {
+        for event in events {
+            if self.events.len() == self.most {
+                self.events.pop_front();
+            }
+            self.events.push_back((event.revision(), Arc::downgrade(&event)));
+        }
+        self.notify();
+        self.events.back().map(|(revision, _)| *revision)
+    }
+
+    fn notify(&self) {
+        self.followers.iter().for_each(|bell| bell.notify_one());
+    }
+
+    fn after(&self, revision: u64) -> NextEvent {
+        let index = self.events.partition_point(|(known, _)| *known <= revision);
+        match self.events.get(index) {
+            None if self.ended => NextEvent::Ended,
+            None => NextEvent::None,
+            // Each revision has one event. A gap is one that the ring has dropped.
+            Some((next, event)) if *next == revision + 1 => event.upgrade().map_or(NextEvent::Stored, NextEvent::Next),
+            Some(_) => NextEvent::Stored,
         }
     }
 }
@@ -291,6 +348,11 @@ impl Observer for Followers {
 }
 
 impl Follower {
+    /// Returns what comes after a revision, as far as it is in memory.
+    pub fn after(&self, revision: u64) -> NextEvent {
+        self.ring.lock().after(revision)
+    }
+
     /// Counts events that were sent to this follower.
     pub fn sent(&self, events: usize) {
         self.followers.meters.sent.increment(events as u64);
@@ -304,7 +366,7 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        self.followers.leave(self.container);
+        self.followers.leave(self);
     }
 }
 
@@ -323,7 +385,7 @@ async fn pump(
     container: Loid,
     mut sent: u64,
     bell: Arc<Notify>,
-    (followers, recent): (WeakSender<FollowerMessage>, Arc<RecentEvents>),
+    (ring, recent): (Weak<Mutex<EventRing>>, Arc<RecentEvents>),
 ) {
     loop {
         bell.notified().await;
@@ -338,15 +400,9 @@ async fn pump(
             };
             // Followers who receive an event must find its change in the container.
             repository.views_agree().await;
-            let Some(followers) = followers.upgrade() else { return };
-            for happening in happened {
-                sent = happening.revision();
-                let happening = Arc::new(happening);
-                recent.keep(&happening);
-                // Sending fails when there are no receivers at this moment.
-                let _ = followers.send(FollowerMessage { revision: sent, happening: Arc::downgrade(&happening) });
-            }
-            drop(followers);
+            let Some(ring) = ring.upgrade() else { return };
+            let happened = happened.into_iter().map(Arc::new).inspect(|happening| recent.keep(happening));
+            sent = ring.lock().add(happened).unwrap_or(sent);
             if !more {
                 break;
             }
@@ -361,18 +417,17 @@ mod tests {
     use stet_domain::id::DatabaseId;
     use stet_domain::lifecycle::NewObject;
     use stet_domain::store::Event;
-    use tokio::sync::broadcast::error::TryRecvError;
 
     use super::*;
     use crate::testing::NewsroomFixture;
 
-    fn happening(ids: usize) -> Arc<ContainerEvent> {
+    fn happening(ids: usize, revision: u64) -> Arc<ContainerEvent> {
         let container = Loid::new(DatabaseId::FIRST, 7);
         Arc::new(ContainerEvent::of(
             container,
             Event {
                 container: Some(container),
-                revision: 3,
+                revision,
                 kind: "drawer.item.add".to_owned(),
                 ids: vec!["1$1.0.12345".to_owned(); ids],
                 user: "editor".to_owned(),
@@ -389,10 +444,10 @@ mod tests {
     #[test]
     fn recent_events_are_kept_up_to_a_byte_limit_but_always_the_newest() {
         let recent = RecentEvents::default();
-        let large = happening(20_000);
+        let large = happening(20_000, 3);
         let sent: Vec<Weak<ContainerEvent>> = (0..100)
             .map(|_| {
-                let large = happening(20_000);
+                let large = happening(20_000, 3);
                 recent.keep(&large);
                 Arc::downgrade(&large)
             })
@@ -403,22 +458,46 @@ mod tests {
         let (_, bytes) = &*recent.0.lock();
         assert_eq!(*bytes, kept * large.bytes());
         let alone = RecentEvents::default();
-        alone.keep(&happening(1_000_000));
+        alone.keep(&happening(1_000_000, 3));
         assert_eq!(alone.0.lock().0.len(), 1);
     }
 
+    #[test]
+    fn a_ring_has_the_latest_events_and_says_when_one_is_only_in_the_store() {
+        let mut ring = EventRing::of(3);
+        let after = |ring: &EventRing, revision| match ring.after(revision) {
+            NextEvent::None => "none".to_owned(),
+            NextEvent::Next(event) => event.revision().to_string(),
+            NextEvent::Stored => "stored".to_owned(),
+            NextEvent::Ended => "ended".to_owned(),
+        };
+        assert_eq!(after(&ring, 0), "none");
+        let events: Vec<_> = (3..=6).map(|revision| happening(1, revision)).collect();
+        assert_eq!(ring.add(events.iter().cloned()), Some(6));
+        let found: Vec<_> = (1..=7).map(|revision| after(&ring, revision)).collect();
+        assert_eq!(found, ["stored", "stored", "4", "5", "6", "none", "none"]);
+        drop(events);
+        assert_eq!(after(&ring, 4), "stored", "nobody keeps it in memory any more");
+        ring.ended = true;
+        assert_eq!((after(&ring, 4), after(&ring, 6)), ("stored".to_owned(), "ended".to_owned()));
+    }
+
     #[actix::test]
-    async fn the_ring_of_a_followed_container_has_a_fixed_number_of_events() {
+    async fn followers_are_notified_until_they_leave_and_the_last_one_ends_the_pump() {
         let fixture = NewsroomFixture::new().await;
         let object = fixture.create(NewObject::document("story.xml", "Story")).await;
-        let followers = Arc::new(Followers::new(EventsConfig { queue_events: 1 << 20, ..EventsConfig::default() }));
-        let mut follower = followers.follow(&fixture.newsroom.repository, object, 1).expect("there is room");
-        let sender = followers.list.read().followed[&object].sender.clone();
-        for revision in 2..=RING as u64 + 2 {
-            sender.send(FollowerMessage { revision, happening: Weak::new() }).expect("somebody listens");
-        }
-        assert!(matches!(follower.receiver.try_recv(), Err(TryRecvError::Lagged(1))));
-        assert!(matches!(follower.receiver.try_recv(), Ok(FollowerMessage { revision: 3, .. })));
+        let followers = Arc::new(Followers::new(EventsConfig::default()));
+        let bells = [Arc::new(Notify::new()), Arc::new(Notify::new())];
+        let follow = |bell| followers.follow(&fixture.newsroom.repository, object, 1, bell).expect("there is room");
+        let [first, second] = bells.each_ref().map(follow);
+        first.ring.lock().notify();
+        assert!(bells.iter().all(|bell| bell.notified().now_or_never().is_some()));
+        drop(first);
+        second.ring.lock().notify();
+        let notified = bells.each_ref().map(|bell| bell.notified().now_or_never().is_some());
+        assert_eq!(notified, [false, true]);
+        drop(second);
+        assert!(followers.list.read().followed.is_empty());
     }
 
     #[tokio::test]

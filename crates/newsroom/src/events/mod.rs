@@ -24,8 +24,9 @@
 //! connection.
 
 mod followers;
+pub mod position;
 pub mod sight;
 pub mod stored;
 pub mod stream;
 
-pub use self::followers::{Follower, FollowerSlot, Followers};
+pub use self::followers::{Follower, FollowerSlot, Followers, NextEvent};

@@ -54,6 +54,11 @@ impl<'h> EventFilter<'h> {
         EventFilter { happening, progress: None }
     }
 
+    /// Returns the container of the change.
+    pub fn container(&self) -> Loid {
+        self.happening.container
+    }
+
     /// Continues until the text is complete, or until others should have their turn (`None`). The
     /// caller may read the container with that record, but may have lost rights since the last
     /// call.

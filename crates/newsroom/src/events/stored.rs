@@ -114,11 +114,12 @@ impl<'a> EventNotice<'a> {
     }
 }
 
-/// Returns an event of that name on the wire.
+/// Returns an event of that name on the wire, without the line of its id, which depends on the
+/// stream.
 pub fn render_named(name: &str, notice: &EventNotice<'_>) -> Bytes {
     // Numbers and texts can't fail to serialise. JSON has no line ends, which would break an event.
     let data = serde_json::to_string(notice).unwrap_or_default();
-    format!("id: {}\nevent: {name}\ndata: {data}\n\n", notice.revision).into()
+    format!("event: {name}\ndata: {data}\n\n").into()
 }
 
 /// Returns an event on the wire, named as its kind.
@@ -185,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn event_texts_have_three_lines_and_omit_session_and_address() {
+    fn event_texts_have_two_lines_and_omit_session_and_address() {
         let happening = ContainerEvent::of(CONTAINER, event(CONTAINER, 3));
         let text = std::str::from_utf8(&happening.whole.bytes).expect("it is text");
         let lines: Vec<&str> = text.split('\n').collect();
-        assert_eq!(lines[..2], ["id: 3", "event: drawer.item.add"]);
-        assert_eq!(lines[3..], ["", ""]);
-        let data: serde_json::Value = serde_json::from_str(lines[2].strip_prefix("data: ").unwrap()).unwrap();
+        assert_eq!(lines[0], "event: drawer.item.add");
+        assert_eq!(lines[2..], ["", ""]);
+        let data: serde_json::Value = serde_json::from_str(lines[1].strip_prefix("data: ").unwrap()).unwrap();
         let expected = serde_json::json!({ "container": "1$1.0.7", "revision": 3, "kind": "drawer.item.add",
             "ids": ["9", "1$1.0.8"], "user": "a\nb\u{2028}", "at": 5 });
         assert_eq!(data, expected);
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn a_notice_without_more_tells_the_revision_alone() {
         let text = render_named("hello", &EventNotice::bare(CONTAINER, 4));
-        assert_eq!(&text[..], b"id: 4\nevent: hello\ndata: {\"container\":\"1$1.0.7\",\"revision\":4}\n\n");
+        assert_eq!(&text[..], b"event: hello\ndata: {\"container\":\"1$1.0.7\",\"revision\":4}\n\n");
     }
 
     fn store(events: impl IntoIterator<Item = Event>) -> MemoryStore {

@@ -1,11 +1,9 @@
 //! One follower's connection: its beginning, its events and its end.
 //!
-//! A stream ends
-//!
-//! - when the caller's session ends,
-//! - when the container may no longer be read or was destroyed,
-//! - when the follower is behind by more than `events.queue_events`,
-//! - when the server ends.
+//! A stream follows one container, or several ([`EventIds`]). A container is no longer followed
+//! when it may no longer be read, was destroyed, or when the follower is behind by more than
+//! `events.queue_events`. A stream of one container ends with that; a stream of several sends
+//! [`UNFOLLOWED`] and goes on. Every stream ends when the caller's session or the server ends.
 //!
 //! All of that is checked before each event, and every [`LOOK`] as well, so that an idle stream
 //! ends, too. A follower that has disconnected is noticed only at the second write. So whatever is
@@ -25,12 +23,13 @@ use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation}
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::Record;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::position::{ContainerPosition, StreamPosition};
 use super::sight::EventFilter;
-use super::stored::{ContainerEvent, EventNotice, EventText, next_kept, read, render_named};
-use super::{Follower, FollowerSlot, Followers};
+use super::stored::{EventNotice, EventText, next_kept, read, render_named};
+use super::{Follower, FollowerSlot, Followers, NextEvent};
 use crate::Newsroom;
 use crate::access::Access;
 
@@ -48,50 +47,71 @@ const CHUNK: usize = 256;
 /// their replies or are disconnected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The name of the first event of a stream that begins with the present.
+/// The name of the first event of a container that is followed from the present on.
 pub const HELLO: &str = "hello";
 
 /// The name of the event after which the follower must read the container again, since missed
 /// events are no longer kept.
 pub const RESET: &str = "reset";
 
+/// The name of the event after which a stream of several containers has no more events of one.
+pub const UNFOLLOWED: &str = "unfollowed";
+
 /// The beginning of every stream: the milliseconds that a browser waits before it connects again.
 ///
 /// Browsers themselves wait between a few milliseconds and five seconds. Three seconds let a server
 /// restart before its followers return.
-const RETRY: &str = "retry: 3000\n\n";
+const RETRY: Bytes = Bytes::from_static(b"retry: 3000\n\n");
 
 /// A comment line, which only uses the connection.
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
-/// The request to follow a container: the caller, the container and the first event.
+/// What the id of an event states, and how a stream ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventIds {
+    /// The revision of the stream's only container. The stream ends with the container.
+    Revisions,
+    /// The [`StreamPosition`] of a stream of several containers.
+    Positions,
+}
+
+/// The request to follow containers: the caller, the containers and their first events.
 pub struct FollowRequest {
     /// The server's state.
     pub newsroom: Arc<Newsroom>,
     /// The session of the follower.
     pub session: Arc<LiveSession>,
-    /// The followed container.
-    pub container: Loid,
-    /// The last event that the caller has; `None` begins with the present, 0 with the oldest event
-    /// that is kept.
-    pub after: Option<u64>,
+    /// The followed containers.
+    pub containers: Vec<ContainerPosition>,
+    /// The ids of the events.
+    pub ids: EventIds,
     /// Whether to wait for more, once all stored events have been sent.
     pub wait: bool,
     /// The budget to which large texts are charged until the client has taken them.
     pub memory: MemoryBudget,
 }
 
+/// What all containers of a stream have in common.
+struct StreamContext {
+    newsroom: Arc<Newsroom>,
+    session: Arc<LiveSession>,
+    ids: EventIds,
+    memory: MemoryBudget,
+}
+
 /// The state of a stream between two pieces.
 struct FollowerStream {
-    following: FollowRequest,
+    context: StreamContext,
     place: FollowerSlot,
-    /// The place in the list; `None` for a stream that does not wait.
-    follower: Option<Follower>,
-    /// The last revision that was sent, or is being sent.
-    at: u64,
-    next: StreamAction,
+    /// Notified of each event of a followed container.
+    bell: Arc<Notify>,
+    followed: Vec<FollowedContainer>,
+    /// Index of the container that is looked at first, so that a busy one does not delay others.
+    first: usize,
     /// The remaining text that is being sent.
     rest: StreamText,
+    /// Bytes of memory to wait for, before stored events are read again.
+    wanted: Option<u64>,
     /// Memory for a text that was found to need it.
     room: Option<Reservation>,
     /// Time of the last write.
@@ -99,28 +119,40 @@ struct FollowerStream {
     /// Whether a comment was sent since then. The first write to a client that has disconnected
     /// succeeds, and only the next one fails.
     asked: bool,
+    /// Whether the stream has ended after the remaining text.
+    over: bool,
+}
+
+/// A container that a stream follows.
+struct FollowedContainer {
+    container: Loid,
+    /// The place in the list; `None` for a stream that does not wait.
+    follower: Option<Follower>,
+    /// The last revision that was sent, or is being sent; `None` before the first event.
+    at: Option<u64>,
+    next: NextAction,
     /// Whether the stream could not take live events in time, and has not caught up since.
     late: bool,
 }
 
-/// The next action of a stream.
-enum StreamAction {
-    /// Send this text, then read stored events (if true) or wait for live ones.
-    Send(Bytes, bool),
+/// The next action for a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NextAction {
     /// Read stored events.
     Stored,
-    /// Wait for that many bytes of memory, then read stored events. The text is not in memory
-    /// during the wait.
-    Room(u64),
+    /// Read the last stored events: nothing more can come.
+    Last,
     /// Wait for live events.
     Live,
-    /// End the stream.
+    /// Nothing: all is sent.
     End,
 }
 
 /// A text that is being sent, with its reserved memory.
 #[derive(Default)]
 struct StreamText {
+    /// The line of the id, before a text that is sent as it is.
+    head: Bytes,
     bytes: Bytes,
     _room: Option<Arc<Reservation>>,
 }
@@ -128,14 +160,27 @@ struct StreamText {
 impl From<Bytes> for StreamText {
     /// Wraps a short text, which is not charged.
     fn from(bytes: Bytes) -> StreamText {
-        StreamText { bytes, _room: None }
+        StreamText { bytes, ..StreamText::default() }
     }
 }
 
-/// The reason why a stream ends.
+impl StreamText {
+    /// Takes the next piece to send; `None` at the end.
+    fn next_piece(&mut self) -> Option<Bytes> {
+        if !self.head.is_empty() {
+            return Some(std::mem::take(&mut self.head));
+        }
+        let size = self.bytes.len().min(PIECE);
+        (size > 0).then(|| self.bytes.split_to(size))
+    }
+}
+
+/// The reason why a container is no longer followed, or the stream ends.
 enum StreamEnd {
     /// The container may no longer be followed.
-    Over,
+    Container,
+    /// The session has ended.
+    Session,
     /// The reply budget is exhausted. The stream is aborted rather than ended, so that the client
     /// can tell that it is incomplete.
     NoRoom,
@@ -148,113 +193,79 @@ impl FollowRequest {
     /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a
     /// container that was just destroyed; errors of the store.
     pub async fn begin(self, followers: &Arc<Followers>) -> Result<EventStream> {
-        let FollowRequest { newsroom, container, .. } = &self;
-        let place = followers.place(self.session.user(), self.wait)?;
-        let follower = match self.wait {
-            true => Some(followers.follow(&newsroom.repository, *container, self.present()?)?),
-            false => None,
-        };
-        // Only now, after the follower is in the list, so that no later commit is missed.
-        let present = self.present()?;
-        // The log shows an event shortly after rows show its change, and before views do. A caller
-        // in between would not find the next event, and would have to begin anew.
-        newsroom.repository.views_agree().await;
-        let (at, first, stored) = self.beginning(&place, present).await?;
-        let first = StreamAction::Send([RETRY.as_bytes(), &first].concat().into(), stored);
-        let rest = StreamText::default();
-        let sent = Instant::now();
-        let stream = FollowerStream {
-            following: self,
-            place,
-            follower,
-            at,
-            next: first,
-            rest,
-            room: None,
-            sent,
-            asked: false,
-            late: false,
-        };
+        let FollowRequest { newsroom, session, containers, ids, wait, memory } = self;
+        let place = followers.place(session.user(), wait)?;
+        let bell = Arc::new(Notify::new());
+        let context = StreamContext { newsroom, session, ids, memory };
+        let mut followed = Vec::with_capacity(containers.len());
+        for ContainerPosition { container, after } in containers {
+            let present = match context.present(container) {
+                // A container that was destroyed meanwhile does not prevent following the others.
+                Err(error) if error.code == Code::ObjectNotFound && ids == EventIds::Positions => 0,
+                present => present?,
+            };
+            let follow = || followers.follow(&context.newsroom.repository, container, present, &bell);
+            let follower = wait.then(follow).transpose()?;
+            followed.push(FollowedContainer { container, follower, at: after, next: NextAction::Live, late: false });
+        }
+        let (rest, sent) = (StreamText::default(), Instant::now());
+        let (room, wanted, asked, over, first) = (None, None, false, false, 0);
+        let mut stream =
+            FollowerStream { context, place, bell, followed, first, rest, wanted, room, sent, asked, over };
+        stream.rest = stream.beginnings().await?.into();
         Ok(Box::pin(unfold(stream, |stream| stream.piece())))
     }
+}
 
-    /// Returns the container's revision on disk.
-    fn present(&self) -> Result<u64> {
-        let record = self.newsroom.repository.record(self.container)?;
-        record.map(|record| record.revision).ok_or_else(|| Error::not_found(self.container))
-    }
-
-    /// Returns the revision after which the stream begins, its first text, and whether stored
-    /// events follow.
-    async fn beginning(&self, place: &FollowerSlot, present: u64) -> Result<(u64, Bytes, bool)> {
-        let Some(after) = self.after else { return Ok((present, self.plain(HELLO, present), false)) };
-        if after == present {
-            return Ok((present, COMMENT, false));
-        }
-        if after > present {
-            return Ok((present, self.plain(RESET, present), false));
-        }
-        Ok(match self.next_kept(place, after).await? {
-            Some(next) if next == after + 1 => (after, COMMENT, true),
-            // 0 is no revision of an event, but stands for the beginning of all kept events.
-            Some(oldest) if after == 0 => (oldest - 1, COMMENT, true),
-            None if after == 0 => (present, COMMENT, false),
-            _ => (present, self.plain(RESET, present), false),
-        })
-    }
-
-    /// Returns the revision of the first kept event after another one. The event itself is read for
-    /// this, so it may be large or wait for a disk.
-    async fn next_kept(&self, place: &FollowerSlot, after: u64) -> Result<Option<u64>> {
-        let (newsroom, container, turn) = (self.newsroom.clone(), self.container, place.short_turn().await?);
-        let reading = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            next_kept(newsroom.repository.events(), container, after)
-        });
-        reading.await.map_err(|_| Error::internal())?.map_err(unreadable)
-    }
-
-    fn plain(&self, name: &str, revision: u64) -> Bytes {
-        render_named(name, &EventNotice::bare(self.container, revision))
+impl StreamContext {
+    /// Returns a container's revision on disk.
+    fn present(&self, container: Loid) -> Result<u64> {
+        let record = self.newsroom.repository.record(container)?;
+        record.map(|record| record.revision).ok_or_else(|| Error::not_found(container))
     }
 
     /// Checks the caller's rights, then calls `read` with the record. Returns its result and, if
     /// the container is in the recycle bin, the last revision that may be sent.
-    fn looked_at<T>(&self, read: impl FnOnce(Access<'_>, &Record) -> Result<T>) -> Result<(T, Option<u64>), StreamEnd> {
-        let over = |error: Error| {
-            tracing::debug!(container = %self.container, %error, "an event stream failed");
-            StreamEnd::Over
-        };
-        self.newsroom.sessions.check(&self.session).map_err(over)?;
+    fn looked_at<T>(
+        &self,
+        container: Loid,
+        read: impl FnOnce(Access<'_>, &Record) -> Result<T>,
+    ) -> Result<(T, Option<u64>), StreamEnd> {
+        self.newsroom.sessions.check(&self.session).map_err(|_| StreamEnd::Session)?;
         let rights = self.session.rights();
         let access = Access::of(&self.newsroom, &self.session, &rights);
         let checked = |record: &Record| {
-            let well = access.check(Privilege::Read, record, &self.container);
+            let well = access.check(Privilege::Read, record, &container);
             let last = record.is_discarded().then_some(record.revision);
             well.and_then(|()| Ok((read(access, record)?, last)))
         };
-        let look = || match self.newsroom.records.get(&self.newsroom.repository, self.container)? {
+        let look = || match self.newsroom.records.get(&self.newsroom.repository, container)? {
             Some(cached) => checked(&cached),
-            None => match self.newsroom.repository.any_record(self.container)? {
+            None => match self.newsroom.repository.any_record(container)? {
                 Some(record) => checked(&record),
-                None => Err(Error::not_found(self.container)),
+                None => Err(Error::not_found(container)),
             },
         };
-        look().map_err(over)
+        look().map_err(|error: Error| {
+            tracing::debug!(%container, %error, "a container is no longer followed");
+            StreamEnd::Container
+        })
+    }
+
+    fn no_room_yet(&self) -> Reservation {
+        let holder = Holder::User(self.session.user().clone());
+        self.memory.reservation(Some(holder), MemoryPurpose::Replies)
     }
 }
 
-fn unreadable(error: stet_domain::store::StoreError) -> Error {
-    tracing::error!(%error, "events can't be read");
-    Error::internal()
+fn plain(name: &str, container: Loid, revision: u64) -> Bytes {
+    render_named(name, &EventNotice::bare(container, revision))
 }
 
 impl FollowerStream {
     async fn piece(mut self) -> Option<(Result<Bytes>, FollowerStream)> {
         loop {
-            if !self.rest.bytes.is_empty() {
-                let size = self.rest.bytes.len().min(PIECE);
-                let piece = self.rest.bytes.split_to(size);
+            if let Some(piece) = self.rest.next_piece() {
                 // A second comment in a row shows nothing new.
                 self.asked = piece == COMMENT && !self.asked;
                 self.sent = Instant::now();
@@ -262,73 +273,188 @@ impl FollowerStream {
             }
             // Drops the memory of the text that was sent.
             self.rest = StreamText::default();
-            let given = match std::mem::replace(&mut self.next, StreamAction::End) {
-                StreamAction::Send(bytes, stored) => {
-                    self.next = if stored { StreamAction::Stored } else { self.live() };
-                    Ok(bytes.into())
-                }
-                StreamAction::Stored => self.stored().await,
-                StreamAction::Room(bytes) => self.wait_for_room(bytes).await,
-                StreamAction::Live => self.happens().await,
-                StreamAction::End => return None,
-            };
-            match given {
+            if self.over {
+                return None;
+            }
+            match self.next_text().await {
                 Ok(text) => self.rest = text,
-                Err(StreamEnd::Over) => {
-                    // A client that receives the end of a destroyed container must not find it any
-                    // more.
-                    self.following.newsroom.repository.views_agree().await;
+                // A client that receives the end of a destroyed container must not find it any
+                // more.
+                Err(StreamEnd::Container | StreamEnd::Session) => {
+                    self.context.newsroom.repository.views_agree().await;
                     return None;
                 }
                 Err(StreamEnd::NoRoom) => {
                     metrics::counter!("stet_overloaded_total", "what" => "replies").increment(1);
-                    self.next = StreamAction::End;
+                    self.over = true;
                     return Some((Err(Error::new(Code::Overloaded, "There is no room for a large event.")), self));
                 }
             }
         }
     }
 
-    /// Returns the action after all stored events: live events, or the end.
-    fn live(&self) -> StreamAction {
-        if self.follower.is_some() { StreamAction::Live } else { StreamAction::End }
+    /// Returns the next text of any container. It may be empty.
+    async fn next_text(&mut self) -> Result<StreamText, StreamEnd> {
+        if let Some(bytes) = self.wanted.take() {
+            self.wait_for_room(bytes).await?;
+        }
+        let Some((index, event)) = self.next_container() else {
+            if self.followed.iter().all(|followed| followed.next == NextAction::End) {
+                self.over = true;
+                return Ok(StreamText::default());
+            }
+            return self.idle().await;
+        };
+        let text = match self.followed[index].next {
+            NextAction::Stored => self.stored(index).await,
+            NextAction::Last => self.last_stored(index).await,
+            NextAction::Live => self.live(index, event),
+            NextAction::End => Ok(StreamText::default()),
+        };
+        match text {
+            Err(StreamEnd::Container) if self.context.ids == EventIds::Positions => Ok(self.unfollow(index).await),
+            text => text,
+        }
+    }
+
+    /// Returns the index of the next container with something to do, and what is new if it waits
+    /// for live events.
+    fn next_container(&mut self) -> Option<(usize, NextEvent)> {
+        let count = self.followed.len();
+        for index in (self.first..count).chain(0..self.first.min(count)) {
+            let followed = &self.followed[index];
+            let event = match (followed.next, &followed.follower) {
+                (NextAction::End, _) => continue,
+                (NextAction::Live, Some(follower)) => match follower.after(followed.at.unwrap_or_default()) {
+                    NextEvent::None => continue,
+                    event => event,
+                },
+                _ => NextEvent::None,
+            };
+            self.first = index + 1;
+            return Some((index, event));
+        }
+        None
+    }
+
+    /// Ends following a container, after which the stream goes on.
+    async fn unfollow(&mut self, index: usize) -> StreamText {
+        let FollowedContainer { container, at, .. } = self.followed.remove(index);
+        // A client that hears of the end of a destroyed container must not find it any more.
+        self.context.newsroom.repository.views_agree().await;
+        self.named(UNFOLLOWED, container, at.unwrap_or_default())
+    }
+
+    fn named(&self, name: &str, container: Loid, revision: u64) -> StreamText {
+        let mut text = BytesMut::from(&*self.id(revision));
+        text.extend_from_slice(&plain(name, container, revision));
+        text.freeze().into()
+    }
+
+    /// Returns the line with the id of an event that a container was sent with that revision.
+    fn id(&self, revision: u64) -> Bytes {
+        match self.context.ids {
+            EventIds::Revisions => format!("id: {revision}\n").into(),
+            EventIds::Positions => {
+                let of = |followed: &FollowedContainer| ContainerPosition {
+                    container: followed.container,
+                    after: followed.at,
+                };
+                format!("id: {}\n", StreamPosition(self.followed.iter().map(of).collect())).into()
+            }
+        }
+    }
+
+    /// Returns the beginning of the stream, with the first event of each container.
+    async fn beginnings(&mut self) -> Result<Bytes> {
+        let mut text = BytesMut::from(&*RETRY);
+        let mut index = 0;
+        while let Some(&FollowedContainer { container, .. }) = self.followed.get(index) {
+            let goes_on = self.context.ids == EventIds::Positions;
+            let is_readable = self.context.looked_at(container, |_, _| Ok(())).is_ok();
+            let first = match self.beginning(index).await {
+                Ok(first) if is_readable || !goes_on => first,
+                Err(error) if error.code != Code::ObjectNotFound || !goes_on => return Err(error),
+                _ => {
+                    text.extend_from_slice(&self.unfollow(index).await.bytes);
+                    continue;
+                }
+            };
+            text.extend_from_slice(&first.bytes);
+            index += 1;
+        }
+        Ok(text.freeze())
+    }
+
+    /// Determines where the events of a container begin. Returns its first event.
+    async fn beginning(&mut self, index: usize) -> Result<StreamText> {
+        let (container, after) = (self.followed[index].container, self.followed[index].at);
+        // Only now, after the follower is in the list, so that no later commit is missed.
+        let present = self.context.present(container)?;
+        // The log shows an event shortly after rows show its change, and before views do. A caller
+        // in between would not find the next event, and would have to begin anew.
+        self.context.newsroom.repository.views_agree().await;
+        let (at, first, stored) = match after {
+            None => (present, Some(HELLO), false),
+            Some(after) if after == present => (present, None, false),
+            Some(after) if after > present => (present, Some(RESET), false),
+            Some(after) => match self.next_kept(container, after).await? {
+                Some(next) if next == after + 1 => (after, None, true),
+                // 0 is no revision of an event, but stands for the beginning of all kept events.
+                Some(oldest) if after == 0 => (oldest - 1, None, true),
+                None if after == 0 => (present, None, false),
+                _ => (present, Some(RESET), false),
+            },
+        };
+        let followed = &mut self.followed[index];
+        followed.at = Some(at);
+        followed.next = if stored { NextAction::Stored } else { followed.after_stored() };
+        Ok(first.map_or_else(|| COMMENT.into(), |name| self.named(name, container, at)))
+    }
+
+    /// Returns the revision of the first kept event after another one. The event itself is read for
+    /// this, so it may be large or wait for a disk.
+    async fn next_kept(&self, container: Loid, after: u64) -> Result<Option<u64>> {
+        let (newsroom, turn) = (self.context.newsroom.clone(), self.place.short_turn().await?);
+        let reading = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            next_kept(newsroom.repository.events(), container, after)
+        });
+        reading.await.map_err(|_| Error::internal())?.map_err(|error| {
+            tracing::error!(%container, %error, "events can't be read");
+            Error::internal()
+        })
     }
 
     /// Waits until there is enough memory.
-    async fn wait_for_room(&mut self, bytes: u64) -> Result<StreamText, StreamEnd> {
-        let room = self.nothing();
+    async fn wait_for_room(&mut self, bytes: u64) -> Result<(), StreamEnd> {
+        let room = self.context.no_room_yet();
         timeout(PATIENCE, room.wait_to(bytes)).await.map_err(|_| StreamEnd::NoRoom)?;
-        (self.room, self.next) = (Some(room), StreamAction::Stored);
-        Ok(StreamText::default())
+        self.room = Some(room);
+        Ok(())
     }
 
-    fn nothing(&self) -> Reservation {
-        let holder = Holder::User(self.following.session.user().clone());
-        self.following.memory.reservation(Some(holder), MemoryPurpose::Replies)
-    }
-
-    /// Returns the text with its reserved memory, if that is available. Memory that was waited for
-    /// is used even if the text has changed since.
-    fn with_room(&mut self, text: EventText) -> Option<StreamText> {
+    /// Returns the text of a container's next event with its id and its reserved memory, if that is
+    /// available. Memory that was waited for is used even if the text has changed since.
+    fn with_room(&mut self, index: usize, revision: u64, text: EventText) -> Option<StreamText> {
         let EventText { bytes, share } = text;
-        if bytes.len() <= PIECE {
-            return Some(bytes.into());
+        let mut room = None;
+        if bytes.len() > PIECE {
+            let waited = self.room.take();
+            let may_fail = waited.is_none();
+            let reserved = waited.unwrap_or_else(|| self.context.no_room_yet());
+            room = Some(share.reserve(bytes.len() as u64, reserved, may_fail)?);
         }
-        let waited = self.room.take();
-        let may_fail = waited.is_none();
-        let room = share.reserve(bytes.len() as u64, waited.unwrap_or_else(|| self.nothing()), may_fail)?;
-        Some(StreamText { bytes, _room: Some(room) })
+        self.followed[index].at = Some(revision);
+        Some(StreamText { head: self.id(revision), bytes, _room: room })
     }
 
-    /// Sends the stored events, some at a time. Returns an empty text if there are none, or if
-    /// there is no memory for the next of them.
-    async fn stored(&mut self) -> Result<StreamText, StreamEnd> {
-        if let Some(follower) = &mut self.follower {
-            // Live events from here on are received again; earlier ones are in the store by now.
-            follower.receiver = follower.receiver.resubscribe();
-        }
-        let turn = self.place.turn().await.map_err(|_| StreamEnd::Over)?;
-        let (newsroom, container, at) = (self.following.newsroom.clone(), self.following.container, self.at);
+    /// Sends the stored events of a container, some at a time. Returns an empty text if there are
+    /// none, or if there is no memory for the next of them.
+    async fn stored(&mut self, index: usize) -> Result<StreamText, StreamEnd> {
+        let turn = self.place.turn().await.map_err(|_| StreamEnd::Session)?;
+        let FollowedContainer { container, at, .. } = self.followed[index];
+        let (newsroom, at) = (self.context.newsroom.clone(), at.unwrap_or_default());
         // The read may wait for a disk. The permit is held until the texts are rendered, and a read
         // that has begun is completed.
         let reading =
@@ -337,25 +463,26 @@ impl FollowerStream {
             Ok((Ok((chunk, more)), turn)) => (chunk, more, turn),
             Ok((Err(error), _)) => {
                 tracing::error!(%container, %error, "the events of a container can't be read; a stream ends");
-                return Err(StreamEnd::Over);
+                return Err(StreamEnd::Container);
             }
-            Err(_) => return Err(StreamEnd::Over),
+            Err(_) => return Err(StreamEnd::Container),
         };
         // Followers who receive an event must find its change in the container.
-        self.following.newsroom.repository.views_agree().await;
-        self.late &= more;
-        self.check_late()?;
-        self.next = if more { StreamAction::Stored } else { self.live() };
+        self.context.newsroom.repository.views_agree().await;
+        self.followed[index].late &= more;
+        self.check_late(index)?;
+        let followed = &mut self.followed[index];
+        followed.next = if more { NextAction::Stored } else { followed.after_stored() };
         let (mut text, mut timer) = (BytesMut::new(), YieldTimer::start());
         for happening in &chunk {
             timer.yield_if_due().await;
-            if happening.revision() != self.at + 1 {
+            if happening.revision() != self.followed[index].at.unwrap_or_default() + 1 {
                 // The next events have just become too old.
-                let Ok(present) = self.following.present() else { return Err(StreamEnd::Over) };
-                self.following.newsroom.repository.views_agree().await;
-                self.at = present;
-                self.next = StreamAction::Stored;
-                text.extend_from_slice(&self.following.plain(RESET, present));
+                let present = self.context.present(container).map_err(|_| StreamEnd::Container)?;
+                self.context.newsroom.repository.views_agree().await;
+                let followed = &mut self.followed[index];
+                (followed.at, followed.next) = (Some(present), NextAction::Stored);
+                text.extend_from_slice(&self.named(RESET, container, present).bytes);
                 break;
             }
             let mut sifting = EventFilter::of(happening);
@@ -365,20 +492,22 @@ impl FollowerStream {
                 }
                 timer.yield_now().await;
             };
-            if event.bytes.len() > PIECE {
-                // A large event is sent alone: what is read at a time is smaller, or one event.
-                let bytes = event.bytes.len() as u64;
-                match self.with_room(event).filter(|_| text.is_empty()) {
-                    Some(event) => {
-                        self.is_on_its_way(happening.revision(), last);
-                        return Ok(event);
-                    }
-                    None => self.next = if text.is_empty() { StreamAction::Room(bytes) } else { StreamAction::Stored },
-                }
+            let (revision, bytes) = (happening.revision(), event.bytes.len());
+            let is_large = bytes > PIECE;
+            // A large event is sent alone: what is read at a time is smaller, or one event.
+            let event = if is_large && !text.is_empty() { None } else { self.with_room(index, revision, event) };
+            let Some(event) = event else {
+                self.followed[index].next = NextAction::Stored;
+                self.wanted = text.is_empty().then_some(bytes as u64);
                 break;
+            };
+            let ends = self.is_on_its_way(index, last);
+            if is_large {
+                return Ok(event);
             }
+            text.extend_from_slice(&event.head);
             text.extend_from_slice(&event.bytes);
-            if self.is_on_its_way(happening.revision(), last) {
+            if ends {
                 break;
             }
         }
@@ -386,91 +515,86 @@ impl FollowerStream {
         Ok(text.freeze().into())
     }
 
-    /// Sends the remaining stored events when nothing more can come, and then ends the stream.
-    async fn last_stored(&mut self) -> Result<StreamText, StreamEnd> {
-        let text = self.stored().await?;
-        if text.bytes.is_empty() && !matches!(self.next, StreamAction::Room(_)) {
-            Err(StreamEnd::Over)
-        } else {
-            Ok(text)
+    /// Sends the remaining stored events of a container when nothing more can come, and then ends
+    /// following it.
+    async fn last_stored(&mut self, index: usize) -> Result<StreamText, StreamEnd> {
+        let text = self.stored(index).await?;
+        let followed = &mut self.followed[index];
+        if followed.next != NextAction::End {
+            followed.next = NextAction::Last;
         }
+        if text.bytes.is_empty() && self.wanted.is_none() { Err(StreamEnd::Container) } else { Ok(text) }
     }
 
     /// Disconnects a follower who could not take live events in time, and is now too far behind.
-    fn check_late(&self) -> Result<(), StreamEnd> {
-        let Some(follower) = self.follower.as_ref().filter(|_| self.late) else { return Ok(()) };
+    fn check_late(&self, index: usize) -> Result<(), StreamEnd> {
+        let FollowedContainer { container, at, ref follower, late, .. } = self.followed[index];
+        let Some(follower) = follower.as_ref().filter(|_| late) else { return Ok(()) };
         // Each revision has one event. A container that is in the recycle bin or was destroyed is
         // handled elsewhere.
-        let Ok(present) = self.following.present() else { return Ok(()) };
-        let behind = present.saturating_sub(self.at);
-        if behind > self.following.newsroom.config.events.queue_events as u64 {
-            tracing::info!(container = %self.following.container, behind, "a follower has fallen behind");
+        let Ok(present) = self.context.present(container) else { return Ok(()) };
+        let behind = present.saturating_sub(at.unwrap_or_default());
+        if behind > self.context.newsroom.config.events.queue_events as u64 {
+            tracing::info!(%container, behind, "a follower has fallen behind");
             follower.dropped();
-            return Err(StreamEnd::Over);
+            return Err(StreamEnd::Session);
         }
         Ok(())
     }
 
-    /// Waits for the next event, or for the time to send a comment.
-    async fn happens(&mut self) -> Result<StreamText, StreamEnd> {
-        let keep_alive = self.sent + Duration::from_secs(self.following.newsroom.config.events.keep_alive_seconds);
-        let Some(follower) = &mut self.follower else { return Err(StreamEnd::Over) };
-        let look = (Instant::now() + LOOK).min(keep_alive);
-        let heard = tokio::select! {
-            biased;
-            heard = follower.receiver.recv() => Some(heard),
-            () = sleep_until(look) => None,
-        };
-        self.next = StreamAction::Live;
-        match heard {
-            Some(Ok(heard)) if heard.revision <= self.at => Ok(StreamText::default()),
-            Some(Ok(heard)) => {
-                let next = heard.happening.upgrade().filter(|_| heard.revision == self.at + 1);
-                let text = match next {
-                    Some(happening) => self.heard(&happening)?,
-                    None => None,
-                };
-                Ok(text.unwrap_or_else(|| {
-                    // The missing events are in the store, where long work gets a permit.
-                    self.next = StreamAction::Stored;
-                    StreamText::default()
-                }))
-            }
-            Some(Err(RecvError::Lagged(_))) => {
-                // The events that the channel has dropped are in the store.
-                (self.next, self.late) = (StreamAction::Stored, true);
-                self.check_late()?;
-                Ok(StreamText::default())
-            }
-            // The server ends. The pump may not have passed on all that was done before, but the
-            // store has it.
-            Some(Err(RecvError::Closed)) => self.last_stored().await,
-            None => {
-                match self.following.looked_at(|_, _| Ok(()))? {
-                    ((), None) => {
-                        let comments = !self.asked || Instant::now() >= keep_alive;
-                        Ok(if comments { COMMENT.into() } else { StreamText::default() })
-                    }
-                    ((), Some(last)) if self.at >= last => Err(StreamEnd::Over),
-                    // The pump is not that far yet, but the store has the event; or it is too old
-                    // and no longer kept.
-                    ((), Some(_)) => self.last_stored().await,
+    /// Returns the text of a container's next live event, if it can be rendered at once and there
+    /// is memory for it.
+    fn live(&mut self, index: usize, event: NextEvent) -> Result<StreamText, StreamEnd> {
+        match event {
+            NextEvent::None => {}
+            NextEvent::Next(happening) => {
+                let looked = self.look_at(&mut EventFilter::of(&happening), &YieldTimer::start())?;
+                if let Some((event, last)) = looked
+                    && let Some(text) = self.with_room(index, happening.revision(), event)
+                {
+                    self.is_on_its_way(index, last);
+                    return Ok(text);
                 }
+                // Long work gets a permit there.
+                self.followed[index].next = NextAction::Stored;
             }
+            NextEvent::Stored => {
+                (self.followed[index].next, self.followed[index].late) = (NextAction::Stored, true);
+                self.check_late(index)?;
+            }
+            // The pump may not have passed on all that was done before, but the store has it.
+            NextEvent::Ended => self.followed[index].next = NextAction::Last,
         }
+        Ok(StreamText::default())
     }
 
-    /// Returns the text of the next event, if it can be rendered at once and there is memory for
-    /// it.
-    fn heard(&mut self, happening: &ContainerEvent) -> Result<Option<StreamText>, StreamEnd> {
-        let Some((event, last)) = self.look_at(&mut EventFilter::of(happening), &YieldTimer::start())? else {
-            return Ok(None);
-        };
-        let text = self.with_room(event);
-        if text.is_some() {
-            self.is_on_its_way(happening.revision(), last);
+    /// Waits for the next event, or for the time to send a comment.
+    async fn idle(&mut self) -> Result<StreamText, StreamEnd> {
+        let keep_alive = self.sent + Duration::from_secs(self.context.newsroom.config.events.keep_alive_seconds);
+        let look = (Instant::now() + LOOK).min(keep_alive);
+        tokio::select! {
+            biased;
+            () = self.bell.notified() => return Ok(StreamText::default()),
+            () = sleep_until(look) => {}
         }
-        Ok(text)
+        for index in 0..self.followed.len() {
+            match self.context.looked_at(self.followed[index].container, |_, _| Ok(())) {
+                Ok(((), None)) => {}
+                Ok(((), Some(last))) if self.followed[index].at.is_none_or(|at| at < last) => {
+                    // The pump is not that far yet, but the store has the event; or it is too old
+                    // and no longer kept.
+                    self.followed[index].next = NextAction::Last;
+                    return Ok(StreamText::default());
+                }
+                Err(StreamEnd::Container) | Ok(_) if self.context.ids == EventIds::Positions => {
+                    return Ok(self.unfollow(index).await);
+                }
+                Ok(_) => return Err(StreamEnd::Container),
+                Err(end) => return Err(end),
+            }
+        }
+        let comments = !self.asked || Instant::now() >= keep_alive;
+        Ok(if comments { COMMENT.into() } else { StreamText::default() })
     }
 
     /// Returns the text of an event, if it can be rendered at once, with the last revision that may
@@ -480,22 +604,30 @@ impl FollowerStream {
         sifting: &mut EventFilter<'_>,
         timer: &YieldTimer,
     ) -> Result<Option<(EventText, Option<u64>)>, StreamEnd> {
-        let newsroom = &self.following.newsroom;
-        let (text, last) = self.following.looked_at(|access, record| sifting.go_on(newsroom, access, record, timer))?;
+        let (newsroom, container) = (&self.context.newsroom, sifting.container());
+        let go_on = |access: Access<'_>, record: &Record| sifting.go_on(newsroom, access, record, timer);
+        let (text, last) = self.context.looked_at(container, go_on)?;
         Ok(text.map(|text| (text, last)))
     }
 
-    /// Records that the event of that revision is being sent. Returns whether it is the last one:
-    /// the container is in the recycle bin, and nothing more was done.
-    fn is_on_its_way(&mut self, revision: u64, last: Option<u64>) -> bool {
-        self.at = revision;
-        if let Some(follower) = &self.follower {
+    /// Records that the event at a container's position is being sent. Returns whether it is the
+    /// last one: the container is in the recycle bin, and nothing more was done.
+    fn is_on_its_way(&mut self, index: usize, last: Option<u64>) -> bool {
+        let followed = &mut self.followed[index];
+        if let Some(follower) = &followed.follower {
             follower.sent(1);
         }
-        let ends = last.is_some_and(|last| revision >= last);
+        let ends = last.is_some_and(|last| followed.at >= Some(last));
         if ends {
-            self.next = StreamAction::End;
+            followed.next = NextAction::End;
         }
         ends
+    }
+}
+
+impl FollowedContainer {
+    /// Returns the action after all stored events: live events, or the end.
+    fn after_stored(&self) -> NextAction {
+        if self.follower.is_some() { NextAction::Live } else { NextAction::End }
     }
 }
