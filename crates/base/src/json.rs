@@ -280,13 +280,11 @@ impl<T: JsonSchema> JsonSchema for ReplyList<T> {
     }
 }
 
-/// Serialises a value with a list that is inserted later at the end of `out`. Returns the positions
-/// in `out` where its lists are to be inserted.
+/// Serialises a value at the end of `out`.
 ///
 /// # Errors
-/// The errors of [`ReadyJson::of`]; an internal error for a value without such a list, or with its
-/// failures in front of the items.
-pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<ListGaps> {
+/// The errors of [`ReadyJson::of`].
+pub fn append_json(value: &impl Serialize, out: &mut Vec<u8>) -> Result<()> {
     struct PositionWriter<'o>(&'o mut Vec<u8>);
 
     impl io::Write for PositionWriter<'_> {
@@ -295,6 +293,10 @@ pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<ListGaps> 
         }
 
         fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+            if bytes.len() >= LARGE_WRITE {
+                // What follows must not double megabytes.
+                self.0.reserve_exact(bytes.len() + LARGE_WRITE);
+            }
             self.0.extend_from_slice(bytes);
             WRITTEN.set(self.0.len());
             Ok(())
@@ -305,11 +307,24 @@ pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<ListGaps> 
         }
     }
 
+    serde_json::to_writer(PositionWriter(out), value).map_err(|error| unserialisable(&error))
+}
+
+/// The bytes from which a single write reserves no more than it needs.
+const LARGE_WRITE: usize = 64 << 10;
+
+/// Serialises a value with a list that is inserted later at the end of `out`. Returns the positions
+/// in `out` where its lists are to be inserted.
+///
+/// # Errors
+/// The errors of [`ReadyJson::of`]; an internal error for a value without such a list, or with its
+/// failures in front of the items.
+pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<ListGaps> {
     WRITTEN.set(out.len());
     GAPS.set(Some((None, None)));
-    let outcome = serde_json::to_writer(PositionWriter(out), value);
+    let outcome = append_json(value, out);
     let gaps = GAPS.take();
-    outcome.map_err(|error| unserialisable(&error))?;
+    outcome?;
     match gaps {
         Some((Some(items), failed)) if failed.is_none_or(|failed| failed > items) => Ok(ListGaps { items, failed }),
         _ => {

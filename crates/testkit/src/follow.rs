@@ -24,6 +24,8 @@ pub struct Follow {
     reader: BufReader<Box<dyn Read + Send>>,
     /// The head of the response in lower case.
     pub head: String,
+    /// The name of a stream of several containers, once it was received.
+    pub stream: Option<String>,
     /// The received part of an incomplete event.
     text: Vec<u8>,
     /// The received comments.
@@ -104,7 +106,7 @@ impl Client {
         if !head.starts_with("http/1.1 200") {
             return Err(head);
         }
-        Ok(Follow { reader, head, text: Vec::new(), comments: 0, whole: false })
+        Ok(Follow { reader, head, stream: None, text: Vec::new(), comments: 0, whole: false })
     }
 }
 
@@ -126,6 +128,11 @@ impl Iterator for Follow {
                 continue;
             }
             if block == "retry: 3000\n\n" {
+                continue;
+            }
+            if field("event") == Some("stream") {
+                let data: Value = serde_json::from_str(field("data").expect("it has data")).expect("data is JSON");
+                self.stream = data["stream"].as_str().map(str::to_owned);
                 continue;
             }
             let fields = (field("id"), field("event"), field("data"));

@@ -14,7 +14,7 @@ use std::mem;
 use std::ops::Deref;
 
 use serde::Serialize;
-use stet_base::json::{ReplyList, ReplyListGap, unserialisable, with_gaps};
+use stet_base::json::{ReplyList, ReplyListGap, append_json, with_gaps};
 use stet_domain::error::{Error, Result};
 
 use super::call::Call;
@@ -187,7 +187,7 @@ impl ListingOutput<'_> {
 
     fn item(&mut self, item: &impl Serialize) -> Result<()> {
         self.separate();
-        serde_json::to_writer(&mut *self.text, item).map_err(|error| unserialisable(&error))
+        append_json(item, self.text)
     }
 
     /// Writes an item up to its list. Returns the text behind the list.
@@ -198,7 +198,7 @@ impl ListingOutput<'_> {
     }
 
     fn failure(&mut self, failed: &impl Serialize) -> Result<()> {
-        serde_json::to_writer(&mut *self.failed, failed).map_err(|error| unserialisable(&error))?;
+        append_json(failed, self.failed)?;
         self.failed.push(b',');
         Ok(())
     }

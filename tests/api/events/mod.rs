@@ -113,6 +113,16 @@ cases! {
         let drawer = corner.drawer(1).drawer;
         Made::on([]).query("wait", word(false)).query("containers", drawer)
     };
+    "stet-events-post": |corner| {
+        let drawer = corner.drawer(1).drawer;
+        let mut follow = several::follow_all(&corner.client, &[drawer.to_string()]);
+        follow.must();
+        let stream = follow.stream.clone().expect("the stream has a name");
+        // It stays open as long as the test runs.
+        std::mem::forget(follow);
+        let body = json!({ "follow": [{ "container": drawer.to_string() }], "unfollow": [] });
+        Made::on([word(stream)]).json(body)
+    };
     "stet-liveblog-events-get": |corner| {
         Made::on([corner.bare_post()[0].clone()]).query("wait", word(false)).query("lastEventId", word(0))
     };

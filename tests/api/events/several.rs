@@ -7,7 +7,7 @@ fn path_of(containers: &[String]) -> String {
     format!("/v3/events?containers={}", encoded(&containers.join(",")))
 }
 
-fn follow_all(client: &Client, containers: &[String]) -> Follow {
+pub fn follow_all(client: &Client, containers: &[String]) -> Follow {
     client.try_follow(&path_of(containers), None).expect("it is answered")
 }
 
@@ -135,5 +135,59 @@ fn a_stream_of_several_refuses_what_it_cannot_follow() {
     let mut follow = follow_all(&desk.client, &twice);
     follow.must();
     desk.client.call("drawer-put", &[&desk.drawer]).json(&json!({ "capacity": 7 })).ok();
+    assert_eq!(container(&follow.must()), desk.drawer);
+}
+
+/// Changes an open stream.
+fn change(client: &Client, stream: &str, body: Value) -> Answer {
+    client.call("stet-events-post", &[&stream]).json(&body).send()
+}
+
+#[test]
+fn an_open_stream_follows_and_leaves_what_it_is_told() {
+    let desks = [(); 3].map(|()| shared_desk(2));
+    let client = &desks[0].client;
+    let [first, second, third] = desks.each_ref().map(|desk| desk.drawer.clone());
+    desks[2].put_in(0);
+    let mut follow = follow_all(client, &[first.clone()]);
+    follow.must();
+    let stream = follow.stream.clone().expect("the stream has a name");
+    let answer = change(client, &stream, json!({ "follow": [{ "container": second }] }));
+    let expected = json!({ "stream": stream, "containers": [first, second] });
+    assert_eq!(answer.ok(), expected);
+    let hello = follow.must();
+    assert_eq!((hello.event.as_str(), container(&hello)), ("hello", &*second));
+    let before = desks[2].present() - 1;
+    let body = json!({ "follow": [{ "container": third, "after": before }], "unfollow": [first] });
+    assert_eq!(change(client, &stream, body).ok()["containers"], json!([second, third]));
+    let told = [follow.must(), follow.must()];
+    let shown = told.each_ref().map(|told| (told.event.as_str(), container(told)));
+    assert_eq!(shown, [("unfollowed", &*first), ("drawer.item.add", &*third)]);
+    desks[0].put_in(0);
+    desks[1].put_in(0);
+    assert_eq!(container(&follow.must()), second, "the first is not followed any more");
+    // The id of an event names what the stream followed, however it came to follow it.
+    let position = stored_after(client, &told[1].position);
+    assert_eq!(position.iter().map(container).collect::<Vec<_>>(), [&*second]);
+}
+
+#[test]
+fn a_stream_is_changed_by_its_user_alone_and_within_bounds() {
+    let desk = shared_desk(0);
+    let mut follow = follow_all(&desk.client, &[desk.drawer.clone()]);
+    follow.must();
+    let stream = follow.stream.clone().expect("the stream has a name");
+    let wanted = json!({ "follow": [{ "container": desk.drawer }] });
+    change(&Server::shared().user("reporter"), &stream, wanted.clone()).fails(404, "ObjectNotFound");
+    change(&desk.client, "no-such-stream", wanted).fails(404, "ObjectNotFound");
+    let own = |body| change(&desk.client, &stream, body);
+    own(json!({ "follow": [{ "container": "x" }] })).fails(400, "InvalidParameter");
+    own(json!({ "follow": [{ "container": "1$1.0.999999999" }] })).fails(404, "ObjectNotFound");
+    own(json!({ "follow": [{}] })).fails(400, "InvalidBody");
+    own(json!({ "unfollow": vec!["1$1.0.7"; 129] })).fails(400, "InvalidBody");
+    // Nothing of a refused change is carried out.
+    own(json!({ "unfollow": [desk.drawer], "follow": [{ "container": "1$1.0.999999999" }] }))
+        .fails(404, "ObjectNotFound");
+    desk.client.call("drawer-put", &[&desk.drawer]).json(&json!({ "capacity": 9 })).ok();
     assert_eq!(container(&follow.must()), desk.drawer);
 }

@@ -5,14 +5,18 @@ pub mod routes;
 use actix_web::http::Method;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use futures_util::stream::empty;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use stet_domain::error::{Code, Error, Result};
-use stet_domain::id::ObjectSource;
+use stet_domain::id::{Loid, ObjectSource};
 use stet_domain::object::FamilyKind;
+use stet_newsroom::events::control::StreamChange;
 use stet_newsroom::events::position::{ContainerPosition, MOST_CONTAINERS, StreamPosition};
 use stet_newsroom::events::stream::{EventIds, FollowRequest};
 use stet_newsroom::records::CachedRecord;
+use stet_web::body::JsonObject;
 use stet_web::call::Call;
-use stet_web::reply::Reply;
+use stet_web::reply::{Json, Reply};
 
 /// The header by which a reconnecting client names the last event that it has.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
@@ -34,6 +38,66 @@ pub async fn follow_many(call: Call) -> Result<Reply> {
         None => containers_of_query(&call)?,
     };
     stream(&call, containers, EventIds::Positions).await
+}
+
+/// Body of a change of an open stream.
+#[derive(Deserialize, JsonSchema)]
+pub struct StreamChangeRequest {
+    /// The containers to follow from now on.
+    #[serde(default)]
+    follow: Vec<JsonObject<FollowedSource>>,
+    /// Loids, uuids or paths of the containers to leave.
+    #[serde(default)]
+    unfollow: Vec<String>,
+}
+
+/// A container to follow.
+#[derive(Deserialize, JsonSchema)]
+pub struct FollowedSource {
+    /// Loid, uuid or path of the container.
+    container: String,
+    /// Last revision that the client has; without one, the container begins with the present.
+    #[serde(default)]
+    after: Option<u64>,
+}
+
+/// The containers of an open stream.
+#[derive(Serialize, JsonSchema)]
+pub struct StreamContainers {
+    /// Name of the stream.
+    pub stream: String,
+    /// Loids of the containers that it follows after the change.
+    pub containers: Vec<String>,
+}
+
+/// `POST /v3/events/{stream}`
+pub async fn change_stream(call: Call) -> Result<Json<StreamContainers>> {
+    let request: StreamChangeRequest = call.json().await?;
+    let (name, user) = (call.param("stream"), call.required_session()?.user().clone());
+    let control = call.app.followers.stream(name, &user).ok_or_else(|| {
+        Error::new(Code::ObjectNotFound, format!("You have no open stream `{name}`.")).with_source(name)
+    })?;
+    let count = request.follow.len() + request.unfollow.len();
+    if count > 2 * MOST_CONTAINERS {
+        let message = format!("{count} containers are named; at most {} are allowed.", 2 * MOST_CONTAINERS);
+        return Err(Error::new(Code::InvalidBody, message));
+    }
+    let mut changes = Vec::with_capacity(count);
+    for source in &request.unfollow {
+        // One that may no longer be read can be left as well.
+        let source = ObjectSource::parse("unfollow", source)?;
+        changes.push(StreamChange::Unfollow(match source {
+            ObjectSource::Loid(loid) => loid.object(),
+            source => call.find(&source, call.database()?)?.loid,
+        }));
+    }
+    for JsonObject(FollowedSource { container, after }) in &request.follow {
+        let source = ObjectSource::parse("container", container)?;
+        let container = call.find(&source, call.database()?)?.loid;
+        changes.push(StreamChange::Follow(ContainerPosition { container, after: *after }));
+    }
+    let containers = control.change(&changes)?.iter().map(Loid::to_string).collect();
+    Json::of(&StreamContainers { stream: control.name.clone(), containers })
 }
 
 /// Returns the containers that the query names, each with the last revision that the caller has.

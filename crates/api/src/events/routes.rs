@@ -2,7 +2,7 @@
 
 use stet_web::route::words::*;
 
-use crate::events;
+use crate::events::{self, StreamChangeRequest};
 
 const LAST_EVENT_ID: QueryParam =
     text("lastEventId", None, "Id of the last received event, for clients that can't send `Last-Event-ID`.");
@@ -35,6 +35,15 @@ pub const ROUTES: &[Route] = &[
         ],
         handler: handler!(events::follow_many),
         ..GET
+    },
+    Route {
+        id: "stet-events-post",
+        path: "/v3/events/{stream}",
+        summary: "Change which containers an open stream of several follows.",
+        path_params: &[word("stream", "name of the stream, from its event `stream`")],
+        body: required::<StreamChangeRequest>(BodySizeRule::Long),
+        handler: handler!(events::change_stream),
+        ..base(Verb::Post, Privilege::Read, "docs/api/events.md")
     },
     Route {
         id: "stet-container-events-get",

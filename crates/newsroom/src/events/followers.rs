@@ -18,6 +18,7 @@ use stet_domain::store::observe::Observer;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
+use super::control::StreamControl;
 use super::stored::{ContainerEvent, read};
 
 /// Number of events that a pump reads and passes on before followers on its own thread may take
@@ -42,6 +43,8 @@ const RETRY_AFTER_SECONDS: u64 = 5;
 pub struct Followers {
     options: EventsConfig,
     list: RwLock<FollowerList>,
+    /// The streams that can be changed, by name, as long as they are open.
+    streams: Mutex<HashMap<String, Weak<StreamControl>>>,
     recent: Arc<RecentEvents>,
     /// The permits for work on stored and on large events: as many as there are cores.
     turns: Arc<Semaphore>,
@@ -100,7 +103,7 @@ struct EventRing {
     ended: bool,
 }
 
-/// What comes after a revision of a container.
+/// The continuation of a container's events after a revision.
 pub enum NextEvent {
     /// Nothing yet.
     None,
@@ -151,7 +154,7 @@ impl Followers {
             dropped: metrics::counter!("stet_event_followers_dropped_total"),
         };
         let turns = Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from)));
-        Followers { options, list: RwLock::default(), recent: Arc::default(), turns, meters }
+        Followers { options, list: RwLock::default(), streams: Mutex::default(), recent: Arc::default(), turns, meters }
     }
 
     /// Takes a place for one of the user's connections; `waits` states whether it waits for events.
@@ -211,6 +214,21 @@ impl Followers {
         followed.ring.lock().followers.push(bell.clone());
         let (followers, ring, bell) = (self.clone(), followed.ring.clone(), bell.clone());
         Ok(Follower { followers, container, ring, bell })
+    }
+
+    /// Enters a stream that can be changed while it is open.
+    pub(super) fn announce(&self, control: &Arc<StreamControl>) {
+        let mut streams = self.streams.lock();
+        // Those that have ended are removed when the list would grow.
+        if streams.len() == streams.capacity() {
+            streams.retain(|_, stream| stream.strong_count() > 0);
+        }
+        streams.insert(control.name.clone(), Arc::downgrade(control));
+    }
+
+    /// Returns a user's open stream of that name.
+    pub fn stream(&self, name: &str, user: &SharedText) -> Option<Arc<StreamControl>> {
+        self.streams.lock().get(name)?.upgrade().filter(|control| control.is_of(user))
     }
 
     /// Ends all streams, because the server ends, and permits no new ones.

@@ -23,6 +23,7 @@
 //! [`sight`] decides which callers may be sent which parts of an event; [`stream`] is the
 //! connection.
 
+pub mod control;
 mod followers;
 pub mod position;
 pub mod sight;

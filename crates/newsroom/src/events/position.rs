@@ -21,9 +21,9 @@ pub struct ContainerPosition {
     pub after: Option<u64>,
 }
 
-/// What a stream follows, and what the follower has of each container. As a text it is the id of an
-/// event: `1.4711.41_1.4712.`, with the database, the number and the revision of each container, or
-/// `-` without containers.
+/// The containers of a stream, and the last revision that the follower has of each. As a text it is
+/// the id of an event: `1.4711.41_1.4712.`, with the database, the number and the revision of each
+/// container, or `-` without containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamPosition(pub Vec<ContainerPosition>);
 

@@ -233,7 +233,7 @@ mod tests {
             let (name, ids) = as_a_reader(liveblog(), &happening.event);
             assert_eq!(ids, [""; 0], "{kind}");
             let text = render_visible(&happening, name, ids).bytes;
-            assert_eq!(&text[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
+            assert_eq!(&text[..], b"event: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
         }
         for kind in ["object.lock", "object.content.write"] {
             assert_eq!(as_a_reader(liveblog(), &from_before(kind)), (kind, vec!["a"]), "of the liveblog itself");
@@ -246,7 +246,7 @@ mod tests {
         let kind = full.event.kind.as_str();
         assert_eq!(render_visible(&full, kind, vec!["a", "b"]).bytes.as_ptr(), full.whole.bytes.as_ptr());
         let hidden = render_visible(&full, kind, Vec::new()).bytes;
-        assert_eq!(&hidden[..], b"id: 3\nevent: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
+        assert_eq!(&hidden[..], b"event: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
         let part = render_visible(&full, kind, vec!["b"]).bytes;
         assert!(std::str::from_utf8(&part).unwrap().contains("\"ids\":[\"b\"]"));
         // An event that never named anything has nothing to hide.

@@ -23,9 +23,9 @@ use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation}
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::Record;
-use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::control::{StreamChange, StreamControl};
 use super::position::{ContainerPosition, StreamPosition};
 use super::sight::EventFilter;
 use super::stored::{EventNotice, EventText, next_kept, read, render_named};
@@ -57,6 +57,10 @@ pub const RESET: &str = "reset";
 /// The name of the event after which a stream of several containers has no more events of one.
 pub const UNFOLLOWED: &str = "unfollowed";
 
+/// The name of the event at the beginning of a stream of several containers, which has the name by
+/// which the stream can be changed ([`StreamControl`]).
+pub const STREAM: &str = "stream";
+
 /// The beginning of every stream: the milliseconds that a browser waits before it connects again.
 ///
 /// Browsers themselves wait between a few milliseconds and five seconds. Three seconds let a server
@@ -66,7 +70,7 @@ const RETRY: Bytes = Bytes::from_static(b"retry: 3000\n\n");
 /// A comment line, which only uses the connection.
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
-/// What the id of an event states, and how a stream ends.
+/// The meaning of the ids of a stream's events, and the end of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventIds {
     /// The revision of the stream's only container. The stream ends with the container.
@@ -91,7 +95,7 @@ pub struct FollowRequest {
     pub memory: MemoryBudget,
 }
 
-/// What all containers of a stream have in common.
+/// The part of a request that holds for all containers of a stream.
 struct StreamContext {
     newsroom: Arc<Newsroom>,
     session: Arc<LiveSession>,
@@ -103,8 +107,11 @@ struct StreamContext {
 struct FollowerStream {
     context: StreamContext,
     place: FollowerSlot,
-    /// Notified of each event of a followed container.
-    bell: Arc<Notify>,
+    followers: Arc<Followers>,
+    wait: bool,
+    /// The changes that the client asks for. Its bell is notified of them, and of each event of a
+    /// followed container.
+    control: Arc<StreamControl>,
     followed: Vec<FollowedContainer>,
     /// Index of the container that is looked at first, so that a busy one does not delay others.
     first: usize,
@@ -195,24 +202,27 @@ impl FollowRequest {
     pub async fn begin(self, followers: &Arc<Followers>) -> Result<EventStream> {
         let FollowRequest { newsroom, session, containers, ids, wait, memory } = self;
         let place = followers.place(session.user(), wait)?;
-        let bell = Arc::new(Notify::new());
+        let control = Arc::new(StreamControl::of(session.user().clone(), &containers));
         let context = StreamContext { newsroom, session, ids, memory };
-        let mut followed = Vec::with_capacity(containers.len());
-        for ContainerPosition { container, after } in containers {
-            let present = match context.present(container) {
-                // A container that was destroyed meanwhile does not prevent following the others.
-                Err(error) if error.code == Code::ObjectNotFound && ids == EventIds::Positions => 0,
-                present => present?,
-            };
-            let follow = || followers.follow(&context.newsroom.repository, container, present, &bell);
-            let follower = wait.then(follow).transpose()?;
-            followed.push(FollowedContainer { container, follower, at: after, next: NextAction::Live, late: false });
-        }
         let (rest, sent) = (StreamText::default(), Instant::now());
         let (room, wanted, asked, over, first) = (None, None, false, false, 0);
-        let mut stream =
-            FollowerStream { context, place, bell, followed, first, rest, wanted, room, sent, asked, over };
-        stream.rest = stream.beginnings().await?.into();
+        let (followers, followed) = (followers.clone(), Vec::with_capacity(containers.len()));
+        let mut stream = FollowerStream {
+            context,
+            place,
+            followers,
+            wait,
+            control,
+            followed,
+            first,
+            rest,
+            wanted,
+            room,
+            sent,
+            asked,
+            over,
+        };
+        stream.rest = stream.beginnings(containers).await?.into();
         Ok(Box::pin(unfold(stream, |stream| stream.piece())))
     }
 }
@@ -298,8 +308,13 @@ impl FollowerStream {
         if let Some(bytes) = self.wanted.take() {
             self.wait_for_room(bytes).await?;
         }
+        if self.control.is_changed() {
+            return self.change().await;
+        }
         let Some((index, event)) = self.next_container() else {
-            if self.followed.iter().all(|followed| followed.next == NextAction::End) {
+            let is_over = self.followed.iter().all(|followed| followed.next == NextAction::End);
+            // A stream of several that waits can be told to follow others.
+            if is_over && !(self.wait && self.context.ids == EventIds::Positions) {
                 self.over = true;
                 return Ok(StreamText::default());
             }
@@ -340,6 +355,7 @@ impl FollowerStream {
     /// Ends following a container, after which the stream goes on.
     async fn unfollow(&mut self, index: usize) -> StreamText {
         let FollowedContainer { container, at, .. } = self.followed.remove(index);
+        self.control.left(container);
         // A client that hears of the end of a destroyed container must not find it any more.
         self.context.newsroom.repository.views_agree().await;
         self.named(UNFOLLOWED, container, at.unwrap_or_default())
@@ -366,24 +382,75 @@ impl FollowerStream {
     }
 
     /// Returns the beginning of the stream, with the first event of each container.
-    async fn beginnings(&mut self) -> Result<Bytes> {
+    async fn beginnings(&mut self, containers: Vec<ContainerPosition>) -> Result<Bytes> {
         let mut text = BytesMut::from(&*RETRY);
+        if self.context.ids == EventIds::Positions && self.wait {
+            self.followers.announce(&self.control);
+            let name = format!("event: {STREAM}\ndata: {{\"stream\":\"{}\"}}\n\n", self.control.name);
+            text.extend_from_slice(name.as_bytes());
+        }
+        // All are entered first: an id names each of them.
+        for position in containers {
+            self.enter(position)?;
+        }
         let mut index = 0;
-        while let Some(&FollowedContainer { container, .. }) = self.followed.get(index) {
-            let goes_on = self.context.ids == EventIds::Positions;
-            let is_readable = self.context.looked_at(container, |_, _| Ok(())).is_ok();
-            let first = match self.beginning(index).await {
-                Ok(first) if is_readable || !goes_on => first,
-                Err(error) if error.code != Code::ObjectNotFound || !goes_on => return Err(error),
-                _ => {
-                    text.extend_from_slice(&self.unfollow(index).await.bytes);
-                    continue;
-                }
-            };
-            text.extend_from_slice(&first.bytes);
-            index += 1;
+        while index < self.followed.len() {
+            let count = self.followed.len();
+            text.extend_from_slice(&self.first_event(index).await?.bytes);
+            index += usize::from(self.followed.len() == count);
         }
         Ok(text.freeze())
+    }
+
+    /// Follows a container from now on.
+    fn enter(&mut self, ContainerPosition { container, after }: ContainerPosition) -> Result<()> {
+        let repository = &self.context.newsroom.repository;
+        let present = match self.context.present(container) {
+            // A container that was destroyed meanwhile does not prevent following the others.
+            Err(error) if error.code == Code::ObjectNotFound && self.context.ids == EventIds::Positions => 0,
+            present => present?,
+        };
+        let follow = || self.followers.follow(repository, container, present, &self.control.bell);
+        let follower = self.wait.then(follow).transpose()?;
+        self.followed.push(FollowedContainer { container, follower, at: after, next: NextAction::Live, late: false });
+        Ok(())
+    }
+
+    /// Returns the first event of a container. In a stream of several, one that may not be followed
+    /// any more leaves it.
+    async fn first_event(&mut self, index: usize) -> Result<StreamText> {
+        if self.context.ids == EventIds::Revisions {
+            return self.beginning(index).await;
+        }
+        let is_readable = self.context.looked_at(self.followed[index].container, |_, _| Ok(())).is_ok();
+        match self.beginning(index).await {
+            Ok(first) if is_readable => Ok(first),
+            Err(error) if error.code != Code::ObjectNotFound => Err(error),
+            _ => Ok(self.unfollow(index).await),
+        }
+    }
+
+    /// Follows and leaves containers as the client has asked meanwhile.
+    async fn change(&mut self) -> Result<StreamText, StreamEnd> {
+        let mut text = BytesMut::new();
+        for change in self.control.take() {
+            let place = |followed: &FollowedContainer, container| followed.container == container;
+            let known = |container| self.followed.iter().position(|followed| place(followed, container));
+            let given = match change {
+                StreamChange::Follow(position) => {
+                    if known(position.container).is_some() || self.enter(position).is_err() {
+                        continue;
+                    }
+                    self.first_event(self.followed.len() - 1).await.map_err(|_| StreamEnd::Session)?
+                }
+                StreamChange::Unfollow(container) => {
+                    let Some(index) = known(container) else { continue };
+                    self.unfollow(index).await
+                }
+            };
+            text.extend_from_slice(&given.bytes);
+        }
+        Ok(text.freeze().into())
     }
 
     /// Determines where the events of a container begin. Returns its first event.
@@ -574,7 +641,7 @@ impl FollowerStream {
         let look = (Instant::now() + LOOK).min(keep_alive);
         tokio::select! {
             biased;
-            () = self.bell.notified() => return Ok(StreamText::default()),
+            () = self.control.bell.notified() => return Ok(StreamText::default()),
             () = sleep_until(look) => {}
         }
         for index in 0..self.followed.len() {
