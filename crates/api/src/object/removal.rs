@@ -7,6 +7,8 @@ use stet_base::limits::yielding::YieldTimer;
 use stet_domain::error::Result;
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::lifecycle::{DestroyObject, DiscardObject, RestoreObject};
+use stet_endpoint::records::{BulkBuilder, BulkReply};
+use stet_endpoint::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 use stet_newsroom::creation::check_place;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
@@ -15,8 +17,6 @@ use stet_web::reply::Json;
 
 use super::moving::name_mode;
 use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whole_target};
-use crate::records::{BulkBuilder, BulkReply};
-use crate::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 
 /// Body of a restore. All fields are optional.
 #[derive(Default, Deserialize, JsonSchema)]
