@@ -1,5 +1,5 @@
-//! Correlates as replies show them: links between objects, and items of topics (docs/api/objects.md,
-//! "Correlates").
+//! Correlates as replies show them: links between objects, and items of topics
+//! (docs/api/objects.md, "Correlates").
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

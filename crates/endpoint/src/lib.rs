@@ -1,4 +1,4 @@
-//! What the endpoints of several resources share: parts of their requests and of their replies.
+//! Parts of requests and replies that the endpoints of several resources share.
 //!
 //! Nothing here knows which endpoints exist, or how a single resource looks on the wire. A reader
 //! starts with [`requests`] (sources, databases, options), [`records`] (objects in replies, bulk
