@@ -48,6 +48,16 @@ pub struct BulkReply<T> {
     pub errors: ReplyList<BulkError>,
 }
 
+/// The result of a bulk call for an object.
+#[derive(Serialize, JsonSchema)]
+pub struct BulkItem {
+    /// Source, as the client gave it.
+    pub source: String,
+    /// The object's loid.
+    #[schemars(with = "Loid")]
+    pub id: String,
+}
+
 /// A source of a bulk call that failed.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct BulkError {

@@ -57,16 +57,6 @@ pub use self::story::story;
 pub use self::versions::{restore_version, versions};
 pub use self::writing::{write_content, write_content_by_loid};
 
-/// The result of a bulk call for an object.
-#[derive(Serialize, JsonSchema)]
-pub struct BulkItem {
-    /// Source, as the client gave it.
-    pub source: String,
-    /// The object's loid.
-    #[schemars(with = "Loid")]
-    pub id: String,
-}
-
 /// A record as the only thing in a reply.
 pub type RecordReply = ReadyJson<ObjectRecord>;
 

@@ -16,7 +16,7 @@ use stet_domain::object::SharedText;
 use stet_domain::planning::Planning;
 use stet_domain::planning::topic::{Topic, TopicItem};
 use stet_domain::status::ChangeStatus;
-use stet_endpoint::records::{BulkBuilder, BulkReply};
+use stet_endpoint::records::{BulkBuilder, BulkItem, BulkReply};
 use stet_endpoint::requests::{DatabaseRef, SourceList, database_named};
 use stet_endpoint::settled::change_in_place;
 use stet_newsroom::caller::{Caller, check_whole};
@@ -26,7 +26,7 @@ use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
-use super::{BulkItem, ChangedRecord, RemovedObject, reply_after};
+use super::{ChangedRecord, RemovedObject, reply_after};
 
 /// Body of a change of status.
 #[derive(Deserialize, JsonSchema)]
