@@ -1,6 +1,6 @@
 //! Black-box tests: the real binary on port 0 with a data directory of its own, called over HTTP.
 //! All tests are one binary, because linking takes longer than running. The modules of `api` are
-//! roughly the resources of `crates/api/src`.
+//! roughly the resources of `crates/api/src` and `crates/containers/src`.
 
 mod api;
 mod calendar;

@@ -3,14 +3,14 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use stet_api::auth::{CopyRequest, LoginRequest};
-use stet_api::drawer::{CreateDrawer, UpdateRequest};
 use stet_api::folder::CreateFolder;
 use stet_api::group::GroupRequest;
 use stet_api::object::{CreateObject, RestoreRequest};
-use stet_api::requests::ObjectListRequest;
 use stet_api::user::PasswordRequest;
 use stet_base::limits::Reservation;
+use stet_containers::drawer::{CreateDrawer, UpdateRequest};
 use stet_domain::error::Code;
+use stet_endpoint::requests::ObjectListRequest;
 use stet_newsroom::administration::UserChange;
 use stet_newsroom::records::Display;
 use stet_web::body::JsonBodyReader;

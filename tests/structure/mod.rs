@@ -133,7 +133,7 @@ fn few_files_name_the_smallest_family() {
 /// so the client learns from the error what exists.
 #[test]
 fn a_taken_name_is_refused_in_one_way() {
-    let crates = ["auth", "api", "config", "content", "newsroom", "sysconfig", "web"];
+    let crates = ["auth", "api", "config", "containers", "content", "endpoint", "newsroom", "sysconfig", "web"];
     let folders = crates.iter().map(|name| format!("crates/{name}/src")).chain(["crates/domain/src".to_owned()]);
     for folder in folders {
         let knows_the_code = folder == "crates/web/src" || folder == "crates/domain/src";

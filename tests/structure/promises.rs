@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const PLACES: &[(&str, &str)] = &[
     ("store", "crates/store/src/tests"),
     ("rules", "actors/tests/runtime_rules.rs"),
-    ("api", "crates/api/src"),
+    ("containers", "crates/containers/src"),
     ("ends", "crates/domain/src/ends.rs"),
     ("auth", "crates/auth/src"),
     ("receipts", "crates/newsroom/src/receipts"),

@@ -9,12 +9,11 @@ use stet_config::for_user;
 use stet_domain::error::{Code, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::object::file_name;
+use stet_endpoint::records::path_if_shown;
 use stet_newsroom::access::Access;
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{ObjectRecord, render};
 use stet_web::app::App;
-
-use super::records::path_if_shown;
 
 /// The configuration of a user.
 #[derive(Serialize, JsonSchema)]

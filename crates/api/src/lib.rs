@@ -3,7 +3,9 @@
 //!
 //! Everything about an endpoint is stated once, in its row beside its handler. The router, the
 //! checks, the OpenAPI document and the contract test read the tables of rows, which [`GROUPS`]
-//! lists.
+//! lists: those of this crate, and those of drawers, liveblogs, topics and topic plans in
+//! `stet-containers`. `stet-endpoint` has what several resources share. Nothing here knows sockets,
+//! the command line, or where data lies.
 
 pub mod audit;
 pub mod auth;
@@ -13,38 +15,25 @@ pub mod channel_copy;
 pub mod conf;
 mod configuration;
 pub mod crossreference;
-pub mod drawer;
-mod dtd;
 pub mod events;
 pub mod folder;
-mod form;
 pub mod group;
-mod kept;
 pub mod key;
-mod linked;
-pub mod liveblog;
 pub mod message;
 pub mod object;
 pub mod older;
 pub mod opendocument;
 pub mod print;
-pub mod records;
 pub mod recyclebin;
-pub mod requests;
 pub mod session;
-mod settled;
-#[cfg(test)]
-mod testing;
 #[cfg(test)]
 mod tests;
-pub mod topic;
-pub mod topicplan;
 pub mod user;
 pub mod web;
-mod whole;
 
 use stet_config::Config;
-use stet_web::app::{HandlerState, ServedEndpoints};
+use stet_containers::{drawer, liveblog, topic, topicplan};
+use stet_web::app::ServedEndpoints;
 use stet_web::route::{EndpointGroup, Route, all_answer};
 
 const fn table_of(name: &'static str, about: &'static str, tables: &'static [&'static [Route]]) -> EndpointGroup {
@@ -92,11 +81,5 @@ pub fn all_routes() -> impl Iterator<Item = &'static Route> {
 
 /// Returns all that a server with that configuration offers.
 pub fn surface(config: &Config) -> ServedEndpoints {
-    let kept = HandlerState::default()
-        .with(drawer::RenderedDrawers::new(config.memory.caches().drawers()))
-        .with(liveblog::KeptPosts::new(config.memory.caches().posts()))
-        .with(topic::KeptStructures::new(config.memory.caches().structures()))
-        .with(topic::KeptItems::new(config.memory.caches().topic_items()))
-        .with(liveblog::ResolvedLengths::new(config.memory.caches().lengths()));
-    ServedEndpoints { groups: GROUPS, kept }
+    ServedEndpoints { groups: GROUPS, kept: stet_containers::handler_state(config) }
 }

@@ -134,7 +134,8 @@ mod tests {
     fn code() -> Vec<(String, String)> {
         let mut files = Vec::new();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let crates = ["api", "auth", "base", "config", "content", "observe", "sysconfig", "web"];
+        let crates =
+            ["api", "auth", "base", "config", "containers", "content", "endpoint", "observe", "sysconfig", "web"];
         let crates = crates.map(|name| root.join("crates").join(name).join("src"));
         let mut folders: Vec<_> = crates.into_iter().chain([root.join("src")]).collect();
         while let Some(folder) = folders.pop() {

@@ -45,6 +45,8 @@ pub mod route;
 pub mod router;
 pub mod shared;
 pub mod steps;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod unknown_names;
 mod warnings;
 mod whole_number;

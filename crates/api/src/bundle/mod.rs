@@ -7,6 +7,7 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::id::Loid;
 use stet_domain::object::{FamilyKind, FolderKey, PathLimits, Record};
+use stet_endpoint::records::{path_if_shown, record_of, record_with_path};
 use stet_newsroom::records::{CachedRecord, PageCollector, Sort};
 use stet_sysconfig::ListKind;
 use stet_web::call::Call;
@@ -18,7 +19,6 @@ use super::folder::filter::{FolderFilter, list_filtered};
 use super::folder::listing::{FolderEntries, FolderListingKind, ListingSelection, listing, reply};
 use super::folder::views::{FolderView, FolderViewRequest, list_in_view};
 use super::object::RecordReply;
-use super::records::{path_if_shown, record_of, record_with_path};
 
 pub mod routes;
 

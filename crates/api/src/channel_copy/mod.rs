@@ -9,6 +9,9 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::{FamilyKind, Record, SharedText};
+use stet_endpoint::records::RemovedObject;
+use stet_endpoint::records::record_after;
+use stet_endpoint::requests::stays_checked_out;
 use stet_newsroom::creation::status_of;
 use stet_newsroom::records::usage;
 use stet_sysconfig::{Channel, ContentItem};
@@ -18,9 +21,7 @@ use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
 use super::bundle::check_bundle;
-use super::object::{ChangedRecord, RemovedObject};
-use super::records::record_after;
-use super::requests::stays_checked_out;
+use super::object::ChangedRecord;
 
 pub mod routes;
 

@@ -6,12 +6,12 @@ use stet_base::nearest::with_nearest;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::DatabaseId;
 use stet_domain::object::SharedText;
+use stet_endpoint::requests::{DatabaseRef, database_named};
 use stet_sysconfig::{Accessory, Channel, ShapeTemplate, Site, SiteContent};
 use stet_web::call::Call;
 use stet_web::reply::Json;
 
 use super::site::channel_id;
-use crate::requests::{DatabaseRef, database_named};
 
 /// The body of a call for page accessories.
 #[derive(Default, Deserialize, JsonSchema)]

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use stet_content::words::{is_text, read_of};
 use stet_domain::error::{Code, Error, Result};
+use stet_endpoint::content::ObjectContent;
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{ShapeFrame, ShapeTemplate};
 use stet_web::call::Call;
@@ -15,7 +16,6 @@ use stet_xml::{Limits, from_json, without_illegal_chars};
 
 use super::pages::check_work_folder;
 use super::site::channel_id;
-use crate::object::ObjectContent;
 
 /// The shape of a story.
 #[derive(Serialize, JsonSchema)]

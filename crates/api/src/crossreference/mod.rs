@@ -12,6 +12,9 @@ use stet_base::limits::offload::Offload;
 use stet_domain::checkout::{RewriteContent, WriteContent, WriteSwitches};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
+use stet_endpoint::content::ObjectContent;
+use stet_endpoint::records::{BulkFailures, BulkReply};
+use stet_endpoint::requests::{DatabaseRef, SourceList, database_named, text_bytes_of};
 use stet_newsroom::caller::check_whole;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
@@ -22,9 +25,7 @@ use stet_web::reply::Json;
 use stet_xml::Limits;
 use stet_xml::xpath::{EvaluationLimit, FoundNode, XPath, XPathError, XPathNodeKind};
 
-use super::object::{ChangedRecord, ObjectContent, reply_after};
-use super::records::{BulkFailures, BulkReply};
-use super::requests::{DatabaseRef, SourceList, database_named, text_bytes_of};
+use super::object::{ChangedRecord, reply_after};
 
 pub mod routes;
 

@@ -6,6 +6,7 @@ use stet_base::limits::yielding::YieldTimer;
 use stet_domain::error::{Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::FamilyKind;
+use stet_endpoint::records::{path_if_shown, record_with_path};
 use stet_newsroom::access::ObjectVisibility;
 use stet_newsroom::records::{CachedRecord, NamePatterns, PageCollector, outline};
 use stet_web::call::Call;
@@ -14,7 +15,6 @@ use stet_web::reply::Json;
 
 use super::listing::{FolderEntries, ListingSelection, names, reply};
 use super::{FolderReply, folder_in_path};
-use crate::records::{path_if_shown, record_with_path};
 
 /// The criteria of a filtered listing.
 pub(crate) struct FolderFilter {

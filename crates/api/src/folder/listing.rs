@@ -15,6 +15,7 @@ use stet_domain::folder::children;
 use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::object::{FamilyKind, Record, names_in};
 use stet_domain::store::{ReadLevel, StoreError};
+use stet_endpoint::records::{locker_of, path_if_shown, record_with_path};
 use stet_newsroom::access::ObjectVisibility;
 use stet_newsroom::caller::{Warning, shown_name};
 use stet_newsroom::records::{
@@ -29,7 +30,6 @@ use stet_web::pieces::no_room;
 use stet_web::reply::Json;
 
 use super::FolderReply;
-use crate::records::{locker_of, path_if_shown, record_with_path};
 
 /// The kind of objects that a listing of a folder contains.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,7 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::lifecycle::ConfirmObject;
 use stet_domain::object::{CreateMode, check_path};
+use stet_endpoint::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 use stet_newsroom::creation::{Creation, CreationKind, CreationPlace, check_folder};
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 use stet_web::body::JsonObject;
@@ -23,7 +24,6 @@ use stet_web::reply::Json;
 
 use self::listing::{FolderListingKind, listing};
 use super::object::{ChangedRecord, reply_after};
-use super::requests::{CreateOptions, DatabaseRef, WireCreateMode, database_named, folder_source};
 
 /// A folder or bundle and the objects in it.
 #[derive(Serialize, JsonSchema)]

@@ -16,6 +16,8 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::object::SharedText;
+use stet_endpoint::records::{path_if_shown, record_with_path};
+use stet_endpoint::requests::{DatabaseRef, database_named};
 use stet_newsroom::records::{CachedRecord, Display, FilterValues, ListingPage, ObjectRecord, Sort, pick};
 use stet_sysconfig::{ColumnView, ListKind, WidthUnit};
 use stet_web::call::Call;
@@ -26,8 +28,6 @@ use stet_web::route::Verb;
 
 use super::listing::{FolderEntries, FolderListingKind, ListingSelection, entries, filter_of};
 use super::{folder_in_path, home_of_caller, root, work_of_caller};
-use crate::records::{path_if_shown, record_with_path};
-use crate::requests::{DatabaseRef, database_named};
 
 /// A folder or bundle in a view.
 #[derive(Serialize, JsonSchema)]

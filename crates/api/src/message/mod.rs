@@ -15,15 +15,14 @@ use stet_base::limits::yielding::{self, YieldTimer};
 use stet_domain::error::{Error, Result};
 use stet_domain::id::{Loid, ObjectSource};
 use stet_domain::object::SharedText;
+use stet_endpoint::records::{readable, record_of};
+use stet_endpoint::requests::{DatabaseRef, SourceList, database_named};
 use stet_newsroom::messages::{Message, MessageBox, MessageEntry, NewMessage, Priority};
 use stet_newsroom::records::{Display, ObjectRecord, in_order, parse_sort};
 use stet_web::call::Call;
 use stet_web::listing::{Listing, ListingEntries, ListingSource, NestedItem, NoItem};
 use stet_web::pieces::no_room;
 use stet_web::reply::Json;
-
-use super::records::{readable, record_of};
-use super::requests::{DatabaseRef, SourceList, database_named};
 
 /// Body of a message to send.
 #[derive(Default, Deserialize, JsonSchema)]

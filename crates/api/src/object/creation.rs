@@ -6,6 +6,8 @@ use serde::de::IgnoredAny;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::ObjectSource;
 use stet_domain::object::{CreateMode, NewContent};
+use stet_endpoint::form::{self, FilePart, FileRule, FormSubmission};
+use stet_endpoint::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
 use stet_newsroom::attribute_input::AttributeInput;
 use stet_newsroom::creation::{Creation, CreationKind, CreationPlace, RequestedDefaults, Template, with_time};
 use stet_web::arriving::IncomingCall;
@@ -20,8 +22,6 @@ use {
 };
 
 use super::{ChangedRecord, reply_with};
-use crate::form::{self, FilePart, FileRule, FormSubmission};
-use crate::requests::{DatabaseRef, WireCreateMode, database_named, folder_source, stays_checked_out};
 
 /// Part `options` of the creation of an object.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

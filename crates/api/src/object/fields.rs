@@ -11,6 +11,8 @@ use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::metadata::ChangeFields;
+use stet_endpoint::records::{BulkBuilder, BulkItem, BulkReply};
+use stet_endpoint::requests::{DatabaseRef, SourceList, database_named};
 use stet_newsroom::attribute_input::AttributeInput;
 use stet_newsroom::caller::BulkChange;
 use stet_newsroom::creation::{AmendAttempts, AttributeEdits};
@@ -19,10 +21,6 @@ use stet_web::call::Call;
 use stet_web::reply::Json;
 use stet_xml::Limits;
 use stet_xml::edit::{Edit, EditError, Path};
-
-use super::BulkItem;
-use crate::records::{BulkBuilder, BulkReply};
-use crate::requests::{DatabaseRef, SourceList, database_named};
 
 /// The largest number of operators in an entry. All of them are applied to an object at once.
 const MAX_OPERATORS: usize = 100;

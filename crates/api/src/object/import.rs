@@ -3,10 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_auth::Privilege;
+use stet_containers::correlates::LinkSide;
 use stet_domain::error::{Error, Result};
 use stet_domain::id::{ObjectSource, ObjectUuid};
 use stet_domain::lifecycle::{CreateOutcome, ImportedCopy, ImportedLink, ImportedObject};
 use stet_domain::object::{MAX_WORD_BYTES, SharedText, check_texts};
+use stet_endpoint::form::{self, FileRule, FormSubmission};
+use stet_endpoint::requests::{DatabaseRef, database_named};
 use stet_newsroom::attribute_input::AttributeInput;
 use stet_newsroom::creation::{Creation, CreationKind, CreationPlace};
 use stet_newsroom::records::Display;
@@ -15,10 +18,7 @@ use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
 
-use super::correlates::LinkSide;
 use super::{ChangedRecord, reply_after};
-use crate::form::{self, FileRule, FormSubmission};
-use crate::requests::{DatabaseRef, database_named};
 
 /// Part `options` of an import: an object in the terms of its record.
 #[derive(Debug, Default, Deserialize, JsonSchema)]

@@ -10,6 +10,11 @@ use stet_domain::error::Result;
 use stet_domain::expect::RevisionTag;
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::Reach;
+use stet_endpoint::content::version_named;
+use stet_endpoint::records::{
+    BulkFailures, BulkReply, FirstMentions, RemovedObject, left_of, path_if_shown, record_of,
+};
+use stet_endpoint::requests::{BulkSources, ObjectListRequest};
 use stet_newsroom::caller::{Caller, check_whole};
 use stet_newsroom::records::Display;
 use stet_newsroom::records::{CachedRecord, ObjectRecord, render_version};
@@ -18,10 +23,6 @@ use stet_web::listing::{EntryStep, Listing, ListingEntries};
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::{EnvelopedReply, Json, Reply};
 
-use super::records::{BulkFailures, BulkReply, FirstMentions, left_of, path_if_shown, record_of};
-use super::requests::{BulkSources, ObjectListRequest};
-
-mod content;
 mod correlates;
 mod creation;
 mod family;
@@ -30,6 +31,7 @@ mod import;
 mod locks;
 mod moving;
 mod pictures;
+mod reading;
 mod removal;
 pub mod routes;
 mod status_change;
@@ -37,11 +39,7 @@ mod story;
 mod versions;
 mod writing;
 
-pub(super) use self::content::ObjectContent;
-use self::content::version_named;
-pub use self::content::{content, content_by_loid};
-pub use self::correlates::{CorrelateRequest, CorrelateView, correlate, list as correlate_list, uncorrelate};
-pub(super) use self::correlates::{correlates, facts as facts_of_links};
+pub use self::correlates::{CorrelateRequest, correlate, list as correlate_list, uncorrelate};
 pub use self::creation::{CreateObject, create, create_from_template};
 #[cfg(any(test, feature = "fuzzing"))]
 pub use self::creation::{ObjectForm, read_parts};
@@ -51,22 +49,13 @@ pub use self::import::{ImportObject, import};
 pub use self::locks::{UnlockRequest, lock, unlock};
 pub use self::moving::{MoveRequest, RenameRequest, relocate, rename};
 pub use self::pictures::content_as;
+pub use self::reading::{content, content_by_loid};
 pub(crate) use self::removal::discard_object;
 pub use self::removal::{RestoreRequest, destroy, destroy_all, discard, discard_all, restore};
 pub use self::status_change::{StatusRequest, StatusesRequest, change_status, change_statuses};
 pub use self::story::story;
 pub use self::versions::{restore_version, versions};
-pub use self::writing::{switches, write_content, write_content_by_loid};
-
-/// The result of a bulk call for an object.
-#[derive(Serialize, JsonSchema)]
-pub struct BulkItem {
-    /// Source, as the client gave it.
-    pub source: String,
-    /// The object's loid.
-    #[schemars(with = "Loid")]
-    pub id: String,
-}
+pub use self::writing::{write_content, write_content_by_loid};
 
 /// A record as the only thing in a reply.
 pub type RecordReply = ReadyJson<ObjectRecord>;
@@ -74,14 +63,6 @@ pub type RecordReply = ReadyJson<ObjectRecord>;
 /// The reply to a change of an object. If the object was destroyed or moved out of the caller's
 /// sight since, the reply only identifies it.
 pub type ChangedRecord = ChangeAnswer<RecordReply, RemovedObject>;
-
-/// An object that was discarded, destroyed or hidden.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RemovedObject {
-    /// The object's loid.
-    #[schemars(with = "Loid")]
-    pub id: String,
-}
 
 /// `GET /v3/object/{source}`: an object, or one of its versions.
 pub async fn get(call: Call) -> Result<Json<RecordReply>> {
@@ -256,8 +237,8 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::testing::ServerFixture;
     use stet_newsroom::creation::{AmendAttempts, AttributeEdits};
+    use stet_web::testing::ServerFixture;
 
     /// Fills the queue of this task's user with large calls that wait.
     fn full_line() -> Vec<Pin<Box<dyn Future<Output = Result<Offload>>>>> {
@@ -282,7 +263,7 @@ mod tests {
     /// copies of all of them, which were not counted.
     #[actix_web::test]
     async fn large_attributes_that_no_cache_keeps_are_paid_for_while_they_are_held() {
-        let fixture = ServerFixture::new().await;
+        let fixture = ServerFixture::of(crate::surface).await;
         let attributes = |bytes| Some(format!("<a>{}</a>", "x".repeat(bytes)).as_str().into());
         let document =
             |name: &str, bytes| NewObject { attributes: attributes(bytes), ..NewObject::document(name, "Story") };
@@ -311,7 +292,7 @@ mod tests {
     /// was changed. Each retry then made another version.
     #[actix_web::test]
     async fn callers_who_changed_something_are_answered_despite_a_full_queue() {
-        let fixture = ServerFixture::new().await;
+        let fixture = ServerFixture::of(crate::surface).await;
         let ada = User::new("ada");
         fixture.app.directory.by(CallerIdentity::operator()).put_user(ada.clone()).await.expect("the store is well");
         let begun = fixture.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");

@@ -7,13 +7,13 @@ use stet_auth::Privilege;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::lifecycle::{MoveObject, RenameObject};
 use stet_domain::object::CreateMode;
+use stet_endpoint::requests::{CreateOptions, WireCreateMode, folder_source};
 use stet_newsroom::creation::check_place;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
 use stet_web::prefer::PreferredReply;
 
 use super::{ChangedRecord, reply_with, target};
-use crate::requests::{CreateOptions, WireCreateMode, folder_source};
 
 /// Body of a rename.
 #[derive(Deserialize, JsonSchema)]

@@ -4,12 +4,11 @@ use stet_base::nearest::with_nearest;
 use stet_content::ContentReader;
 use stet_content::picture::media_type_of;
 use stet_domain::error::{Code, Error, Result};
+use stet_endpoint::content::ObjectContent;
+use stet_endpoint::whole::{BodyPiece, ByteReply};
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Reply;
-
-use super::content::ObjectContent;
-use crate::whole::{BodyPiece, ByteReply};
 
 /// `GET /v3/object/{source}/content/{format}`: the stored bytes (`binary`), the picture in full
 /// (`highres`), or scaled down (`lowres`).

@@ -7,6 +7,8 @@ use stet_base::limits::yielding::YieldTimer;
 use stet_domain::error::Result;
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::lifecycle::{DestroyObject, DiscardObject, RestoreObject};
+use stet_endpoint::records::{BulkBuilder, BulkItem, BulkReply};
+use stet_endpoint::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
 use stet_newsroom::creation::check_place;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
@@ -14,9 +16,7 @@ use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
 use super::moving::name_mode;
-use super::{BulkItem, ChangedRecord, RemovedObject, any_target, reply_with, whole_target};
-use crate::records::{BulkBuilder, BulkReply};
-use crate::requests::{BulkSources, CreateOptions, ObjectListRequest, WireCreateMode, folder_source};
+use super::{ChangedRecord, RemovedObject, any_target, reply_with, whole_target};
 
 /// Body of a restore. All fields are optional.
 #[derive(Default, Deserialize, JsonSchema)]

@@ -1,8 +1,9 @@
 //! Objects (docs/api/objects.md, docs/api/content.md).
 
+use stet_endpoint::requests;
 use stet_web::route::words::*;
 
-use crate::{object, requests};
+use crate::object;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/objects.md");
 const POST: Route = base(Verb::Post, Privilege::Read, "docs/api/objects.md");

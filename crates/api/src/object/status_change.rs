@@ -6,6 +6,8 @@ use stet_actors::runtime::ResultingObject;
 use stet_auth::Privilege;
 use stet_base::json::{ChangeAnswer, ReadyJson};
 use stet_base::limits::yielding::YieldTimer;
+use stet_containers::topic::TopicItemInfo;
+use stet_containers::topic::record_of_item;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
@@ -14,6 +16,9 @@ use stet_domain::object::SharedText;
 use stet_domain::planning::Planning;
 use stet_domain::planning::topic::{Topic, TopicItem};
 use stet_domain::status::ChangeStatus;
+use stet_endpoint::records::{BulkBuilder, BulkItem, BulkReply};
+use stet_endpoint::requests::{DatabaseRef, SourceList, database_named};
+use stet_endpoint::settled::change_in_place;
 use stet_newsroom::caller::{Caller, check_whole};
 use stet_newsroom::records::Display;
 use stet_web::call::Call;
@@ -21,12 +26,7 @@ use stet_web::etag::ETag;
 use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
-use super::{BulkItem, ChangedRecord, RemovedObject, reply_after};
-use crate::records::{BulkBuilder, BulkReply};
-use crate::requests::{DatabaseRef, SourceList, database_named};
-use crate::settled::change_in_place;
-use crate::topic::TopicItemInfo;
-use crate::topic::reply::record_of_item;
+use super::{ChangedRecord, RemovedObject, reply_after};
 
 /// Body of a change of status.
 #[derive(Deserialize, JsonSchema)]

@@ -8,6 +8,7 @@ use stet_domain::checkout::{WriteContent, WriteSwitches};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
 use stet_domain::object::FamilyKind;
+use stet_endpoint::form::{self, FormSubmission};
 use stet_newsroom::creation::Template;
 use stet_web::arriving::IncomingCall;
 use stet_web::body_headers::is_multipart;
@@ -18,7 +19,6 @@ use stet_web::prefer::PreferredReply;
 use super::creation::{FILES, ObjectForm, make, named_as_file};
 use super::writing::receive;
 use super::{ChangedRecord, reply_after};
-use crate::form::{self, FormSubmission};
 
 /// The reply of `POST /object/story`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,10 +4,11 @@
 use futures_util::StreamExt;
 use stet_auth::Privilege;
 use stet_content::words::{essence, is_json};
-use stet_domain::checkout::{WriteContent, WriteSwitches};
+use stet_domain::checkout::WriteContent;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::ObjectSource;
 use stet_domain::object::{NewContent, Record};
+use stet_endpoint::requests::switches;
 use stet_web::arriving::IncomingCall;
 use stet_web::body::describe_payload_error;
 use stet_web::body::{IncomingBody, says_nothing, too_large};
@@ -15,9 +16,8 @@ use stet_web::call::Call;
 use stet_web::media_type::content_type;
 use stet_web::pace::PacedBody;
 use stet_web::prefer::PreferredReply;
-use stet_web::query::Query;
 
-use super::content::loid_in_query;
+use super::reading::loid_in_query;
 use super::{ChangedRecord, reply_after};
 
 /// The content type that clients send when they don't know the type.
@@ -52,18 +52,6 @@ async fn write_to(
         WriteContent { object, body, switches: switches(&call.query), lasts_s: call.app.config.auth.lock_idle_seconds };
     let done = call.change_jointly(write).await?;
     reply_after(&call, object, done.left.as_ref(), &display, 0, |record| record).await
-}
-
-/// Returns the switches of a write from the query.
-pub fn switches(query: &Query) -> WriteSwitches {
-    WriteSwitches {
-        check_in: query.boolean("checkIn"),
-        keep_checked_out: query.boolean("keepCheckedOut"),
-        unlock: query.boolean("unlock"),
-        new_version: query.boolean("newVersion"),
-        check_out: query.boolean("checkOut"),
-        check_out_clean: query.boolean("checkOutClean"),
-    }
 }
 
 /// Receives the body of a call as a new content of an object. `None` for a body without bytes, and

@@ -9,12 +9,12 @@ use stet_domain::folder::{MAX_MEMBERS, children};
 use stet_domain::id::{Loid, ObjectSource};
 use stet_domain::object::{FamilyKind, Link, SharedText};
 use stet_domain::store::ReadLevel;
+use stet_endpoint::records::readable;
 use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
 use stet_web::reply::Json;
 
 use super::page_channel;
-use crate::records::readable;
 
 /// The links of an object and its channel copies.
 #[derive(Serialize, JsonSchema)]

@@ -11,13 +11,13 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::{FamilyKind, normal_form};
 use stet_domain::store::{KeyRange, RowCursor, Table};
+use stet_endpoint::records::readable;
 use stet_newsroom::records::CachedRecord;
 use stet_sysconfig::{MetadataDefinition, MetadataElement, SiteContent, TreeSource};
 use stet_web::call::Call;
 use stet_web::reply::{Json, Reply};
 
 use super::place::optional_parameter;
-use crate::records::readable;
 
 /// The largest number of objects that are examined, and of paths that are listed, for values that
 /// are objects of the repository.

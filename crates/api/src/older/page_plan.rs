@@ -3,12 +3,13 @@
 use stet_auth::Privilege;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, ObjectSource};
+use stet_endpoint::records::RemovedObject;
 use stet_web::call::Call;
 use stet_web::reply::Json;
 
 use super::metadata::check_session;
 use super::place::optional_parameter;
-use crate::object::{RemovedObject, discard_object};
+use crate::object::discard_object;
 
 /// `DELETE /containers/pagePlan`: moves a page plan to the recycle bin.
 pub async fn remove(call: Call) -> Result<Json<RemovedObject>> {

@@ -86,7 +86,7 @@ pub async fn site_config(call: Call) -> Result<Json<SiteConfiguration>> {
             let taken = child(call.app.repository.look(), ReadLevel::Committed, folder.loid, &normal_form(name));
             let taken = taken.map_err(|error| stet_actors::runtime::store_failure(&error))?;
             if let Some(taken) = taken {
-                let existing = crate::records::readable(&call, taken)?.map(|record| record.loid.to_string());
+                let existing = stet_endpoint::records::readable(&call, taken)?.map(|record| record.loid.to_string());
                 let message = format!("The name `{name}` is taken in `{path}`.");
                 return Err(Error::duplicated(message, existing.as_deref()));
             }

@@ -15,17 +15,16 @@ use stet_domain::folder::{MAX_MEMBERS, children};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::{FamilyKind, SharedText};
 use stet_domain::store::ReadLevel;
+use stet_endpoint::content::ObjectContent;
+use stet_endpoint::linked::linked_objects;
+use stet_endpoint::records::{BulkError, BulkFailures, BulkReply, record_of};
+use stet_endpoint::requests::{DatabaseRef, SourceList, database_named};
 use stet_newsroom::caller::BulkChange;
 use stet_newsroom::records::{CachedRecord, Display, ObjectRecord};
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::listing::{Listing, ListingEntries, ListingSource, NestedItem, NoItem};
 use stet_web::reply::Json;
-
-use super::linked::linked_objects;
-use super::object::ObjectContent;
-use super::records::{BulkError, BulkFailures, BulkReply, record_of};
-use super::requests::{DatabaseRef, SourceList, database_named};
 
 pub mod routes;
 

@@ -10,6 +10,7 @@ use stet_domain::error::{Error, Result};
 use stet_domain::id::{DatabaseId, Loid};
 use stet_domain::lifecycle::entries_of_bin;
 use stet_domain::object::{DiscardNote, SharedText};
+use stet_endpoint::records::any_record_of;
 use stet_newsroom::records::{Display, ObjectRecord, PageCollector};
 use stet_web::call::Call;
 use stet_web::listing::Listing;
@@ -17,7 +18,6 @@ use stet_web::pieces::no_room;
 use stet_web::reply::Json;
 
 use super::folder::listing::ListingSelection;
-use super::records::any_record_of;
 
 pub mod routes;
 

@@ -19,7 +19,7 @@ struct Branch<T, X> {
 
 #[actix_web::test]
 async fn lists_in_lists_omitted_entries_and_failures_stand_in_their_places() {
-    let fixture = ServerFixture::new().await;
+    let fixture = ServerFixture::of(crate::surface).await;
     let call = fixture.call_of("drawer-get");
     let leaf = async |_: &Call, leaf: &usize, _| -> Result<_> { Ok(vec![*leaf; *leaf]) };
     let twig = async move |_: &Call, twig: &usize, _| -> Result<_> {
@@ -58,7 +58,7 @@ async fn lists_in_lists_omitted_entries_and_failures_stand_in_their_places() {
 
 #[actix_web::test]
 async fn a_list_of_nothing_is_empty_and_an_error_is_that_of_the_call() {
-    let fixture = ServerFixture::new().await;
+    let fixture = ServerFixture::of(crate::surface).await;
     let render = async |_: &Call, entry: &usize, _| -> Result<Result<Option<usize>, usize>> {
         if *entry > 1 { Err(Error::not_found(entry)) } else { Ok(Ok(None)) }
     };

@@ -13,12 +13,12 @@ use stet_domain::lifecycle::NewObject;
 use stet_newsroom::caller::BulkChange;
 use stet_web::route::QueryParam;
 
-use super::testing::ServerFixture;
+use stet_web::testing::ServerFixture;
 
 /// The caller may lose their rights while a list of thousands is processed.
 #[actix_web::test]
 async fn each_object_of_a_bulk_call_is_changed_by_who_the_caller_is_by_then() {
-    let fixture = ServerFixture::new().await;
+    let fixture = ServerFixture::of(crate::surface).await;
     let directory = &fixture.app.directory;
     let grant = async |privileges: &[Privilege]| {
         let privileges = privileges.iter().map(|privilege| Grant { privilege: *privilege, folder: None }).collect();
@@ -53,7 +53,7 @@ async fn each_object_of_a_bulk_call_is_changed_by_who_the_caller_is_by_then() {
 /// a client takes.
 #[actix_web::test]
 async fn waiting_handlers_hold_little_memory() {
-    let fixture = ServerFixture::new().await;
+    let fixture = ServerFixture::of(crate::surface).await;
     let mut handlers = 0;
     for route in fixture.app.groups.iter().flat_map(|group| group.routes()) {
         let handler = route.handler();

@@ -10,12 +10,12 @@ use stet_domain::bundle::{ChannelCopyOutcome, CopiedBundle, CopyLinkedBundles};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::{FamilyKind, Record};
+use stet_endpoint::linked::linked_objects;
+use stet_endpoint::records::{BulkError, BulkFailures, BulkReply};
 use stet_web::call::Call;
 use stet_web::reply::Json;
 
 use super::channel_copy::{ChannelCopyRequest, check_same};
-use super::linked::linked_objects;
-use super::records::{BulkError, BulkFailures, BulkReply};
 
 pub mod routes;
 
