@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
 use stet_domain::id::Loid;
+use stet_domain::liveblog::{PostResult, PostStatus};
 use stet_domain::object::SharedText;
 use stet_newsroom::attribute_input::AttributeInput;
 use stet_newsroom::records::ObjectRecord;
@@ -138,6 +139,56 @@ pub struct LiveblogRevision {
 /// The reply to a change of a post: the post as the change left it. If others removed the post
 /// since, the reply contains only its id and the revision of the change.
 pub type ChangedPost = ChangeAnswer<PostReply, RemovedPost>;
+
+/// A post that a call has changed along with others.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedListedPost {
+    /// Source, as the client gave it.
+    pub source: String,
+    /// The post's loid.
+    #[schemars(with = "Loid")]
+    pub id: String,
+    /// `pending`, `approved`, `rejected` or `deleted`.
+    pub status: &'static str,
+    /// The effect of the change for readers.
+    #[serde(flatten)]
+    pub effect: PostChangeEffect,
+}
+
+impl ChangedListedPost {
+    /// Describes the post that a source names after its change.
+    pub fn of(source: &str, done: &PostResult) -> ChangedListedPost {
+        ChangedListedPost {
+            source: source.to_owned(),
+            id: done.post.to_string(),
+            // Only a removed post has no status.
+            status: done.status.map_or("", PostStatus::name),
+            effect: PostChangeEffect::of(done.former_status, done.status),
+        }
+    }
+}
+
+/// The effect of a change of a post for readers.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PostChangeEffect {
+    /// Status before the change; null for a new post.
+    pub former_status: Option<&'static str>,
+    /// Whether the change has left the post visible to every reader of the liveblog. Readers never
+    /// see a former text of a post.
+    pub visible_to_readers: bool,
+}
+
+impl PostChangeEffect {
+    /// Returns the effect of a change of status.
+    pub fn of(from: Option<PostStatus>, to: Option<PostStatus>) -> PostChangeEffect {
+        PostChangeEffect {
+            former_status: from.map(PostStatus::name),
+            visible_to_readers: to == Some(PostStatus::Approved),
+        }
+    }
+}
 
 /// Posts that were requested one by one.
 #[derive(Serialize, JsonSchema)]

@@ -15,7 +15,6 @@ use stet_domain::liveblog::{
 use stet_domain::object::SharedText;
 use stet_domain::part::NewAttachment;
 use stet_newsroom::attribute_input::{attribute_text, rooted_text};
-use stet_newsroom::caller::check_whole;
 use stet_web::app::App;
 use stet_web::arriving::IncomingCall;
 use stet_web::call::Call;
@@ -137,15 +136,10 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     Ok(Json::of(&reply)?.with_etag(ETag::new(RevisionTag::of(&done.view.state.object().record), "change")))
 }
 
-/// Returns the post in the call's path, which is to be changed, if the caller sees it. It is
-/// addressed by its loid, so that the command changes this very post.
+/// Returns the post in the call's path, which is to be changed, if the caller sees it.
 fn seen_post(call: &Call, open: &OpenLiveblog) -> Result<PostAddress> {
     let address = address(call, open.loid(), call.param("post"))?;
-    if let PostAddress::Loid(loid) = address {
-        check_whole(&loid.into())?;
-    }
-    let post = open.seen(&address)?;
-    Ok(PostAddress::Loid(post.loid()))
+    Ok(PostAddress::Loid(open.to_change(&address)?))
 }
 
 /// Changes a post, and replies with the post as it is directly afterwards. `sent` is the content of

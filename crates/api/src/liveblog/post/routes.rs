@@ -2,7 +2,7 @@
 
 use stet_web::route::words::*;
 
-use crate::liveblog;
+use crate::{liveblog, requests};
 
 // With the right to create posts, callers may change their own. The command checks that changing
 // another user's takes `moderate` as well (docs/api/posts.md, "States").
@@ -20,6 +20,9 @@ const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 const fn form(needs_first: bool) -> BodyRule {
     BodyRule::Multipart { options: type_of::<liveblog::PostOptions>, files: &["content", "attachments"], needs_first }
 }
+
+/// The body of a call that changes several posts.
+const LISTED: BodyRule = required::<requests::ObjectListRequest>(BodySizeRule::Long);
 
 /// The common properties of routes that return files.
 const FILE: Route = Route {
@@ -101,6 +104,16 @@ pub const ROUTES: &[Route] = &[
         privilege: Some(Privilege::Moderate),
         path_params: &[LIVEBLOG, THE_POST],
         handler: handler!(liveblog::reject),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-approve-post",
+        path: "/v3/container/liveblog/{source}/posts/approve",
+        summary: "Approve the posts named in the body.",
+        privilege: Some(Privilege::Moderate),
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::approve_posts),
         ..POST
     },
     Route {
