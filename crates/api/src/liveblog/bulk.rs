@@ -6,26 +6,76 @@ use serde::Serialize;
 use stet_auth::Privilege;
 use stet_base::limits::yielding::YieldTimer;
 use stet_domain::command::Command;
-use stet_domain::error::{Code, Result};
+use stet_domain::error::{Code, Error, Result};
 use stet_domain::family::State;
-use stet_domain::liveblog::{Liveblog, PostAddress, PostResult, PostStatus, SetPostStatus};
+use stet_domain::liveblog::{
+    Liveblog, PostAddress, PostFields, PostResult, PostStatus, RemovePost, SetPostStatus, UpdatePost,
+};
 use stet_domain::object::Reach;
 use stet_web::call::Call;
 use stet_web::reply::Json;
 
-use super::types::ChangedListedPost;
+use super::post::tag_changes;
+use super::types::{ChangePosts, ChangedListedPost};
 use super::{OpenLiveblog, address_in};
+use crate::object::BulkItem;
 use crate::records::{BulkBuilder, BulkReply};
-use crate::requests::{BulkSources, ObjectListRequest};
+use crate::requests::{BulkSources, ObjectListRequest, database_named};
 
 /// `POST /v3/container/liveblog/{source}/posts/approve`
 pub async fn approve_posts(call: Call) -> Result<Json<BulkReply<ChangedListedPost>>> {
     set_statuses(call, Privilege::Moderate, PostStatus::Approved).await
 }
 
+/// `POST /v3/container/liveblog/{source}/posts/reject`
+pub async fn reject_posts(call: Call) -> Result<Json<BulkReply<ChangedListedPost>>> {
+    set_statuses(call, Privilege::Moderate, PostStatus::Rejected).await
+}
+
+/// `POST /v3/container/liveblog/{source}/posts/pending`
+pub async fn set_posts_pending(call: Call) -> Result<Json<BulkReply<ChangedListedPost>>> {
+    set_statuses(call, Privilege::Create, PostStatus::Pending).await
+}
+
+/// `POST /v3/container/liveblog/{source}/posts/delete`: the posts stay in the liveblog.
+pub async fn mark_posts_deleted(call: Call) -> Result<Json<BulkReply<ChangedListedPost>>> {
+    set_statuses(call, Privilege::Create, PostStatus::Deleted).await
+}
+
 async fn set_statuses(call: Call, privilege: Privilege, to: PostStatus) -> Result<Json<BulkReply<ChangedListedPost>>> {
     let sources = ObjectListRequest::of(&call).await?;
     change_posts(call, sources, privilege, |post, reach| SetPostStatus { post, to, reach }, ChangedListedPost::of).await
+}
+
+/// `PUT /v3/container/liveblog/{source}/posts`: pins and tags.
+pub async fn update_posts(call: Call) -> Result<Json<BulkReply<ChangedListedPost>>> {
+    let request: ChangePosts = call.json().await?;
+    let database = database_named(&call, request.database_id.as_ref())?;
+    let fields =
+        PostFields { pinned: request.pinned, ..tag_changes(request.tags, request.remove_tags, request.add_tags) };
+    if fields.pinned.is_none() && fields.tags.is_none() && fields.remove_tags.is_empty() && fields.add_tags.is_empty() {
+        let message = "The body needs at least one of `pinned`, `tags`, `addTags` and `removeTags`.";
+        return Err(Error::new(Code::InvalidBody, message));
+    }
+    fields.check_tags()?;
+    let sources = BulkSources { given: request.sources.read(&call.app)?, database };
+    let update = |post, reach| UpdatePost {
+        post,
+        fields: fields.clone(),
+        body: None,
+        attachments: Vec::new(),
+        remove_attachments: Vec::new(),
+        reach,
+    };
+    change_posts(call, sources, Privilege::Create, update, ChangedListedPost::of).await
+}
+
+/// `DELETE /v3/container/liveblog/{source}/posts`: removes the posts permanently, whatever their
+/// status.
+pub async fn remove_posts(call: Call) -> Result<Json<BulkReply<BulkItem>>> {
+    let sources = ObjectListRequest::of(&call).await?;
+    let item = |source: &str, done: &PostResult| BulkItem { source: source.to_owned(), id: done.post.to_string() };
+    change_posts(call, sources, Privilege::Create, |post, reach| RemovePost { post, reach }, item).await
 }
 
 /// Changes each listed post, if the caller still holds the privilege by then.

@@ -41,7 +41,7 @@ mod search;
 mod tests;
 mod types;
 
-pub use self::bulk::approve_posts;
+pub use self::bulk::{approve_posts, mark_posts_deleted, reject_posts, remove_posts, set_posts_pending, update_posts};
 pub use self::content::{content, write_content};
 pub use self::creation::{create_from_default, create_from_template};
 pub use self::feed::feed;
@@ -53,7 +53,7 @@ use self::reply::liveblog_reply;
 pub use self::resolved::ResolvedLengths;
 use self::search::PostSelection;
 pub use self::search::search;
-pub use self::types::{CreateLiveblog, LiveblogReply, PostListing, PostOptions, SearchRequest};
+pub use self::types::{ChangePosts, CreateLiveblog, LiveblogReply, PostListing, PostOptions, SearchRequest};
 
 /// A liveblog in its committed state, with the caller's rights in it.
 #[derive(Clone)]

@@ -10,6 +10,7 @@ use stet_domain::part::NewAttachment;
 use super::files::open_attachment;
 use super::reply::{PostDetails, post_as_left};
 use super::resolved::ResolvedPosts;
+use super::types::{PostChangeEffect, PostChangeView};
 use super::*;
 use crate::testing::{SMALL, ServerFixture, by_editor};
 
@@ -88,7 +89,8 @@ impl Blog {
     /// `None` if they can't be determined.
     async fn left(&self, open: &OpenLiveblog, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
-        let reply = post_as_left(&self.fixture.app, open, post).await.expect("the store is well")?;
+        let more = PostChangeView { revision: open.view.revision(), effect: PostChangeEffect::of(None, None) };
+        let reply = post_as_left(&self.fixture.app, open, post, more).await.expect("the store is well")?;
         let json = reply.result();
         let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
         Some((text("title"), text("content"), json["revision"].as_u64().expect("it has one")))

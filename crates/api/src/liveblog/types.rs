@@ -14,7 +14,7 @@ use stet_web::body::JsonObject;
 
 use crate::object::RemovedObject;
 use crate::records::BulkError;
-use crate::requests::{CreateOptions, DatabaseRef, WireCreateMode};
+use crate::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 
 /// The `info` of a liveblog: its record and the fields that only liveblogs have. Numbers count the
 /// posts that the caller sees.
@@ -129,6 +129,19 @@ pub struct Post {
 /// A single post.
 pub type PostReply = JoinedMembers<Post, LiveblogRevision>;
 
+/// A single post as a change has left it.
+pub type ChangedPostReply = JoinedMembers<Post, PostChangeView>;
+
+/// The fields that the reply to a change of a single post has in addition.
+#[derive(Serialize, JsonSchema)]
+pub struct PostChangeView {
+    /// Revision of the liveblog.
+    pub revision: u64,
+    /// The effect of the change for readers.
+    #[serde(flatten)]
+    pub effect: PostChangeEffect,
+}
+
 /// The field that the reply about a single post has in addition.
 #[derive(Serialize, JsonSchema)]
 pub struct LiveblogRevision {
@@ -138,7 +151,7 @@ pub struct LiveblogRevision {
 
 /// The reply to a change of a post: the post as the change left it. If others removed the post
 /// since, the reply contains only its id and the revision of the change.
-pub type ChangedPost = ChangeAnswer<PostReply, RemovedPost>;
+pub type ChangedPost = ChangeAnswer<ChangedPostReply, RemovedPost>;
 
 /// A post that a call has changed along with others.
 #[derive(Serialize, JsonSchema)]
@@ -304,11 +317,39 @@ pub struct PostOptions {
     pub(super) pinned: Option<bool>,
     /// Free words; at most 100, each of at most 255 bytes.
     pub(super) tags: Option<Vec<String>>,
+    /// Tags to append, if the post lacks them.
+    pub(super) add_tags: Option<Vec<String>>,
+    /// Tags to remove, before others are added.
+    pub(super) remove_tags: Option<Vec<String>>,
     /// Ids of attachments to remove; only for an update.
     pub(super) remove_attachments: Option<Vec<AttachmentRef>>,
     /// Reaction if the name from `timestamp` is taken; has no effect on an update.
     pub(super) create_mode: Option<WireCreateMode>,
     pub(super) options: Option<JsonObject<CreateOptions>>,
+}
+
+/// Body of a change of several posts. At least one field besides `sources` is needed; fields that
+/// are left out keep their values.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangePosts {
+    /// Posts of the liveblog, as loids, uuids, names or paths.
+    pub(super) sources: SourceList,
+    /// Database of paths; the main one by default.
+    #[serde(default)]
+    pub(super) database_id: Option<DatabaseRef>,
+    /// Whether they are listed before all posts that are not pinned.
+    #[serde(default)]
+    pub(super) pinned: Option<bool>,
+    /// Free words in place of the present ones; at most 100, each of at most 255 bytes.
+    #[serde(default)]
+    pub(super) tags: Option<Vec<String>>,
+    /// Tags to append to each post that lacks them.
+    #[serde(default)]
+    pub(super) add_tags: Option<Vec<String>>,
+    /// Tags to remove from each post, before others are added.
+    #[serde(default)]
+    pub(super) remove_tags: Option<Vec<String>>,
 }
 
 /// The id of an attachment, as a text or a number.

@@ -36,11 +36,13 @@ use super::records::info_of;
 use super::requests::{BulkSources, CreateOptions, database_named, folder_source};
 use super::settled::{OpenContainer, build_settled};
 
+mod bulk;
 pub(crate) mod export;
 pub(crate) mod reply;
 pub mod routes;
 mod types;
 
+pub use self::bulk::remove_items;
 pub use self::reply::{KeptItems, KeptStructures};
 pub use self::types::{
     AttachBody, ChangedDivider, ChangedItem, ChangedTopic, CreateTopic, DividerBody, DividerInfo, DividerReply,

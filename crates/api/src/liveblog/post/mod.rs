@@ -23,7 +23,9 @@ use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
 use super::reply::{PostDetails, post_as_left, post_reply};
-use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
+use super::types::{
+    AttachmentRef, ChangedPost, LiveblogRevision, PostChangeEffect, PostChangeView, PostOptions, PostReply, RemovedPost,
+};
 use super::{OpenLiveblog, address, open};
 use crate::form::{self, FilePart, FileRule, FormSubmission, MultipartForm};
 use crate::requests::CreateOptions;
@@ -97,7 +99,11 @@ pub async fn update_post(arriving: IncomingCall) -> Result<PreferredReply<Change
 pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
     let open = open(&call).await?;
     let address = address(&call, open.loid(), call.param("post"))?;
-    build_settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post", None).await).await
+    build_settled(&call, open, async |open| {
+        let revision = LiveblogRevision { revision: open.view.revision() };
+        post_reply(&call.app, open, open.seen(&address)?, "post", &revision, None).await
+    })
+    .await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
@@ -173,12 +179,13 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostResult>>(
         // On a retry, others may have changed it since.
         let is_as_made = done.reply.is_new && done.reply.revision == left.record.revision;
         let known = sent.filter(|_| is_as_made).map(|(fields, body)| PostDetails::sent(left.loid(), &fields, &body));
-        let reply = match post_reply(app, &open, left, "change", known).await {
+        let more = effect_on(&done.reply, &open, left);
+        let reply = match post_reply(app, &open, left, "change", &more, known).await {
             Ok(reply) => Some(reply),
             Err(UnsettledReply::Failed(error)) => return Err(error),
             // Others have changed it since. The reply nevertheless describes the caller's own
             // change.
-            Err(UnsettledReply::Changed) => post_as_left(app, &open, left).await?,
+            Err(UnsettledReply::Changed) => post_as_left(app, &open, left, more).await?,
         };
         if let Some(reply) = reply {
             return Ok(reply.shown().into());
@@ -189,7 +196,7 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostResult>>(
         if !is_shown(open, found) {
             return Err(open.view.state.not_held(&post).into());
         }
-        post_reply(app, open, found, "change", None).await
+        post_reply(app, open, found, "change", &effect_on(&done.reply, open, found), None).await
     });
     match shown.await {
         // The change was made, now or in an earlier attempt. Others have removed the post since, or
@@ -197,6 +204,12 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostResult>>(
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(&done.reply, revision),
         shown => shown.map(|shown| shown.shown().into()),
     }
+}
+
+/// Returns what the reply about a change of this post has in addition.
+fn effect_on(done: &PostResult, open: &OpenLiveblog, post: &Post) -> PostChangeView {
+    let effect = PostChangeEffect::of(done.former_status, Some(post.status));
+    PostChangeView { revision: open.view.revision(), effect }
 }
 
 /// Builds the reply to a change of a post that no longer exists, or that the caller no longer sees.
@@ -217,6 +230,21 @@ fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     parts.into_iter().enumerate().map(named).collect()
 }
 
+/// Returns the given changes of tags.
+pub(super) fn tag_changes(
+    tags: Option<Vec<String>>,
+    remove: Option<Vec<String>>,
+    add: Option<Vec<String>>,
+) -> PostFields {
+    let shared = |tags: Vec<String>| tags.iter().map(|tag| SharedText::from(tag.as_str())).collect::<Vec<_>>();
+    PostFields {
+        tags: tags.map(shared),
+        remove_tags: remove.map(shared).unwrap_or_default(),
+        add_tags: add.map(shared).unwrap_or_default(),
+        ..PostFields::default()
+    }
+}
+
 async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
     let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
     Ok(PostFields {
@@ -226,8 +254,8 @@ async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
         kind: text(&options.r#type),
         timestamp: options.timestamp,
         pinned: options.pinned,
-        tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| SharedText::from(tag.as_str())).collect()),
         attributes: attribute_text(app, "attributes", options.attributes.take()).await?,
         system_attributes: rooted_text(app, "systemAttributes", options.system_attributes.take(), "props").await?,
+        ..tag_changes(options.tags.take(), options.remove_tags.take(), options.add_tags.take())
     })
 }

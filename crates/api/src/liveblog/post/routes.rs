@@ -117,6 +117,52 @@ pub const ROUTES: &[Route] = &[
         ..POST
     },
     Route {
+        id: "stet-liveblog-posts-reject-post",
+        path: "/v3/container/liveblog/{source}/posts/reject",
+        summary: "Reject the posts named in the body.",
+        privilege: Some(Privilege::Moderate),
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::reject_posts),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-pending-post",
+        path: "/v3/container/liveblog/{source}/posts/pending",
+        summary: "Set the posts named in the body to pending.",
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::set_posts_pending),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-delete-post",
+        path: "/v3/container/liveblog/{source}/posts/delete",
+        summary: "Set the posts named in the body to deleted; they stay in the liveblog.",
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::mark_posts_deleted),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-put",
+        path: "/v3/container/liveblog/{source}/posts",
+        summary: "Pin, unpin or tag the posts named in the body.",
+        path_params: &[LIVEBLOG],
+        body: required::<liveblog::ChangePosts>(BodySizeRule::Long),
+        handler: handler!(liveblog::update_posts),
+        ..PUT
+    },
+    Route {
+        id: "stet-liveblog-posts-delete",
+        path: "/v3/container/liveblog/{source}/posts",
+        summary: "Remove the posts named in the body, whatever their states.",
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::remove_posts),
+        ..DELETE
+    },
+    Route {
         id: "stet-liveblog-post-attachment-get",
         path: "/v3/container/liveblog/{source}/post/{post}/attachment/{id}",
         summary: "Download an attachment of a post.",
