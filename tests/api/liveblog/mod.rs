@@ -5,9 +5,10 @@ use std::fmt::Display;
 use roxmltree::{Document, ParsingOptions};
 use serde_json::{Value, json};
 
-use super::endpoints::cases::{Kind, Made, Part, cases, list, new_in, word};
+use super::endpoints::cases::{Body, Corner, Kind, Made, Part, cases, list, new_in, word};
 use crate::harness::*;
 
+mod bulk;
 mod content;
 mod creation;
 mod dtd;
@@ -211,6 +212,14 @@ fn names(error: &Value, parts: &[&str]) {
     assert!(parts.iter().all(|part| message.contains(part)), "{parts:?} in {message}");
 }
 
+/// Returns a call about two posts of a liveblog.
+fn two_posts(corner: &Corner) -> Made {
+    let [liveblog, first] = corner.bare_post();
+    let files: &[File<'_>] = &[("content", "b.xml", "text/xml", b"<post/>")];
+    let second = corner.client.call("liveblog-post-create", &[&liveblog]).form(&json!({}), files).ok();
+    Made::on([liveblog]).json(json!({ "sources": [first.to_string(), id(&second)] }))
+}
+
 cases! {
     "liveblog-from-default-template-post": |corner| Made::default().json(new_in(corner));
     "liveblog-from-template-post": |corner| {
@@ -233,6 +242,22 @@ cases! {
         Made::on([liveblog, post])
     };
     "liveblog-post-reject-post": |corner| Made::on(corner.bare_post());
+    "stet-liveblog-posts-approve-post": |corner| {
+        let made = two_posts(corner);
+        made.call(&corner.client, "stet-liveblog-posts-reject-post").ok();
+        made
+    };
+    "stet-liveblog-posts-reject-post": two_posts;
+    "stet-liveblog-posts-pending-post": two_posts;
+    "stet-liveblog-posts-delete-post": two_posts;
+    "stet-liveblog-posts-put": |corner| {
+        let mut made = two_posts(corner);
+        if let Body::Json(body) = &mut made.body {
+            body["pinned"] = json!(true);
+        }
+        made
+    };
+    "stet-liveblog-posts-delete": |corner| two_posts(corner).once();
     "liveblog-post-pending-post": |corner| Made::on(corner.bare_post());
     "liveblog-post-delete-post": |corner| Made::on(corner.bare_post());
     "stet-liveblog-post-content-get": |corner| Made::on(corner.bare_post());

@@ -404,4 +404,6 @@ pub struct LiveblogFilters {
     pub(super) source: Option<Vec<String>>,
     /// Tags.
     pub(super) tag: Option<Vec<String>>,
+    /// Only pinned posts, or only others.
+    pub(super) pinned: Option<bool>,
 }
