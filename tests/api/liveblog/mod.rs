@@ -179,6 +179,14 @@ fn id(post: &Value) -> String {
     post["info"]["id"].as_str().expect("a post has a record with an id").to_owned()
 }
 
+/// Returns the reply to a change of a post without the effect of the change: the post as it is read.
+fn as_read(mut reply: Value) -> Value {
+    for field in ["formerStatus", "visibleToReaders"] {
+        assert!(reply.as_object_mut().is_some_and(|reply| reply.remove(field).is_some()), "{field} in {reply}");
+    }
+    reply
+}
+
 /// The loids of a reply's items.
 fn ids(reply: &Value) -> Vec<String> {
     reply["items"].as_array().expect("there are items").iter().map(id).collect()

@@ -134,6 +134,7 @@ pub type ChangedPostReply = JoinedMembers<Post, PostChangeView>;
 
 /// The fields that the reply to a change of a single post has in addition.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PostChange")]
 pub struct PostChangeView {
     /// Revision of the liveblog.
     pub revision: u64,
