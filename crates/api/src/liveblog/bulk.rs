@@ -8,10 +8,12 @@ use stet_base::limits::yielding::YieldTimer;
 use stet_domain::command::Command;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::family::State;
+use stet_domain::id::DatabaseId;
 use stet_domain::liveblog::{
     Liveblog, PostAddress, PostFields, PostResult, PostStatus, RemovePost, SetPostStatus, UpdatePost,
 };
 use stet_domain::object::Reach;
+use stet_newsroom::caller::{BulkChange, NamedContainer};
 use stet_web::call::Call;
 use stet_web::reply::Json;
 
@@ -86,29 +88,13 @@ async fn change_posts<C: Command<Family = Liveblog, Reply = PostResult>, T: Seri
     command: impl Fn(PostAddress, Reach) -> C,
     item: impl Fn(&str, &PostResult) -> T,
 ) -> Result<Json<BulkReply<T>>> {
-    let liveblog = call.container::<Liveblog>("source")?;
+    let target = ListTarget { liveblog: call.container("source")?, database, privilege };
     let (mut bulk, mut each) = (BulkBuilder::of(&call, &given), call.each_of(given.len())?);
     let (mut timer, mut has_changed) = (YieldTimer::start(), false);
     for (place, source) in given.iter().enumerate() {
         timer.yield_if_due().await;
-        let outcome = async {
-            let one = each.at(place)?;
-            let (post, reach) = match one.done_before() {
-                // The command only returns its earlier outcome.
-                Some(post) => (post, Reach::Nothing),
-                None => {
-                    let caller = one.caller();
-                    let open = OpenLiveblog::of_caller(caller, caller.view(&liveblog).await?)?;
-                    caller.access().check(privilege, &open.view.state.object().record, &open.loid())?;
-                    let address = address_in(caller, database, open.loid(), source)?;
-                    (open.to_change(&address)?, open.reach)
-                }
-            };
-            let done = one.change_in(&liveblog, post, command(PostAddress::Loid(post), reach)).await?;
-            Ok(item(source, &done))
-        };
-        let outcome: Result<T> = outcome.await;
-        match outcome {
+        let outcome = async { Box::pin(change_post(&each.at(place)?, &target, source, &command)).await };
+        match outcome.await.map(|done| item(source, &done)) {
             // Nothing has been changed, so the call is refused like that for a single post.
             Err(error) if !has_changed && error.code == Code::PreconditionFailed => return Err(error),
             outcome => {
@@ -118,4 +104,34 @@ async fn change_posts<C: Command<Family = Liveblog, Reply = PostResult>, T: Seri
         }
     }
     bulk.answer().await
+}
+
+/// What the posts of a list have in common.
+struct ListTarget {
+    liveblog: NamedContainer<Liveblog>,
+    /// The database of paths.
+    database: DatabaseId,
+    /// The privilege that each change needs.
+    privilege: Privilege,
+}
+
+/// Changes one of the listed posts.
+async fn change_post<C: Command<Family = Liveblog, Reply = PostResult>>(
+    one: &BulkChange<'_>,
+    ListTarget { liveblog, database, privilege }: &ListTarget,
+    source: &str,
+    command: &impl Fn(PostAddress, Reach) -> C,
+) -> Result<PostResult> {
+    let (post, reach) = match one.done_before() {
+        // The command only returns its earlier outcome.
+        Some(post) => (post, Reach::Nothing),
+        None => {
+            let caller = one.caller();
+            let open = OpenLiveblog::of_caller(caller, caller.view(liveblog).await?)?;
+            caller.access().check(*privilege, &open.view.state.object().record, &open.loid())?;
+            let address = address_in(caller, *database, open.loid(), source)?;
+            (open.to_change(&address)?, open.reach)
+        }
+    };
+    one.change_in(liveblog, post, command(PostAddress::Loid(post), reach)).await
 }
