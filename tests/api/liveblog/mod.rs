@@ -5,9 +5,10 @@ use std::fmt::Display;
 use roxmltree::{Document, ParsingOptions};
 use serde_json::{Value, json};
 
-use super::endpoints::cases::{Kind, Made, Part, cases, list, new_in, word};
+use super::endpoints::cases::{Body, Corner, Kind, Made, Part, cases, list, new_in, word};
 use crate::harness::*;
 
+mod bulk;
 mod content;
 mod creation;
 mod dtd;
@@ -178,6 +179,14 @@ fn id(post: &Value) -> String {
     post["info"]["id"].as_str().expect("a post has a record with an id").to_owned()
 }
 
+/// Returns the reply to a change of a post without the effect of the change: the post as it is read.
+fn as_read(mut reply: Value) -> Value {
+    for field in ["formerStatus", "visibleToReaders"] {
+        assert!(reply.as_object_mut().is_some_and(|reply| reply.remove(field).is_some()), "{field} in {reply}");
+    }
+    reply
+}
+
 /// The loids of a reply's items.
 fn ids(reply: &Value) -> Vec<String> {
     reply["items"].as_array().expect("there are items").iter().map(id).collect()
@@ -211,6 +220,14 @@ fn names(error: &Value, parts: &[&str]) {
     assert!(parts.iter().all(|part| message.contains(part)), "{parts:?} in {message}");
 }
 
+/// Returns a call about two posts of a liveblog.
+fn two_posts(corner: &Corner) -> Made {
+    let [liveblog, first] = corner.bare_post();
+    let files: &[File<'_>] = &[("content", "b.xml", "text/xml", b"<post/>")];
+    let second = corner.client.call("liveblog-post-create", &[&liveblog]).form(&json!({}), files).ok();
+    Made::on([liveblog]).json(json!({ "sources": [first.to_string(), id(&second)] }))
+}
+
 cases! {
     "liveblog-from-default-template-post": |corner| Made::default().json(new_in(corner));
     "liveblog-from-template-post": |corner| {
@@ -233,6 +250,22 @@ cases! {
         Made::on([liveblog, post])
     };
     "liveblog-post-reject-post": |corner| Made::on(corner.bare_post());
+    "stet-liveblog-posts-approve-post": |corner| {
+        let made = two_posts(corner);
+        made.call(&corner.client, "stet-liveblog-posts-reject-post").ok();
+        made
+    };
+    "stet-liveblog-posts-reject-post": two_posts;
+    "stet-liveblog-posts-pending-post": two_posts;
+    "stet-liveblog-posts-delete-post": two_posts;
+    "stet-liveblog-posts-put": |corner| {
+        let mut made = two_posts(corner);
+        if let Body::Json(body) = &mut made.body {
+            body["pinned"] = json!(true);
+        }
+        made
+    };
+    "stet-liveblog-posts-delete": |corner| two_posts(corner).once();
     "liveblog-post-pending-post": |corner| Made::on(corner.bare_post());
     "liveblog-post-delete-post": |corner| Made::on(corner.bare_post());
     "stet-liveblog-post-content-get": |corner| Made::on(corner.bare_post());

@@ -10,6 +10,7 @@ use crate::harness::*;
 
 mod addresses;
 mod attachments;
+mod bulk;
 mod correlates;
 mod creation;
 mod export;
@@ -145,6 +146,11 @@ cases! {
     "topicitem-put": |corner| {
         let Planned { topic, item, .. } = corner.planned();
         Made::on([topic, item]).json(json!({ "comment": "changed" }))
+    };
+    "stet-topicitems-delete": |corner| {
+        let Planned { topic, item, .. } = corner.planned();
+        let second = id(&corner.client.call("topicitem-post", &[&topic]).json(&json!({ "name": "c" })).ok());
+        Made::on([topic]).json(json!({ "sources": [item.to_string(), second] })).once()
     };
     "topicitem-delete": |corner| {
         let Planned { topic, item, .. } = corner.planned();

@@ -12,18 +12,19 @@ use stet_actors::repository::Reader;
 use stet_domain::error::Result;
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
-use stet_domain::id::{Loid, ObjectSource};
+use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::lifecycle::DiscardObject;
 use stet_domain::liveblog::{Liveblog, Post, PostAddress, PostSight};
 use stet_domain::object::{Reach, parent_path};
 use stet_endpoint::records::RemovedObject;
 use stet_endpoint::records::path_if_shown;
 use stet_endpoint::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
-use stet_newsroom::caller::{NamedContainer, SeenView};
+use stet_newsroom::caller::{Caller, NamedContainer, SeenView, check_whole};
 use stet_web::call::Call;
 use stet_web::etag::ETag;
 use stet_web::reply::Json;
 
+mod bulk;
 mod content;
 mod creation;
 mod feed;
@@ -39,6 +40,7 @@ mod search;
 mod tests;
 mod types;
 
+pub use self::bulk::{approve_posts, mark_posts_deleted, reject_posts, remove_posts, set_posts_pending, update_posts};
 pub use self::content::{content, write_content};
 pub use self::creation::{create_from_default, create_from_template};
 pub use self::feed::feed;
@@ -50,7 +52,7 @@ use self::reply::liveblog_reply;
 pub use self::resolved::ResolvedLengths;
 use self::search::PostSelection;
 pub use self::search::search;
-pub use self::types::{CreateLiveblog, LiveblogReply, PostListing, PostOptions, SearchRequest};
+pub use self::types::{ChangePosts, CreateLiveblog, LiveblogReply, PostListing, PostOptions, SearchRequest};
 
 /// A liveblog in its committed state, with the caller's rights in it.
 #[derive(Clone)]
@@ -70,10 +72,7 @@ impl OpenContainer for OpenLiveblog {
     const PARTS: &'static str = "posts";
 
     fn of(call: &Call, view: SeenView<Liveblog>) -> Result<OpenLiveblog> {
-        let liveblog = NamedContainer::of(&view);
-        let (access, record) = (call.access(), &view.state.object().record);
-        let (sight, reach) = (access.sight(record)?, access.reach(record)?);
-        Ok(OpenLiveblog { liveblog, view, sight, reach })
+        OpenLiveblog::of_caller(call, view)
     }
 
     fn view(&self) -> &SeenView<Liveblog> {
@@ -82,6 +81,13 @@ impl OpenContainer for OpenLiveblog {
 }
 
 impl OpenLiveblog {
+    fn of_caller(caller: &Caller, view: SeenView<Liveblog>) -> Result<OpenLiveblog> {
+        let liveblog = NamedContainer::of(&view);
+        let (access, record) = (caller.access(), &view.state.object().record);
+        let (sight, reach) = (access.sight(record)?, access.reach(record)?);
+        Ok(OpenLiveblog { liveblog, view, sight, reach })
+    }
+
     fn loid(&self) -> Loid {
         self.liveblog.loid()
     }
@@ -101,6 +107,15 @@ impl OpenLiveblog {
         let post = self.view.state.read(address)?;
         if self.view.state.sees(&self.sight, post) { Ok(post) } else { Err(self.view.state.not_held(address)) }
     }
+
+    /// Returns a post that is to be changed, if the caller sees it. It is to be addressed by its
+    /// loid, so that a command changes this very post.
+    fn to_change(&self, address: &PostAddress) -> Result<Loid> {
+        if let PostAddress::Loid(loid) = *address {
+            check_whole(&loid.into())?;
+        }
+        Ok(self.seen(address)?.loid())
+    }
 }
 
 /// Returns what `read` finds in rows beside the post, if they belong to this state of it
@@ -117,13 +132,18 @@ async fn open(call: &Call) -> Result<OpenLiveblog> {
 /// Parses a post's name: loid, uuid, name, or path, which consists of the liveblog's path and the
 /// name. The loid of a version is for reading only, and refused where a post is to be changed.
 fn address(call: &Call, liveblog: Loid, text: &str) -> Result<PostAddress> {
+    address_in(call, call.database()?, liveblog, text)
+}
+
+/// Parses a post's name as [`address`] does; `database` is that of a path.
+fn address_in(caller: &Caller, database: DatabaseId, liveblog: Loid, text: &str) -> Result<PostAddress> {
     Ok(match text.parse::<ObjectSource>() {
         Ok(ObjectSource::Loid(loid)) => PostAddress::Loid(loid),
         Ok(ObjectSource::Uuid(uuid)) => PostAddress::Uuid(uuid),
         Ok(ObjectSource::Path(path)) => {
             let found = parent_path(&path).map(|(of, name)| (ObjectSource::Path(of.to_owned()), name));
             match found {
-                Some((of, name)) if call.app.repository.loid_of(&of, call.database()?)? == Some(liveblog) => {
+                Some((of, name)) if caller.newsroom().repository.loid_of(&of, database)? == Some(liveblog) => {
                     PostAddress::Name(name.to_owned())
                 }
                 _ => PostAddress::Name(path),

@@ -30,8 +30,8 @@ use stet_web::reply::{EnvelopedReply, Json};
 
 use super::piece::{are_of, small_bytes_of};
 use super::types::{
-    ChangedLiveblog, LiveblogInfo, LiveblogReply, LiveblogRevision, Post as WirePost, PostAttachmentView, PostCounts,
-    PostReply, RemovedLiveblog, StatusChangeView,
+    ChangedLiveblog, ChangedPostReply, LiveblogInfo, LiveblogReply, Post as WirePost, PostAttachmentView,
+    PostChangeView, PostCounts, RemovedLiveblog, StatusChangeView,
 };
 use super::{OpenLiveblog, of_post};
 
@@ -271,26 +271,31 @@ pub(super) async fn changed_reply(
     Ok(shown.shown().into())
 }
 
-/// Builds the reply about one post; `known` is as for [`post_shown`].
+/// Builds the reply about one post, with `more` in it; `known` is as for [`post_shown`].
 ///
 /// # Errors
 /// [`UnsettledReply::Changed`]; errors of the store.
-pub(super) async fn post_reply(
+pub(super) async fn post_reply<M: Serialize>(
     app: &App,
     open: &OpenLiveblog,
     post: &Post,
     what: &str,
+    more: &M,
     known: Option<PostDetails>,
-) -> Result<Json<PostReply>, UnsettledReply> {
+) -> Result<Json<JoinedMembers<WirePost, M>>, UnsettledReply> {
     let shown = post_shown(app, post, &Display::with_defaults(false), known).await?;
-    let revision = LiveblogRevision { revision: open.view.revision() };
-    Ok(Json::from(EnvelopedReply::with(&shown, &revision)?).with_etag(tag_of(open, post, what)))
+    Ok(Json::from(EnvelopedReply::with(&shown, more)?).with_etag(tag_of(open, post, what)))
 }
 
 /// Builds the reply with a post as a change has left it, although others have changed it since. It
 /// is for the caller who made the change, and so sees the whole post. `None` if its bytes were
 /// replaced in place. The attributes are the present ones.
-pub(super) async fn post_as_left(app: &App, open: &OpenLiveblog, post: &Post) -> Result<Option<Json<PostReply>>> {
+pub(super) async fn post_as_left(
+    app: &App,
+    open: &OpenLiveblog,
+    post: &Post,
+    more: PostChangeView,
+) -> Result<Option<Json<ChangedPostReply>>> {
     let PostDetails { attributes, bytes } = PostDetails::of(app, post)?;
     let is_left = match (&bytes, &post.record.content) {
         (Some(bytes), Some(content)) => are_of(content, bytes),
@@ -304,7 +309,6 @@ pub(super) async fn post_as_left(app: &App, open: &OpenLiveblog, post: &Post) ->
     let display = Display::with_defaults(false);
     let groups = Groups::of(&attributes, &display).await?;
     let base = rendered(app, post, groups, &display, None, bytes)?;
-    let more = LiveblogRevision { revision: open.view.revision() };
     Ok(Some(Json::of(&JoinedMembers { base, more })?.with_etag(tag_of(open, post, "change"))))
 }
 

@@ -100,6 +100,7 @@ struct PostFilter {
     text: Option<SearchTerms>,
     source: Option<Vec<PostAddress>>,
     tag: HashSet<String>,
+    pinned: Option<bool>,
     from: Option<u64>,
     to: Option<u64>,
 }
@@ -137,7 +138,7 @@ impl PostFilter {
     async fn of(call: &Call, liveblog: Loid, request: &SearchRequest) -> Result<PostFilter> {
         let none = LiveblogFilters::default();
         let filters = request.filters.as_ref().map_or(&none, |JsonObject(filters)| filters);
-        let LiveblogFilters { status, author, r#type, title, text, source, tag } = filters;
+        let LiveblogFilters { status, author, r#type, title, text, source, tag, pinned } = filters;
         let lists = [status, author, r#type, title, text, source, tag].map(|list| list.as_deref().unwrap_or_default());
         let entries: usize = lists.iter().map(|list| list.len()).sum();
         let [status, author, kind, title, text, source, tag] = lists;
@@ -181,6 +182,7 @@ impl PostFilter {
             text,
             source: (!addresses.is_empty()).then_some(addresses),
             tag: set(tag.iter().map(|tag| visible_form(tag).into_owned())).await,
+            pinned: *pinned,
             from: request.from,
             to: request.to,
         })
@@ -193,13 +195,15 @@ impl PostFilter {
             && self.title.is_none()
             && self.text.is_none()
             && self.source.is_none()
+            && self.pinned.is_none()
             && self.from.is_none()
             && self.to.is_none()
     }
 
     fn takes(&self, post: &Post) -> bool {
         let has = |set: &HashSet<String>, text: &str| set.is_empty() || set.contains(text);
-        self.from.is_none_or(|from| post.timestamp >= from)
+        self.pinned.is_none_or(|pinned| post.pinned == pinned)
+            && self.from.is_none_or(|from| post.timestamp >= from)
             && self.to.is_none_or(|to| post.timestamp <= to)
             && (self.status.is_empty() || self.status.contains(&post.status))
             && has(&self.author, post.author())

@@ -1,15 +1,21 @@
 //! Replies about posts that are changed or removed while they are read. A test over HTTP could not
 //! choose the moment.
 
+use stet_auth::{Grant, Privilege, User, UserGroup};
+use stet_domain::command::CallerIdentity;
 use stet_domain::error::Code;
+use stet_domain::expect::Precondition;
 use stet_domain::lifecycle::NewObject;
-use stet_domain::liveblog::{AddPost, NewLiveblog, PostBody, PostFields, RemovePost, UpdatePost};
+use stet_domain::liveblog::{
+    AddPost, NewLiveblog, PostBody, PostFields, PostStatus, RemovePost, SetPostStatus, UpdatePost,
+};
 use stet_domain::object::CreateMode;
 use stet_domain::part::NewAttachment;
 
 use super::files::open_attachment;
 use super::reply::{PostDetails, post_as_left};
 use super::resolved::ResolvedPosts;
+use super::types::{PostChangeEffect, PostChangeView};
 use super::*;
 use stet_web::testing::{SMALL, ServerFixture, by_editor};
 
@@ -67,6 +73,22 @@ impl Blog {
         self.after(add).await
     }
 
+    /// Adds a post beside those that are there.
+    async fn add_another(&self) -> (OpenLiveblog, Loid) {
+        let add = AddPost {
+            fields: PostFields::default(),
+            moderated: false,
+            body: self.body("text/plain", b"x").await,
+            attachments: Vec::new(),
+            mode: CreateMode::AutoRename,
+            reach: Reach::All,
+            sight: PostSight::All,
+        };
+        let (open, post) = self.after(add).await;
+        let loid = open.view.state.get(&post).expect("it is there").loid();
+        (open, loid)
+    }
+
     async fn edit(&self, post: &PostAddress, title: &str, bytes: &[u8]) -> OpenLiveblog {
         let edit = UpdatePost {
             post: post.clone(),
@@ -88,7 +110,8 @@ impl Blog {
     /// `None` if they can't be determined.
     async fn left(&self, open: &OpenLiveblog, post: &PostAddress) -> Option<(String, String, u64)> {
         let post = open.view.state.get(post).expect("it is in the view");
-        let reply = post_as_left(&self.fixture.app, open, post).await.expect("the store is well")?;
+        let more = PostChangeView { revision: open.view.revision(), effect: PostChangeEffect::of(None, None) };
+        let reply = post_as_left(&self.fixture.app, open, post, more).await.expect("the store is well")?;
         let json = reply.result();
         let text = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
         Some((text("title"), text("content"), json["revision"].as_u64().expect("it has one")))
@@ -182,4 +205,39 @@ async fn removed_attachments_whose_file_was_collected_are_not_found() {
     assert_eq!(code().await, Some(Code::RepositoryError), "what is referred to must be there");
     blog.remove(&address).await;
     assert_eq!(code().await, Some(Code::ObjectNotFound));
+}
+
+#[actix_web::test]
+async fn listed_posts_expect_the_calls_own_changes_and_fail_after_those_of_others() {
+    let blog = Blog::new().await;
+    let (_, first) = blog.add_another().await;
+    let (_, second) = blog.add_another().await;
+    let (_, third) = blog.add_another().await;
+    let (open, last) = blog.add_another().await;
+    let directory = blog.fixture.app.directory.by(CallerIdentity::operator());
+    let privileges = [Privilege::Read, Privilege::Moderate].map(|privilege| Grant { privilege, folder: None });
+    let group = UserGroup { name: "desk".into(), description: String::new(), privileges: privileges.into() };
+    directory.put_group(group).await.expect("the store is well");
+    let mut ada = User::new("ada");
+    ada.groups.push("desk".into());
+    directory.put_user(ada).await.expect("the store is well");
+    let ada = blog.fixture.app.directory.user("ada").expect("the store is well").expect("they are there");
+    let begun = blog.fixture.app.sessions.log_in_as("web", "test", &ada, "192.0.2.7").await.expect("the store is well");
+    let mut call = blog.fixture.call_of("stet-liveblog-posts-reject-post");
+    call.sign_in(begun.session.clone(), begun.session.rights());
+    call.set_expectation(Some(Precondition::one_of([open.tag()])));
+    let mut each = call.each_of(4).expect("it has no key");
+    let rejected = Ok(Some(PostStatus::Rejected));
+    let stale = Err(Code::PreconditionFailed);
+    for (place, post, others_edit, expected) in
+        [(0, first, false, rejected), (1, second, false, rejected), (2, third, true, stale), (3, last, false, stale)]
+    {
+        if others_edit {
+            blog.edit(&PostAddress::Loid(first), "edited", b"meanwhile").await;
+        }
+        let one = each.at(place).expect("they may change it");
+        let reject = SetPostStatus { post: PostAddress::Loid(post), to: PostStatus::Rejected, reach: Reach::All };
+        let done = one.change_in(&open.liveblog, post, reject).await;
+        assert_eq!(done.map(|done| done.status).map_err(|error| error.code), expected, "{place}");
+    }
 }

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, ReplyList};
 use stet_domain::id::Loid;
+use stet_domain::liveblog::{PostResult, PostStatus};
 use stet_domain::object::SharedText;
 use stet_endpoint::records::BulkError;
 use stet_endpoint::records::RemovedObject;
-use stet_endpoint::requests::{CreateOptions, DatabaseRef, WireCreateMode};
+use stet_endpoint::requests::{CreateOptions, DatabaseRef, SourceList, WireCreateMode};
 use stet_newsroom::attribute_input::AttributeInput;
 use stet_newsroom::records::ObjectRecord;
 use stet_web::body::JsonObject;
@@ -127,6 +128,20 @@ pub struct Post {
 /// A single post.
 pub type PostReply = JoinedMembers<Post, LiveblogRevision>;
 
+/// A single post as a change has left it.
+pub type ChangedPostReply = JoinedMembers<Post, PostChangeView>;
+
+/// The fields that the reply to a change of a single post has in addition.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PostChange")]
+pub struct PostChangeView {
+    /// Revision of the liveblog.
+    pub revision: u64,
+    /// The effect of the change for readers.
+    #[serde(flatten)]
+    pub effect: PostChangeEffect,
+}
+
 /// The field that the reply about a single post has in addition.
 #[derive(Serialize, JsonSchema)]
 pub struct LiveblogRevision {
@@ -136,7 +151,57 @@ pub struct LiveblogRevision {
 
 /// The reply to a change of a post: the post as the change left it. If others removed the post
 /// since, the reply contains only its id and the revision of the change.
-pub type ChangedPost = ChangeAnswer<PostReply, RemovedPost>;
+pub type ChangedPost = ChangeAnswer<ChangedPostReply, RemovedPost>;
+
+/// A post that a call has changed along with others.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangedListedPost {
+    /// Source, as the client gave it.
+    pub source: String,
+    /// The post's loid.
+    #[schemars(with = "Loid")]
+    pub id: String,
+    /// `pending`, `approved`, `rejected` or `deleted`.
+    pub status: &'static str,
+    /// The effect of the change for readers.
+    #[serde(flatten)]
+    pub effect: PostChangeEffect,
+}
+
+impl ChangedListedPost {
+    /// Describes the post that a source names after its change.
+    pub fn of(source: &str, done: &PostResult) -> ChangedListedPost {
+        ChangedListedPost {
+            source: source.to_owned(),
+            id: done.post.to_string(),
+            // Only a removed post has no status.
+            status: done.status.map_or("", PostStatus::name),
+            effect: PostChangeEffect::of(done.former_status, done.status),
+        }
+    }
+}
+
+/// The effect of a change of a post for readers.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PostChangeEffect {
+    /// Status before the change; null for a new post.
+    pub former_status: Option<&'static str>,
+    /// Whether the change has left the post visible to every reader of the liveblog. Readers never
+    /// see a former text of a post.
+    pub visible_to_readers: bool,
+}
+
+impl PostChangeEffect {
+    /// Returns the effect of a change of status.
+    pub fn of(from: Option<PostStatus>, to: Option<PostStatus>) -> PostChangeEffect {
+        PostChangeEffect {
+            former_status: from.map(PostStatus::name),
+            visible_to_readers: to == Some(PostStatus::Approved),
+        }
+    }
+}
 
 /// Posts that were requested one by one.
 #[derive(Serialize, JsonSchema)]
@@ -252,11 +317,39 @@ pub struct PostOptions {
     pub(super) pinned: Option<bool>,
     /// Free words; at most 100, each of at most 255 bytes.
     pub(super) tags: Option<Vec<String>>,
+    /// Tags to append, if the post lacks them.
+    pub(super) add_tags: Option<Vec<String>>,
+    /// Tags to remove, before others are added.
+    pub(super) remove_tags: Option<Vec<String>>,
     /// Ids of attachments to remove; only for an update.
     pub(super) remove_attachments: Option<Vec<AttachmentRef>>,
     /// Reaction if the name from `timestamp` is taken; has no effect on an update.
     pub(super) create_mode: Option<WireCreateMode>,
     pub(super) options: Option<JsonObject<CreateOptions>>,
+}
+
+/// Body of a change of several posts. At least one field besides `sources` is needed; fields that
+/// are left out keep their values.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangePosts {
+    /// Posts of the liveblog, as loids, uuids, names or paths.
+    pub(super) sources: SourceList,
+    /// Database of paths; the main one by default.
+    #[serde(default)]
+    pub(super) database_id: Option<DatabaseRef>,
+    /// Whether they are listed before all posts that are not pinned.
+    #[serde(default)]
+    pub(super) pinned: Option<bool>,
+    /// Free words in place of the present ones; at most 100, each of at most 255 bytes.
+    #[serde(default)]
+    pub(super) tags: Option<Vec<String>>,
+    /// Tags to append to each post that lacks them.
+    #[serde(default)]
+    pub(super) add_tags: Option<Vec<String>>,
+    /// Tags to remove from each post, before others are added.
+    #[serde(default)]
+    pub(super) remove_tags: Option<Vec<String>>,
 }
 
 /// The id of an attachment, as a text or a number.
@@ -311,4 +404,6 @@ pub struct LiveblogFilters {
     pub(super) source: Option<Vec<String>>,
     /// Tags.
     pub(super) tag: Option<Vec<String>>,
+    /// Only pinned posts, or only others.
+    pub(super) pinned: Option<bool>,
 }

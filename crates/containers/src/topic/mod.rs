@@ -36,11 +36,13 @@ use self::reply::{
     structure as structure_of, topic_reply,
 };
 
+mod bulk;
 pub(crate) mod export;
 pub(crate) mod reply;
 pub mod routes;
 mod types;
 
+pub use self::bulk::remove_items;
 pub use self::reply::{KeptItems, KeptStructures, record_of_item};
 pub use self::types::{
     AttachBody, ChangedDivider, ChangedItem, ChangedTopic, CreateTopic, DividerBody, DividerInfo, DividerReply,

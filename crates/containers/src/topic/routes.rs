@@ -2,7 +2,7 @@
 
 use stet_web::route::words::*;
 
-use crate::topic;
+use crate::{requests, topic};
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topics.md");
 const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/topics.md");
@@ -111,6 +111,15 @@ pub const ROUTES: &[Route] = &[
         summary: "Remove an item from a topic.",
         path_params: &[TOPIC, ITEM],
         handler: handler!(topic::remove_item),
+        ..DELETE
+    },
+    Route {
+        id: "stet-topicitems-delete",
+        path: "/v3/container/topic/{topic}/topicitem",
+        summary: "Remove the items and subitems named in the body.",
+        path_params: &[TOPIC],
+        body: required::<requests::ObjectListRequest>(BodySizeRule::Long),
+        handler: handler!(topic::remove_items),
         ..DELETE
     },
     Route {

@@ -31,6 +31,22 @@ pub struct PostResult {
     /// written before revisions were noted.
     #[serde(default)]
     pub revision: u64,
+    /// The status before the command; `None` for a new post, and in rows written before this field
+    /// existed.
+    #[serde(default)]
+    pub former_status: Option<PostStatus>,
+    /// The status after the command; `None` for a removed post, and in rows written before this
+    /// field existed.
+    #[serde(default)]
+    pub status: Option<PostStatus>,
+}
+
+impl PostResult {
+    /// Returns the result of a command that leaves a post as it is.
+    fn unchanged(post: &Post) -> PostResult {
+        let status = Some(post.status);
+        PostResult { post: post.loid(), is_new: false, revision: 0, former_status: status, status }
+    }
 }
 
 /// Adds a post, or writes over the one with its name, depending on `mode`.
@@ -69,7 +85,7 @@ impl Command for AddPost {
                 // A caller who does not see the post may not write over it either, and gets the
                 // same reply in all modes.
                 _ if !liveblog.sees(&self.sight, &there) => return Err(name_taken(name, None).into()),
-                CreateMode::Existing => return Ok(PostResult { post: there.loid(), is_new: false, revision: 0 }),
+                CreateMode::Existing => return Ok(PostResult::unchanged(&there)),
                 CreateMode::Exception => return Err(name_taken(name, Some(there.loid())).into()),
                 CreateMode::Replace | CreateMode::NewVersion => {
                     check_reach(&there, self.reach, context)?;
@@ -82,8 +98,9 @@ impl Command for AddPost {
                     describe(&mut post, &self.fields, context)?;
                     attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
                     unapprove(&mut post, self.reach, context);
+                    let status = Some(post.status);
                     let revision = liveblog.replace(&there, post, context);
-                    return Ok(PostResult { post: there.loid(), is_new: false, revision });
+                    return Ok(PostResult { revision, status, ..PostResult::unchanged(&there) });
                 }
             }
         }
@@ -122,7 +139,7 @@ impl Command for AddPost {
         describe(&mut post, &self.fields, context)?;
         attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
         let revision = liveblog.insert(post, context);
-        Ok(PostResult { post: loid, is_new: true, revision })
+        Ok(PostResult { post: loid, is_new: true, revision, former_status: None, status: Some(status) })
     }
 }
 
@@ -170,9 +187,10 @@ impl Command for UpdatePost {
         write(&mut post, self.body.as_ref(), 0, context)?;
         let described = describe(&mut post, &self.fields, context)?;
         attach(post.owner(), &mut post.attachments, &self.attachments, context)?;
-        let mut done = PostResult { post: old.loid(), is_new: false, revision: 0 };
+        let mut done = PostResult::unchanged(&old);
         if post != *old || described {
             unapprove(&mut post, self.reach, context);
+            done.status = Some(post.status);
             done.revision = liveblog.replace(&old, post, context);
         }
         Ok(done)
@@ -199,7 +217,7 @@ impl Command for SetPostStatus {
 
     fn apply(&self, liveblog: &mut LiveblogState, context: &mut Context<'_>) -> Result<PostResult, CommandFault> {
         let old = liveblog.get(&self.post)?.clone();
-        let mut done = PostResult { post: old.loid(), is_new: false, revision: 0 };
+        let mut done = PostResult::unchanged(&old);
         check_reach(&old, self.reach, context)?;
         if self.reach != Reach::All
             && (matches!(self.to, PostStatus::Approved | PostStatus::Rejected)
@@ -217,6 +235,7 @@ impl Command for SetPostStatus {
         if old.status != self.to {
             let mut post = Post::clone(&old);
             set_post_status(&mut post, self.to, context);
+            done.status = Some(self.to);
             done.revision = liveblog.replace(&old, post, context);
         }
         Ok(done)
@@ -241,7 +260,7 @@ impl Command for RemovePost {
         let post = liveblog.get(&self.post)?.clone();
         check_reach(&post, self.reach, context)?;
         let revision = liveblog.take(&post, context)?;
-        Ok(PostResult { post: post.loid(), is_new: false, revision })
+        Ok(PostResult { revision, status: None, ..PostResult::unchanged(&post) })
     }
 }
 

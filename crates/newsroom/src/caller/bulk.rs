@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 use stet_actors::runtime::JointResult;
+use stet_domain::command::Command;
 use stet_domain::error::Result;
 use stet_domain::expect::{Precondition, RevisionTag};
+use stet_domain::family::State;
 use stet_domain::id::Loid;
 use stet_domain::joint::JointCommand;
+use stet_domain::receipt::ReceiptStep;
 
-use super::Caller;
+use super::{Caller, NamedContainer};
 use crate::records::Display;
 
 /// The objects that a bulk call lists.
@@ -88,16 +91,40 @@ impl<'c> BulkChange<'c> {
     /// # Errors
     /// The errors of [`Caller::change`].
     pub async fn change_part<J: JointCommand>(&self, named: Loid, object: Loid, joint: J) -> Result<J::Reply> {
-        let step = self.caller.once().map(|once| once.at(self.place, named)).transpose()?;
-        let expect = match self.left.borrow().get(&object) {
-            Some(left) => Some(left.clone()),
-            None => self.caller.expect.clone(),
-        };
+        let (step, expect) = (self.step(named)?, self.expected(object));
         let JointResult { reply, left } = self.caller.make(joint, step, expect, &Display::bare()).await?;
         if let Some(left) = left.filter(|_| J::was_made(&reply)) {
             self.note_left(object, Precondition::one_of([RevisionTag::of(&left.object().record)]));
         }
         Ok(reply)
+    }
+
+    /// Changes a part of a container by a command of the container; otherwise like
+    /// [`BulkChange::change`].
+    ///
+    /// # Errors
+    /// The errors of [`Caller::change`].
+    pub async fn change_in<C: Command>(
+        &self,
+        container: &NamedContainer<C::Family>,
+        part: Loid,
+        command: C,
+    ) -> Result<C::Reply> {
+        let (step, expect) = (self.step(part)?, self.expected(container.loid()));
+        let done = self.caller.make_in(container, command, step, expect, &Display::bare()).await?;
+        let left = RevisionTag::of(&done.view.state.object().record);
+        self.note_left(container.loid(), Precondition::one_of([left]));
+        Ok(done.reply)
+    }
+
+    /// Returns the receipt step for the change of an object at this position.
+    fn step(&self, object: Loid) -> Result<Option<ReceiptStep>> {
+        self.caller.once().map(|once| once.at(self.place, object)).transpose()
+    }
+
+    /// Returns the condition on an object at this position.
+    fn expected(&self, object: Loid) -> Option<Arc<Precondition>> {
+        self.left.borrow().get(&object).cloned().or_else(|| self.caller.expect.clone())
     }
 
     /// Notes the expected revision of an object for later positions, if the call has a condition.

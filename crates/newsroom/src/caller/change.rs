@@ -48,7 +48,20 @@ impl Caller {
         container: &NamedContainer<C::Family>,
         command: C,
     ) -> Result<ContainerChangeResult<C::Reply, C::Family>> {
-        let (request, held_to) = self.request(self.step(), self.expect.clone())?;
+        let display = Display::with_defaults(false);
+        self.make_in(container, command, self.step(), self.expect.clone(), &display).await
+    }
+
+    /// Changes a container under a receipt and a condition. `display` is as for [`Caller::make`].
+    pub(super) async fn make_in<C: Command>(
+        &self,
+        container: &NamedContainer<C::Family>,
+        command: C,
+        step: Option<ReceiptStep>,
+        expect: Option<Arc<Precondition>>,
+        display: &Display,
+    ) -> Result<ContainerChangeResult<C::Reply, C::Family>> {
+        let (request, held_to) = self.request(step, expect)?;
         let span = self.begin_span(C::NAME);
         let outcome = self.newsroom.changes.repository.execute(container.loid(), command, request).await;
         drop(span);
@@ -58,7 +71,7 @@ impl Caller {
                 self.warn_of_attributes(&held_to);
                 Ok(ContainerChangeResult { reply, view: SeenView::of_change(view) })
             }
-            Err(error) => Err(self.with_current(error, &Display::with_defaults(false)).await),
+            Err(error) => Err(self.with_current(error, display).await),
         }
     }
 

@@ -18,7 +18,6 @@ use stet_endpoint::form::{self, FilePart, FileRule, FormSubmission, MultipartFor
 use stet_endpoint::requests::CreateOptions;
 use stet_endpoint::settled::{UnsettledReply, build_settled};
 use stet_newsroom::attribute_input::{attribute_text, rooted_text};
-use stet_newsroom::caller::check_whole;
 use stet_web::app::App;
 use stet_web::arriving::IncomingCall;
 use stet_web::call::Call;
@@ -27,7 +26,9 @@ use stet_web::prefer::PreferredReply;
 use stet_web::reply::Json;
 
 use super::reply::{PostDetails, post_as_left, post_reply};
-use super::types::{AttachmentRef, ChangedPost, PostOptions, PostReply, RemovedPost};
+use super::types::{
+    AttachmentRef, ChangedPost, LiveblogRevision, PostChangeEffect, PostChangeView, PostOptions, PostReply, RemovedPost,
+};
 use super::{OpenLiveblog, address, open};
 
 /// The files of a post's form.
@@ -98,7 +99,11 @@ pub async fn update_post(arriving: IncomingCall) -> Result<PreferredReply<Change
 pub async fn get_post(call: Call) -> Result<Json<PostReply>> {
     let open = open(&call).await?;
     let address = address(&call, open.loid(), call.param("post"))?;
-    build_settled(&call, open, async |open| post_reply(&call.app, open, open.seen(&address)?, "post", None).await).await
+    build_settled(&call, open, async |open| {
+        let revision = LiveblogRevision { revision: open.view.revision() };
+        post_reply(&call.app, open, open.seen(&address)?, "post", &revision, None).await
+    })
+    .await
 }
 
 /// `POST /v3/container/liveblog/{source}/post/{post}/approve`
@@ -137,15 +142,10 @@ pub async fn remove_post(call: Call) -> Result<Json<RemovedPost>> {
     Ok(Json::of(&reply)?.with_etag(ETag::new(RevisionTag::of(&done.view.state.object().record), "change")))
 }
 
-/// Returns the post in the call's path, which is to be changed, if the caller sees it. It is
-/// addressed by its loid, so that the command changes this very post.
+/// Returns the post in the call's path, which is to be changed, if the caller sees it.
 fn seen_post(call: &Call, open: &OpenLiveblog) -> Result<PostAddress> {
     let address = address(call, open.loid(), call.param("post"))?;
-    if let PostAddress::Loid(loid) = address {
-        check_whole(&loid.into())?;
-    }
-    let post = open.seen(&address)?;
-    Ok(PostAddress::Loid(post.loid()))
+    Ok(PostAddress::Loid(open.to_change(&address)?))
 }
 
 /// Changes a post, and replies with the post as it is directly afterwards. `sent` is the content of
@@ -179,12 +179,13 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostResult>>(
         // On a retry, others may have changed it since.
         let is_as_made = done.reply.is_new && done.reply.revision == left.record.revision;
         let known = sent.filter(|_| is_as_made).map(|(fields, body)| PostDetails::sent(left.loid(), &fields, &body));
-        let reply = match post_reply(app, &open, left, "change", known).await {
+        let more = effect_on(&done.reply, &open, left);
+        let reply = match post_reply(app, &open, left, "change", &more, known).await {
             Ok(reply) => Some(reply),
             Err(UnsettledReply::Failed(error)) => return Err(error),
             // Others have changed it since. The reply nevertheless describes the caller's own
             // change.
-            Err(UnsettledReply::Changed) => post_as_left(app, &open, left).await?,
+            Err(UnsettledReply::Changed) => post_as_left(app, &open, left, more).await?,
         };
         if let Some(reply) = reply {
             return Ok(reply.shown().into());
@@ -195,7 +196,7 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostResult>>(
         if !is_shown(open, found) {
             return Err(open.view.state.not_held(&post).into());
         }
-        post_reply(app, open, found, "change", None).await
+        post_reply(app, open, found, "change", &effect_on(&done.reply, open, found), None).await
     });
     match shown.await {
         // The change was made, now or in an earlier attempt. Others have removed the post since, or
@@ -203,6 +204,12 @@ async fn execute<C: Command<Family = Liveblog, Reply = PostResult>>(
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::Overloaded) => gone(&done.reply, revision),
         shown => shown.map(|shown| shown.shown().into()),
     }
+}
+
+/// Returns what the reply about a change of this post has in addition.
+fn effect_on(done: &PostResult, open: &OpenLiveblog, post: &Post) -> PostChangeView {
+    let effect = PostChangeEffect::of(done.former_status, Some(post.status));
+    PostChangeView { revision: open.view.revision(), effect }
 }
 
 /// Builds the reply to a change of a post that no longer exists, or that the caller no longer sees.
@@ -223,6 +230,21 @@ fn attachments_of(parts: Vec<FilePart>) -> Vec<NewAttachment> {
     parts.into_iter().enumerate().map(named).collect()
 }
 
+/// Returns the given changes of tags.
+pub(super) fn tag_changes(
+    tags: Option<Vec<String>>,
+    remove: Option<Vec<String>>,
+    add: Option<Vec<String>>,
+) -> PostFields {
+    let shared = |tags: Vec<String>| tags.iter().map(|tag| SharedText::from(tag.as_str())).collect::<Vec<_>>();
+    PostFields {
+        tags: tags.map(shared),
+        remove_tags: remove.map(shared).unwrap_or_default(),
+        add_tags: add.map(shared).unwrap_or_default(),
+        ..PostFields::default()
+    }
+}
+
 async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
     let text = |value: &Option<String>| value.as_deref().map(SharedText::from);
     Ok(PostFields {
@@ -232,8 +254,8 @@ async fn fields_of(app: &App, options: &mut PostOptions) -> Result<PostFields> {
         kind: text(&options.r#type),
         timestamp: options.timestamp,
         pinned: options.pinned,
-        tags: options.tags.as_ref().map(|tags| tags.iter().map(|tag| SharedText::from(tag.as_str())).collect()),
         attributes: attribute_text(app, "attributes", options.attributes.take()).await?,
         system_attributes: rooted_text(app, "systemAttributes", options.system_attributes.take(), "props").await?,
+        ..tag_changes(options.tags.take(), options.remove_tags.take(), options.add_tags.take())
     })
 }

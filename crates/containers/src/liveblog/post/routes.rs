@@ -2,7 +2,7 @@
 
 use stet_web::route::words::*;
 
-use crate::liveblog;
+use crate::{liveblog, requests};
 
 // With the right to create posts, callers may change their own. The command checks that changing
 // another user's takes `moderate` as well (docs/api/posts.md, "States").
@@ -20,6 +20,9 @@ const THE_POST: PathParam = word("post", "the post, as loid, uuid or name");
 const fn form(needs_first: bool) -> BodyRule {
     BodyRule::Multipart { options: type_of::<liveblog::PostOptions>, files: &["content", "attachments"], needs_first }
 }
+
+/// The body of a call that changes several posts.
+const LISTED: BodyRule = required::<requests::ObjectListRequest>(BodySizeRule::Long);
 
 /// The common properties of routes that return files.
 const FILE: Route = Route {
@@ -102,6 +105,62 @@ pub const ROUTES: &[Route] = &[
         path_params: &[LIVEBLOG, THE_POST],
         handler: handler!(liveblog::reject),
         ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-approve-post",
+        path: "/v3/container/liveblog/{source}/posts/approve",
+        summary: "Approve the posts named in the body.",
+        privilege: Some(Privilege::Moderate),
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::approve_posts),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-reject-post",
+        path: "/v3/container/liveblog/{source}/posts/reject",
+        summary: "Reject the posts named in the body.",
+        privilege: Some(Privilege::Moderate),
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::reject_posts),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-pending-post",
+        path: "/v3/container/liveblog/{source}/posts/pending",
+        summary: "Set the posts named in the body to pending.",
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::set_posts_pending),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-delete-post",
+        path: "/v3/container/liveblog/{source}/posts/delete",
+        summary: "Set the posts named in the body to deleted; they stay in the liveblog.",
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::mark_posts_deleted),
+        ..POST
+    },
+    Route {
+        id: "stet-liveblog-posts-put",
+        path: "/v3/container/liveblog/{source}/posts",
+        summary: "Pin, unpin or tag the posts named in the body.",
+        path_params: &[LIVEBLOG],
+        body: required::<liveblog::ChangePosts>(BodySizeRule::Long),
+        handler: handler!(liveblog::update_posts),
+        ..PUT
+    },
+    Route {
+        id: "stet-liveblog-posts-delete",
+        path: "/v3/container/liveblog/{source}/posts",
+        summary: "Remove the posts named in the body, whatever their states.",
+        path_params: &[LIVEBLOG],
+        body: LISTED,
+        handler: handler!(liveblog::remove_posts),
+        ..DELETE
     },
     Route {
         id: "stet-liveblog-post-attachment-get",

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Dearest, compressed, shown};
-use crate::fixture::{By, FOLDER, Fixture, post};
+use crate::fixture::{By, FOLDER, Fixture, id_in_info, post};
 use crate::texts::{attributes, document, text};
 use crate::wire::Request;
 
@@ -60,9 +60,38 @@ pub fn dearest(id: &str, fixture: &Fixture) -> Option<Vec<Dearest>> {
             let blog = fixture.empty_blog();
             Dearest::repeated("post with 3 MB of content", post(&blog, 0, 3_000_000))
         }
+        _ if id.starts_with("stet-liveblog-posts-") => of_posts(id, fixture),
         _ => return Some(vec![of_post(id, fixture)]),
     };
     Some(vec![dearest])
+}
+
+/// Returns a change of all posts of a liveblog of large posts.
+fn of_posts(id: &str, fixture: &Fixture) -> Dearest {
+    let (blog, posts) = fixture.blog();
+    let on_posts = |id: &str| Request::new(id, &[&blog]).json(&json!({ "sources": posts }));
+    match id {
+        "stet-liveblog-posts-delete" => {
+            let blog = fixture.empty_blog();
+            let made = fixture.build(By::Editor, 1000, |number| post(&blog, number, 30_000));
+            let body = json!({ "sources": made.iter().map(id_in_info).collect::<Vec<_>>() });
+            Dearest::once("1,000 large posts", Request::new(id, &[&blog]).json(&body))
+        }
+        "stet-liveblog-posts-put" => {
+            let tags = (0..100).map(|seed| text(250, seed)).collect::<Vec<_>>();
+            let turns = [true, false].map(|pinned| {
+                let body = json!({ "sources": posts, "pinned": pinned, "removeTags": tags, "addTags": tags });
+                Request::new(id, &[&blog]).json(&body)
+            });
+            Dearest::in_turn("pins and tags of 2,000 large posts", turns.into())
+        }
+        _ => {
+            let approve = "stet-liveblog-posts-approve-post";
+            let other = if id == approve { "stet-liveblog-posts-reject-post" } else { approve };
+            Dearest::in_turn("states of 2,000 large posts", vec![on_posts(id), on_posts(other)])
+        }
+    }
+    .by(By::Editor)
 }
 
 fn of_post(id: &str, fixture: &Fixture) -> Dearest {

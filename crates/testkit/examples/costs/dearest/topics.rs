@@ -55,6 +55,13 @@ pub fn dearest(id: &str, fixture: &Fixture) -> Option<Vec<Dearest>> {
             let topic = fixture.empty_topic();
             Request::new(id, &[&topic]).json(&json!({ "name": "a", "attributes": attributes(LARGE_TEXT, 3) }))
         })),
+        "stet-topicitems-delete" => {
+            let topic = fixture.empty_topic();
+            let add = |number| Request::new("topicitem-post", &[&topic]).json(&line(number, 7800));
+            let items: Vec<String> = fixture.build(By::Reporter, 1000, add).iter().map(id_in_info).collect();
+            let request = Request::new(id, &[&topic]).json(&json!({ "sources": items }));
+            one(Dearest::once("1,000 large items", request))
+        }
         _ if id.starts_with("topic") => one(of_items(id, fixture)),
         _ => None,
     }
