@@ -106,7 +106,7 @@ async fn change_posts<C: Command<Family = Liveblog, Reply = PostResult>, T: Seri
     bulk.answer().await
 }
 
-/// What the posts of a list have in common.
+/// The common properties of the posts of a list.
 struct ListTarget {
     liveblog: NamedContainer<Liveblog>,
     /// The database of paths.
