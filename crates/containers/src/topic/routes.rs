@@ -2,7 +2,9 @@
 
 use stet_web::route::words::*;
 
-use crate::{requests, topic};
+use stet_endpoint::requests;
+
+use crate::topic;
 
 const GET: Route = base(Verb::Get, Privilege::Read, "docs/api/topics.md");
 const POST: Route = base(Verb::Post, Privilege::Write, "docs/api/topics.md");

@@ -2,7 +2,9 @@
 
 use stet_web::route::words::*;
 
-use crate::{liveblog, requests};
+use stet_endpoint::requests;
+
+use crate::liveblog;
 
 // With the right to create posts, callers may change their own. The command checks that changing
 // another user's takes `moderate` as well (docs/api/posts.md, "States").
