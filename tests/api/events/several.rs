@@ -149,7 +149,7 @@ fn an_open_stream_follows_and_leaves_what_it_is_told() {
     let client = &desks[0].client;
     let [first, second, third] = desks.each_ref().map(|desk| desk.drawer.clone());
     desks[2].put_in(0);
-    let mut follow = follow_all(client, &[first.clone()]);
+    let mut follow = follow_all(client, std::slice::from_ref(&first));
     follow.must();
     let stream = follow.stream.clone().expect("the stream has a name");
     let answer = change(client, &stream, json!({ "follow": [{ "container": second }] }));
@@ -174,7 +174,7 @@ fn an_open_stream_follows_and_leaves_what_it_is_told() {
 #[test]
 fn a_stream_is_changed_by_its_user_alone_and_within_bounds() {
     let desk = shared_desk(0);
-    let mut follow = follow_all(&desk.client, &[desk.drawer.clone()]);
+    let mut follow = follow_all(&desk.client, std::slice::from_ref(&desk.drawer));
     follow.must();
     let stream = follow.stream.clone().expect("the stream has a name");
     let wanted = json!({ "follow": [{ "container": desk.drawer }] });
