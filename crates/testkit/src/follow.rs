@@ -13,7 +13,8 @@ use super::{Client, PATIENCE, encoded};
 pub struct FollowedEvent {
     /// The revision of the container.
     pub id: u64,
-    /// The id of the event: that revision, or the position of a stream of several containers.
+    /// The id of the event: that revision, or the position of a stream of several containers. The
+    /// first events of such a stream have none but the last.
     pub position: String,
     pub event: String,
     pub data: Value,
@@ -136,11 +137,14 @@ impl Iterator for Follow {
                 continue;
             }
             let fields = (field("id"), field("event"), field("data"));
-            let (Some(id), Some(event), Some(data)) = fields else { panic!("not an event: {block}") };
+            let (id, Some(event), Some(data)) = fields else { panic!("not an event: {block}") };
             let data: Value = serde_json::from_str(data).expect("data is JSON");
-            let (position, event) = (id.to_owned(), event.to_owned());
-            let id = data["revision"].as_u64().expect("a revision is a number");
-            assert!(position.contains('.') || position == "-" || position == id.to_string(), "{block}");
+            let (position, event) = (id.unwrap_or_default().to_owned(), event.to_owned());
+            // Only presence has no revision.
+            let id = data["revision"].as_u64().unwrap_or_default();
+            assert_eq!(id == 0 && event == "presence", data.get("revision").is_none(), "{block}");
+            let is_of_several = position.contains('.') || position == "-" || self.stream.is_some();
+            assert!(is_of_several || position == id.to_string(), "{block}");
             return Some(FollowedEvent { id, position, event, data });
         }
     }

@@ -3,6 +3,7 @@
 mod ends;
 mod order;
 mod planning;
+mod presence;
 mod resume;
 mod rights;
 mod several;
@@ -122,6 +123,10 @@ cases! {
         std::mem::forget(follow);
         let body = json!({ "follow": [{ "container": drawer.to_string() }], "unfollow": [] });
         Made::on([word(stream)]).json(body)
+    };
+    "stet-presence-post": |corner| {
+        let drawer = corner.drawer(1).drawer;
+        Made::on([]).json(json!({ "container": drawer.to_string(), "state": "viewing" }))
     };
     "stet-liveblog-events-get": |corner| {
         Made::on([corner.bare_post()[0].clone()]).query("wait", word(false)).query("lastEventId", word(0))

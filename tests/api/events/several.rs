@@ -20,7 +20,7 @@ fn stored_after(client: &Client, position: &str) -> Vec<FollowedEvent> {
     told
 }
 
-fn container(told: &FollowedEvent) -> &str {
+pub fn container(told: &FollowedEvent) -> &str {
     told.data["container"].as_str().expect("each event names its container")
 }
 

@@ -1,6 +1,9 @@
 //! The live event streams of containers (ours): server-sent events (docs/api/events.md).
 
+mod presence;
 pub mod routes;
+
+pub use self::presence::{PresenceRequest, note as note_presence};
 
 use actix_web::http::Method;
 use actix_web::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};

@@ -2,7 +2,7 @@
 
 use stet_web::route::words::*;
 
-use crate::events::{self, StreamChangeRequest};
+use crate::events::{self, PresenceRequest, StreamChangeRequest};
 
 const LAST_EVENT_ID: QueryParam =
     text("lastEventId", None, "Id of the last received event, for clients that can't send `Last-Event-ID`.");
@@ -43,6 +43,14 @@ pub const ROUTES: &[Route] = &[
         path_params: &[word("stream", "name of the stream, from its event `stream`")],
         body: required::<StreamChangeRequest>(BodySizeRule::Long),
         handler: handler!(events::change_stream),
+        ..base(Verb::Post, Privilege::Read, "docs/api/events.md")
+    },
+    Route {
+        id: "stet-presence-post",
+        path: "/v3/presence",
+        summary: "Tell others that the caller looks at a container or edits it, for 45 seconds.",
+        body: required::<PresenceRequest>(BodySizeRule::Long),
+        handler: handler!(events::note_presence),
         ..base(Verb::Post, Privilege::Read, "docs/api/events.md")
     },
     Route {

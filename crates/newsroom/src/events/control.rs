@@ -1,5 +1,6 @@
 //! Changes of an open stream: the containers that it is told to follow and to leave.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -32,7 +33,7 @@ struct ControlState {
     /// The containers after all changes.
     followed: Vec<Loid>,
     /// The changes that the stream has not carried out yet, in order.
-    changes: Vec<StreamChange>,
+    changes: VecDeque<StreamChange>,
 }
 
 /// A change of a stream.
@@ -48,7 +49,7 @@ impl StreamControl {
     /// Creates the control of a user's stream that follows these containers.
     pub(super) fn of(user: SharedText, containers: &[ContainerPosition]) -> StreamControl {
         let followed = containers.iter().map(|position| position.container).collect();
-        let state = Mutex::new(ControlState { followed, changes: Vec::new() });
+        let state = Mutex::new(ControlState { followed, changes: VecDeque::new() });
         StreamControl { name: Uuid::new_v4().to_string(), user, bell: Arc::default(), state }
     }
 
@@ -88,20 +89,15 @@ impl StreamControl {
                 "The stream has not carried out earlier changes; read its events.",
             ));
         }
-        state.changes.extend_from_slice(changes);
+        state.changes.extend(changes);
         state.followed.clone_from(&followed);
         self.bell.notify_one();
         Ok(followed)
     }
 
-    /// Takes the changes to carry out.
-    pub(super) fn take(&self) -> Vec<StreamChange> {
-        std::mem::take(&mut self.state.lock().changes)
-    }
-
-    /// Reports whether there are changes to carry out.
-    pub(super) fn is_changed(&self) -> bool {
-        !self.state.lock().changes.is_empty()
+    /// Takes the next change to carry out.
+    pub(super) fn take(&self) -> Option<StreamChange> {
+        self.state.lock().changes.pop_front()
     }
 
     /// Notes that the stream does not follow a container any more.
@@ -139,8 +135,8 @@ mod tests {
         let error = control.change(&many).expect_err("there is no room beside the one");
         assert_eq!(error.code, Code::InvalidBody);
         assert_eq!(control.change(&many[1..]).expect("there is room").len(), MOST_CONTAINERS);
-        assert_eq!(control.take(), [&changes[..], &many[1..]].concat());
-        assert!(!control.is_changed());
+        let taken: Vec<_> = std::iter::from_fn(|| control.take()).collect();
+        assert_eq!(taken, [&changes[..], &many[1..]].concat());
     }
 
     #[test]
@@ -149,7 +145,7 @@ mod tests {
         let turn = [follow(1), StreamChange::Unfollow(loid(1))];
         (0..MOST_CHANGES / 2).for_each(|_| drop(control.change(&turn).expect("there is room")));
         assert_eq!(control.change(&turn).expect_err("there is none").code, Code::Overloaded);
-        control.take();
+        assert!((control.take(), control.take()) != (None, None));
         control.change(&turn).expect("there is room again");
     }
 

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foldhash::HashMap;
 use metrics::{Counter, Gauge};
 use parking_lot::{Mutex, RwLock};
 use stet_actors::repository::Reader;
+use stet_auth::LiveSession;
 use stet_config::EventsConfig;
 use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error, Result};
@@ -19,6 +20,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::control::StreamControl;
+use super::presence::{Presence, PresentUser};
 use super::stored::{ContainerEvent, read};
 
 /// Number of events that a pump reads and passes on before followers on its own thread may take
@@ -45,6 +47,8 @@ pub struct Followers {
     list: RwLock<FollowerList>,
     /// The streams that can be changed, by name, as long as they are open.
     streams: Mutex<HashMap<String, Weak<StreamControl>>>,
+    /// The signs of all who are present in containers.
+    pub presence: Presence,
     recent: Arc<RecentEvents>,
     /// The permits for work on stored and on large events: as many as there are cores.
     turns: Arc<Semaphore>,
@@ -154,7 +158,15 @@ impl Followers {
             dropped: metrics::counter!("stet_event_followers_dropped_total"),
         };
         let turns = Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from)));
-        Followers { options, list: RwLock::default(), streams: Mutex::default(), recent: Arc::default(), turns, meters }
+        Followers {
+            options,
+            list: RwLock::default(),
+            streams: Mutex::default(),
+            presence: Presence::default(),
+            recent: Arc::default(),
+            turns,
+            meters,
+        }
     }
 
     /// Takes a place for one of the user's connections; `waits` states whether it waits for events.
@@ -224,6 +236,19 @@ impl Followers {
             streams.retain(|_, stream| stream.strong_count() > 0);
         }
         streams.insert(control.name.clone(), Arc::downgrade(control));
+    }
+
+    /// Notes what a session does with a container, and tells the container's followers.
+    ///
+    /// # Errors
+    /// The errors of [`Presence::note`].
+    pub fn note_presence(&self, session: &Arc<LiveSession>, container: Loid, shown: PresentUser) -> Result<()> {
+        if self.presence.note(session, container, shown, Instant::now())?
+            && let Some(followed) = self.list.read().followed.get(&container)
+        {
+            followed.ring.lock().notify();
+        }
+        Ok(())
     }
 
     /// Returns a user's open stream of that name.

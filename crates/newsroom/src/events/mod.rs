@@ -3,10 +3,11 @@
 //! Followers are sent the events that the store keeps, which each change leaves in its own change
 //! set ([`stored`]). A commit only notifies `Followers`, an observer of the store. That costs a
 //! briefly held lock, and nothing more where nobody follows. A task for each followed container,
-//! its *pump*, then reads new events and renders the text of each event once. It passes the text to
-//! all followers of the container. The latest events stay in memory, within one limit of bytes for
-//! all containers together. A follower that comes back, is late, or has missed something reads the
-//! same events from the store. One that is later than `events.queue_events` is disconnected.
+//! its *pump*, then reads new events and renders the text of each event once, for all followers of
+//! the container. A stream follows one container or several, and is woken by each of them. The
+//! latest events stay in memory, within one limit of bytes for all containers together. A follower
+//! that comes back, is late, or has missed something reads the same events from the store. One that
+//! is later than `events.queue_events` is disconnected.
 //!
 //! A stream has no more in memory than a piece of what it sends, or one large event. That counts
 //! among the replies that wait for their clients (`memory.calls_bytes`). Reading stored events, and
@@ -21,11 +22,13 @@
 //! alone that nothing is missing, and skips events that it was sent already.
 //!
 //! [`sight`] decides which callers may be sent which parts of an event; [`stream`] is the
-//! connection.
+//! connection, [`position`] its ids, and [`control`] changes what it follows. [`presence`] tells
+//! who else is here.
 
 pub mod control;
 mod followers;
 pub mod position;
+pub mod presence;
 pub mod sight;
 pub mod stored;
 pub mod stream;

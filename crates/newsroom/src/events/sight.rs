@@ -76,7 +76,7 @@ impl<'h> EventFilter<'h> {
         let family = Families::ALL.get(container.family);
         // Parts of the container, such as posts, are no objects with rights of their own.
         let as_they_are = access.sees_all() || is_of_parts(family, event);
-        let as_reader = family.is_some_and(FamilyEntry::hides_parts) && access.sight(container)? != PostSight::All;
+        let as_reader = !sees_all_parts(access, container)?;
         if as_they_are {
             let for_readers = || {
                 let (kind, ids) = as_a_reader(family, event);
@@ -113,6 +113,16 @@ impl<'h> EventFilter<'h> {
         }
         Ok(Some(render_visible(happening, progress.kind, progress.kept)))
     }
+}
+
+/// Reports whether the caller sees all parts of a container. Readers of a liveblog see the approved
+/// posts only.
+///
+/// # Errors
+/// Errors of the store.
+pub fn sees_all_parts(access: Access<'_>, container: &Record) -> Result<bool> {
+    let hides = Families::ALL.get(container.family).is_some_and(FamilyEntry::hides_parts);
+    Ok(!hides || access.sight(container)? == PostSight::All)
 }
 
 /// Reports whether a change concerns parts of the container only, such as posts.

@@ -27,7 +27,8 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::control::{StreamChange, StreamControl};
 use super::position::{ContainerPosition, StreamPosition};
-use super::sight::EventFilter;
+use super::presence;
+use super::sight::{EventFilter, sees_all_parts};
 use super::stored::{EventNotice, EventText, next_kept, read, render_named};
 use super::{Follower, FollowerSlot, Followers, NextEvent};
 use crate::Newsroom;
@@ -140,6 +141,8 @@ struct FollowedContainer {
     next: NextAction,
     /// Whether the stream could not take live events in time, and has not caught up since.
     late: bool,
+    /// The number of the change of presence that was sent last.
+    presence: u64,
 }
 
 /// The next action for a container.
@@ -174,11 +177,13 @@ impl From<Bytes> for StreamText {
 impl StreamText {
     /// Takes the next piece to send; `None` at the end.
     fn next_piece(&mut self) -> Option<Bytes> {
-        if !self.head.is_empty() {
-            return Some(std::mem::take(&mut self.head));
+        let head = std::mem::take(&mut self.head);
+        if !head.is_empty() && self.bytes.len() > PIECE {
+            return Some(head);
         }
         let size = self.bytes.len().min(PIECE);
-        (size > 0).then(|| self.bytes.split_to(size))
+        let piece = (size > 0).then(|| self.bytes.split_to(size))?;
+        Some(if head.is_empty() { piece } else { [head, piece].concat().into() })
     }
 }
 
@@ -308,8 +313,11 @@ impl FollowerStream {
         if let Some(bytes) = self.wanted.take() {
             self.wait_for_room(bytes).await?;
         }
-        if self.control.is_changed() {
-            return self.change().await;
+        if let Some(change) = self.control.take() {
+            return self.change(change).await;
+        }
+        if let Some((index, version)) = self.changed_presence() {
+            return self.presence(index, version).await;
         }
         let Some((index, event)) = self.next_container() else {
             let is_over = self.followed.iter().all(|followed| followed.next == NextAction::End);
@@ -327,7 +335,10 @@ impl FollowerStream {
             NextAction::End => Ok(StreamText::default()),
         };
         match text {
-            Err(StreamEnd::Container) if self.context.ids == EventIds::Positions => Ok(self.unfollow(index).await),
+            Err(StreamEnd::Container) if self.context.ids == EventIds::Positions => {
+                let last = self.unfollow(index).await;
+                Ok(self.with_id(last))
+            }
             text => text,
         }
     }
@@ -352,36 +363,61 @@ impl FollowerStream {
         None
     }
 
-    /// Ends following a container, after which the stream goes on.
-    async fn unfollow(&mut self, index: usize) -> StreamText {
+    /// Returns the index of a container where the people who are present have changed, and the
+    /// number of that change. A stream of a single container does not tell of that.
+    fn changed_presence(&self) -> Option<(usize, u64)> {
+        if self.context.ids == EventIds::Revisions || !self.wait {
+            return None;
+        }
+        let (now, sessions) = (std::time::Instant::now(), &self.context.newsroom.sessions);
+        let is_over = |session: &LiveSession| sessions.check(session).is_err();
+        self.followed.iter().enumerate().find_map(|(index, followed)| {
+            let version = self.followers.presence.version(followed.container, now, is_over);
+            (version != followed.presence).then_some((index, version))
+        })
+    }
+
+    /// Returns the event that tells who is present in a container.
+    async fn presence(&mut self, index: usize, version: u64) -> Result<StreamText, StreamEnd> {
+        let container = self.followed[index].container;
+        self.followed[index].presence = version;
+        match self.context.looked_at(container, sees_all_parts) {
+            Ok((with_parts, _)) => Ok(presence::render(&self.followers.presence.list(container, with_parts)).into()),
+            Err(StreamEnd::Container) => {
+                let last = self.unfollow(index).await;
+                Ok(self.with_id(last))
+            }
+            Err(end) => Err(end),
+        }
+    }
+
+    /// Ends following a container, after which the stream goes on. Returns the event of that.
+    async fn unfollow(&mut self, index: usize) -> Bytes {
         let FollowedContainer { container, at, .. } = self.followed.remove(index);
         self.control.left(container);
         // A client that hears of the end of a destroyed container must not find it any more.
         self.context.newsroom.repository.views_agree().await;
-        self.named(UNFOLLOWED, container, at.unwrap_or_default())
+        plain(UNFOLLOWED, container, at.unwrap_or_default())
     }
 
-    fn named(&self, name: &str, container: Loid, revision: u64) -> StreamText {
-        let mut text = BytesMut::from(&*self.id(revision));
-        text.extend_from_slice(&plain(name, container, revision));
-        text.freeze().into()
+    /// Returns an event with its id: the present position of the stream. A comment has none.
+    fn with_id(&self, event: Bytes) -> StreamText {
+        let head = if event == COMMENT { Bytes::new() } else { self.id() };
+        StreamText { head, bytes: event, _room: None }
     }
 
-    /// Returns the line with the id of an event that a container was sent with that revision.
-    fn id(&self, revision: u64) -> Bytes {
-        match self.context.ids {
-            EventIds::Revisions => format!("id: {revision}\n").into(),
-            EventIds::Positions => {
-                let of = |followed: &FollowedContainer| ContainerPosition {
-                    container: followed.container,
-                    after: followed.at,
-                };
-                format!("id: {}\n", StreamPosition(self.followed.iter().map(of).collect())).into()
-            }
+    /// Returns the line of the id for an event that a container has just been sent.
+    fn id(&self) -> Bytes {
+        let position =
+            |followed: &FollowedContainer| ContainerPosition { container: followed.container, after: followed.at };
+        match (self.context.ids, &self.followed[..]) {
+            (EventIds::Revisions, [one]) => format!("id: {}\n", one.at.unwrap_or_default()).into(),
+            (_, followed) => format!("id: {}\n", StreamPosition(followed.iter().map(position).collect())).into(),
         }
     }
 
-    /// Returns the beginning of the stream, with the first event of each container.
+    /// Returns the beginning of the stream, with the first event of each container. Only the last
+    /// one has an id, because before it the stream does not stand for all of them.
     async fn beginnings(&mut self, containers: Vec<ContainerPosition>) -> Result<Bytes> {
         let mut text = BytesMut::from(&*RETRY);
         if self.context.ids == EventIds::Positions && self.wait {
@@ -389,16 +425,18 @@ impl FollowerStream {
             let name = format!("event: {STREAM}\ndata: {{\"stream\":\"{}\"}}\n\n", self.control.name);
             text.extend_from_slice(name.as_bytes());
         }
-        // All are entered first: an id names each of them.
         for position in containers {
             self.enter(position)?;
         }
-        let mut index = 0;
+        let (mut index, mut last) = (0, Bytes::new());
         while index < self.followed.len() {
             let count = self.followed.len();
-            text.extend_from_slice(&self.first_event(index).await?.bytes);
+            text.extend_from_slice(&std::mem::take(&mut last));
+            last = self.first_event(index).await?;
             index += usize::from(self.followed.len() == count);
         }
+        let StreamText { head, bytes, .. } = self.with_id(last);
+        text.extend_from_slice(&if bytes.is_empty() { bytes } else { [head, bytes].concat().into() });
         Ok(text.freeze())
     }
 
@@ -412,13 +450,14 @@ impl FollowerStream {
         };
         let follow = || self.followers.follow(repository, container, present, &self.control.bell);
         let follower = self.wait.then(follow).transpose()?;
-        self.followed.push(FollowedContainer { container, follower, at: after, next: NextAction::Live, late: false });
+        let (next, late, presence) = (NextAction::Live, false, 0);
+        self.followed.push(FollowedContainer { container, follower, at: after, next, late, presence });
         Ok(())
     }
 
     /// Returns the first event of a container. In a stream of several, one that may not be followed
     /// any more leaves it.
-    async fn first_event(&mut self, index: usize) -> Result<StreamText> {
+    async fn first_event(&mut self, index: usize) -> Result<Bytes> {
         if self.context.ids == EventIds::Revisions {
             return self.beginning(index).await;
         }
@@ -430,31 +469,27 @@ impl FollowerStream {
         }
     }
 
-    /// Follows and leaves containers as the client has asked meanwhile.
-    async fn change(&mut self) -> Result<StreamText, StreamEnd> {
-        let mut text = BytesMut::new();
-        for change in self.control.take() {
-            let place = |followed: &FollowedContainer, container| followed.container == container;
-            let known = |container| self.followed.iter().position(|followed| place(followed, container));
-            let given = match change {
-                StreamChange::Follow(position) => {
-                    if known(position.container).is_some() || self.enter(position).is_err() {
-                        continue;
-                    }
-                    self.first_event(self.followed.len() - 1).await.map_err(|_| StreamEnd::Session)?
+    /// Follows or leaves a container, as the client has asked meanwhile.
+    async fn change(&mut self, change: StreamChange) -> Result<StreamText, StreamEnd> {
+        let (StreamChange::Follow(ContainerPosition { container, .. }) | StreamChange::Unfollow(container)) = change;
+        let known = self.followed.iter().position(|followed| followed.container == container);
+        let event = match (change, known) {
+            (StreamChange::Follow(_), Some(_)) | (StreamChange::Unfollow(_), None) => Bytes::new(),
+            (StreamChange::Unfollow(_), Some(index)) => self.unfollow(index).await,
+            (StreamChange::Follow(position), None) => match self.enter(position) {
+                Ok(()) => self.first_event(self.followed.len() - 1).await.map_err(|_| StreamEnd::Session)?,
+                // The container has too many followers, or the server ends.
+                Err(_) => {
+                    self.control.left(container);
+                    plain(UNFOLLOWED, container, position.after.unwrap_or_default())
                 }
-                StreamChange::Unfollow(container) => {
-                    let Some(index) = known(container) else { continue };
-                    self.unfollow(index).await
-                }
-            };
-            text.extend_from_slice(&given.bytes);
-        }
-        Ok(text.freeze().into())
+            },
+        };
+        Ok(if event.is_empty() { StreamText::default() } else { self.with_id(event) })
     }
 
-    /// Determines where the events of a container begin. Returns its first event.
-    async fn beginning(&mut self, index: usize) -> Result<StreamText> {
+    /// Determines where the events of a container begin. Returns its first event, or a comment.
+    async fn beginning(&mut self, index: usize) -> Result<Bytes> {
         let (container, after) = (self.followed[index].container, self.followed[index].at);
         // Only now, after the follower is in the list, so that no later commit is missed.
         let present = self.context.present(container)?;
@@ -476,7 +511,7 @@ impl FollowerStream {
         let followed = &mut self.followed[index];
         followed.at = Some(at);
         followed.next = if stored { NextAction::Stored } else { followed.after_stored() };
-        Ok(first.map_or_else(|| COMMENT.into(), |name| self.named(name, container, at)))
+        Ok(first.map_or(COMMENT, |name| plain(name, container, at)))
     }
 
     /// Returns the revision of the first kept event after another one. The event itself is read for
@@ -513,7 +548,7 @@ impl FollowerStream {
             room = Some(share.reserve(bytes.len() as u64, reserved, may_fail)?);
         }
         self.followed[index].at = Some(revision);
-        Some(StreamText { head: self.id(revision), bytes, _room: room })
+        Some(StreamText { head: self.id(), bytes, _room: room })
     }
 
     /// Sends the stored events of a container, some at a time. Returns an empty text if there are
@@ -549,7 +584,7 @@ impl FollowerStream {
                 self.context.newsroom.repository.views_agree().await;
                 let followed = &mut self.followed[index];
                 (followed.at, followed.next) = (Some(present), NextAction::Stored);
-                text.extend_from_slice(&self.named(RESET, container, present).bytes);
+                text.extend_from_slice(&[self.id(), plain(RESET, container, present)].concat());
                 break;
             }
             let mut sifting = EventFilter::of(happening);
@@ -566,6 +601,8 @@ impl FollowerStream {
             let Some(event) = event else {
                 self.followed[index].next = NextAction::Stored;
                 self.wanted = text.is_empty().then_some(bytes as u64);
+                // The memory is waited for on behalf of this container.
+                self.first = index;
                 break;
             };
             let ends = self.is_on_its_way(index, last);
@@ -654,7 +691,8 @@ impl FollowerStream {
                     return Ok(StreamText::default());
                 }
                 Err(StreamEnd::Container) | Ok(_) if self.context.ids == EventIds::Positions => {
-                    return Ok(self.unfollow(index).await);
+                    let last = self.unfollow(index).await;
+                    return Ok(self.with_id(last));
                 }
                 Ok(_) => return Err(StreamEnd::Container),
                 Err(end) => return Err(end),
