@@ -1,5 +1,8 @@
 //! Following several containers on one connection: `/v3/events`.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::*;
 
 /// The path that follows these containers, each from the present or after a revision.
@@ -190,4 +193,57 @@ fn a_stream_is_changed_by_its_user_alone_and_within_bounds() {
         .fails(404, "ObjectNotFound");
     desk.client.call("drawer-put", &[&desk.drawer]).json(&json!({ "capacity": 9 })).ok();
     assert_eq!(container(&follow.must()), desk.drawer);
+}
+
+#[test]
+fn a_stream_of_several_resumes_after_a_crash_amid_changes() {
+    let mut server = Server::start();
+    let mut desks = [(); 3].map(|()| desk(server.login("editor"), 4));
+    desks.iter().for_each(|desk| (0..4).for_each(|story| drop(desk.put_in(story))));
+    let mut known: BTreeMap<String, u64> = desks.iter().map(|desk| (desk.drawer.clone(), desk.present())).collect();
+    let mut position = String::new();
+    for _ in 0..3 {
+        let over = AtomicBool::new(false);
+        let note = |told: &FollowedEvent, known: &mut BTreeMap<String, u64>| {
+            let last = known.get_mut(container(told)).expect("it is followed");
+            assert_eq!(told.id, *last + 1, "{told:?}");
+            *last = told.id;
+        };
+        std::thread::scope(|scope| {
+            for desk in &desks {
+                scope.spawn(|| {
+                    for turn in 0.. {
+                        let sent = desk.put_first(turn % 4).try_send();
+                        if over.load(Ordering::Relaxed) || !sent.is_ok_and(|answer| answer.status == 200) {
+                            return;
+                        }
+                    }
+                });
+            }
+            let client = &desks[0].client;
+            let mut follow = if position.is_empty() {
+                let each: Vec<String> = known.iter().map(|(drawer, revision)| format!("{revision}:{drawer}")).collect();
+                follow_all(client, &each)
+            } else {
+                client.try_follow(&format!("/v3/events?lastEventId={position}"), None).expect("it is answered")
+            };
+            for _ in 0..60 {
+                let told = follow.must();
+                note(&told, &mut known);
+                position = told.position;
+            }
+            server.kill();
+            over.store(true, Ordering::Relaxed);
+        });
+        server = server.restart();
+        for desk in &mut desks {
+            desk.client = desk.client.to(&server);
+        }
+        let missed = stored_after(&desks[0].client, &position);
+        missed.iter().for_each(|told| note(told, &mut known));
+        for desk in &desks {
+            assert_eq!(known[&desk.drawer], desk.present(), "all that was done is told");
+        }
+        position = missed.last().map_or(position, |last| last.position.clone());
+    }
 }
