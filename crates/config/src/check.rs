@@ -326,6 +326,7 @@ impl Config {
         faults.within("events.followers", events.followers, 1, 1_000_000);
         faults.within("events.followers_per_container", events.followers_per_container, 1, 1_000_000);
         faults.within("events.followers_per_user", events.followers_per_user, 1, 1_000_000);
+        faults.within("events.containers_per_user", events.containers_per_user, 1, 1_000_000);
         // Below this, followers on another thread could lose a mere burst.
         faults.within("events.queue_events", events.queue_events, 64, 1 << 20);
         faults.within("events.keep_alive_seconds", events.keep_alive_seconds, 1, 3600);

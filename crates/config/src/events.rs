@@ -12,6 +12,8 @@ pub struct EventsConfig {
     pub followers_per_container: usize,
     /// Maximum followers of one user, of all containers together.
     pub followers_per_user: usize,
+    /// Maximum containers that the streams of one user follow, counted in each stream.
+    pub containers_per_user: usize,
     /// Maximum events by which a follower may be behind.
     pub queue_events: usize,
     /// Seconds without an event after which a follower receives a comment.
@@ -24,6 +26,7 @@ impl Default for EventsConfig {
             followers: 8192,
             followers_per_container: 4096,
             followers_per_user: 2048,
+            containers_per_user: 4096,
             queue_events: 1024,
             keep_alive_seconds: 15,
         }

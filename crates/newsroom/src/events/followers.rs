@@ -76,6 +76,8 @@ struct FollowerSlots {
 /// The places and permits of one user.
 struct UserSlots {
     places: usize,
+    /// The containers that the user's streams follow, counted in each stream.
+    containers: usize,
     /// One permit for long work at a time, so that no user takes all permits.
     turn: Arc<Semaphore>,
     /// One more permit, for short work.
@@ -144,6 +146,7 @@ pub struct FollowerPermit {
 /// One follower of one container, removed from the list on drop.
 pub struct Follower {
     followers: Arc<Followers>,
+    user: SharedText,
     container: Loid,
     ring: Arc<Mutex<EventRing>>,
     bell: Arc<Notify>,
@@ -185,7 +188,7 @@ impl Followers {
         }
         places.all += 1;
         let one = || Arc::new(Semaphore::new(1));
-        let new = || UserSlots { places: 0, turn: one(), short_turn: one() };
+        let new = || UserSlots { places: 0, containers: 0, turn: one(), short_turn: one() };
         let own = places.by_user.entry(user.clone()).or_insert_with(new);
         own.places += 1;
         let (turn, short_turn) = (own.turn.clone(), own.short_turn.clone());
@@ -193,19 +196,20 @@ impl Followers {
         Ok(FollowerSlot { followers: self.clone(), user: user.clone(), waits, turn, short_turn })
     }
 
-    /// Adds a follower of a container that has had the revision `known`, or a later one. `bell` is
-    /// notified of each event. Must be called within a runtime of tokio, on which the pump then
+    /// Adds a follower of a container that has had the revision `known`, or a later one, in the
+    /// stream that has the place. `bell` is notified of each event. Must be called within a runtime of tokio, on which the pump then
     /// runs.
     ///
     /// # Errors
     /// `Overloaded` when there is no room, or the server is ending.
     pub fn follow(
         self: &Arc<Self>,
+        place: &FollowerSlot,
+        (container, known): (Loid, u64),
         repository: &Reader,
-        container: Loid,
-        known: u64,
         bell: &Arc<Notify>,
     ) -> Result<Follower> {
+        let user = &place.user;
         let mut list = self.list.write();
         if list.closed {
             return Err(overloaded("The server is shutting down".to_owned()));
@@ -214,6 +218,15 @@ impl Followers {
         if here >= self.options.followers_per_container {
             return Err(too_many(format!("`{container}` has {} already", count_with_noun(here, "follower"))));
         }
+        let different = list.followed.len();
+        if here == 0 && different >= self.options.followers {
+            return Err(too_many(format!("{} are followed already", count_with_noun(different, "container"))));
+        }
+        let own = list.waiting.by_user.get_mut(user).ok_or_else(Error::internal)?;
+        if own.containers >= self.options.containers_per_user {
+            return Err(too_many(format!("`{user}` follows {} already", count_with_noun(own.containers, "container"))));
+        }
+        own.containers += 1;
         let followed = list.followed.entry(container).or_insert_with(|| {
             let ring = Arc::new(Mutex::new(EventRing::of(self.options.queue_events.min(RING))));
             // Notified once: there may have been a commit since `known` was read.
@@ -225,7 +238,7 @@ impl Followers {
         });
         followed.ring.lock().followers.push(bell.clone());
         let (followers, ring, bell) = (self.clone(), followed.ring.clone(), bell.clone());
-        Ok(Follower { followers, container, ring, bell })
+        Ok(Follower { followers, user: user.clone(), container, ring, bell })
     }
 
     /// Enters a stream that can be changed while it is open.
@@ -270,6 +283,10 @@ impl Followers {
 
     fn leave(&self, follower: &Follower) {
         let mut list = self.list.write();
+        // The stream still has its place.
+        if let Some(own) = list.waiting.by_user.get_mut(&follower.user) {
+            own.containers -= 1;
+        }
         let mut ring = follower.ring.lock();
         let own = ring.followers.iter().position(|bell| Arc::ptr_eq(bell, &follower.bell));
         own.map(|index| ring.followers.swap_remove(index));
@@ -531,7 +548,9 @@ mod tests {
         let object = fixture.create(NewObject::document("story.xml", "Story")).await;
         let followers = Arc::new(Followers::new(EventsConfig::default()));
         let bells = [Arc::new(Notify::new()), Arc::new(Notify::new())];
-        let follow = |bell| followers.follow(&fixture.newsroom.repository, object, 1, bell).expect("there is room");
+        let place = followers.place(&"mia".into(), true).expect("there is room");
+        let repository = &fixture.newsroom.repository;
+        let follow = |bell| followers.follow(&place, (object, 1), repository, bell).expect("there is room");
         let [first, second] = bells.each_ref().map(follow);
         first.ring.lock().notify();
         assert!(bells.iter().all(|bell| bell.notified().now_or_never().is_some()));
@@ -541,6 +560,30 @@ mod tests {
         assert_eq!(notified, [false, true]);
         drop(second);
         assert!(followers.list.read().followed.is_empty());
+    }
+
+    #[actix::test]
+    async fn the_containers_of_one_user_and_the_different_containers_are_bounded() {
+        let fixture = NewsroomFixture::new().await;
+        let options = EventsConfig { followers: 3, containers_per_user: 2, ..EventsConfig::default() };
+        let (followers, bell) = (Arc::new(Followers::new(options)), Arc::new(Notify::new()));
+        let place = |user: &str| followers.place(&user.into(), true).expect("there is room");
+        let (mia, zoe) = (place("mia"), place("zoe"));
+        let follow = |place, number| {
+            let container = Loid::new(DatabaseId::FIRST, number);
+            followers.follow(place, (container, 0), &fixture.newsroom.repository, &bell)
+        };
+        let refusal = |follower: Result<Follower>| follower.err().expect("it is refused").message;
+        let held = [follow(&mia, 1), follow(&mia, 2)].map(|follower| follower.expect("there is room"));
+        assert!(refusal(follow(&mia, 1)).contains("mia"));
+        let third = follow(&zoe, 3).expect("there is room");
+        assert!(refusal(follow(&zoe, 4)).contains("3 containers"));
+        let again = follow(&zoe, 1).expect("others follow it already");
+        drop((held, third));
+        let next = follow(&mia, 5).expect("there is room again");
+        drop((again, next));
+        let list = followers.list.read();
+        assert!(list.followed.is_empty() && list.waiting.by_user.values().all(|own| own.containers == 0));
     }
 
     #[tokio::test]

@@ -106,6 +106,8 @@ struct StreamContext {
 
 /// The state of a stream between two pieces.
 struct FollowerStream {
+    /// In front of the place, which must be dropped after the followers.
+    followed: Vec<FollowedContainer>,
     context: StreamContext,
     place: FollowerSlot,
     followers: Arc<Followers>,
@@ -113,7 +115,6 @@ struct FollowerStream {
     /// The changes that the client asks for. Its bell is notified of them, and of each event of a
     /// followed container.
     control: Arc<StreamControl>,
-    followed: Vec<FollowedContainer>,
     /// Index of the container that is looked at first, so that a busy one does not delay others.
     first: usize,
     /// The remaining text that is being sent.
@@ -124,6 +125,8 @@ struct FollowerStream {
     room: Option<Reservation>,
     /// Time of the last write.
     sent: Instant,
+    /// Time of the next check whether the stream should go on.
+    look: Instant,
     /// Whether a comment was sent since then. The first write to a client that has disconnected
     /// succeeds, and only the next one fails.
     asked: bool,
@@ -210,6 +213,7 @@ impl FollowRequest {
         let control = Arc::new(StreamControl::of(session.user().clone(), &containers));
         let context = StreamContext { newsroom, session, ids, memory };
         let (rest, sent) = (StreamText::default(), Instant::now());
+        let look = sent + LOOK;
         let (room, wanted, asked, over, first) = (None, None, false, false, 0);
         let (followers, followed) = (followers.clone(), Vec::with_capacity(containers.len()));
         let mut stream = FollowerStream {
@@ -224,6 +228,7 @@ impl FollowRequest {
             wanted,
             room,
             sent,
+            look,
             asked,
             over,
         };
@@ -315,6 +320,12 @@ impl FollowerStream {
         }
         if let Some(change) = self.control.take() {
             return self.change(change).await;
+        }
+        // A busy container must not hide the end of another.
+        if Instant::now() >= self.look
+            && let Some(text) = self.look_around().await?
+        {
+            return Ok(text);
         }
         if let Some((index, version)) = self.changed_presence() {
             return self.presence(index, version).await;
@@ -448,7 +459,7 @@ impl FollowerStream {
             Err(error) if error.code == Code::ObjectNotFound && self.context.ids == EventIds::Positions => 0,
             present => present?,
         };
-        let follow = || self.followers.follow(repository, container, present, &self.control.bell);
+        let follow = || self.followers.follow(&self.place, (container, present), repository, &self.control.bell);
         let follower = self.wait.then(follow).transpose()?;
         let (next, late, presence) = (NextAction::Live, false, 0);
         self.followed.push(FollowedContainer { container, follower, at: after, next, late, presence });
@@ -672,15 +683,26 @@ impl FollowerStream {
         Ok(StreamText::default())
     }
 
-    /// Waits for the next event, or for the time to send a comment.
+    /// Waits for the next event, or for the time of the next check. Returns a comment to send after
+    /// a time without events.
     async fn idle(&mut self) -> Result<StreamText, StreamEnd> {
         let keep_alive = self.sent + Duration::from_secs(self.context.newsroom.config.events.keep_alive_seconds);
-        let look = (Instant::now() + LOOK).min(keep_alive);
         tokio::select! {
             biased;
             () = self.control.bell.notified() => return Ok(StreamText::default()),
-            () = sleep_until(look) => {}
+            () = sleep_until(self.look.min(keep_alive)) => {}
         }
+        if let Some(text) = self.look_around().await? {
+            return Ok(text);
+        }
+        let comments = !self.asked || Instant::now() >= keep_alive;
+        Ok(if comments { COMMENT.into() } else { StreamText::default() })
+    }
+
+    /// Checks whether each container may still be followed. Returns the text if one has ended, or
+    /// an empty one if the last events of one are to be read.
+    async fn look_around(&mut self) -> Result<Option<StreamText>, StreamEnd> {
+        self.look = Instant::now() + LOOK;
         for index in 0..self.followed.len() {
             match self.context.looked_at(self.followed[index].container, |_, _| Ok(())) {
                 Ok(((), None)) => {}
@@ -688,18 +710,17 @@ impl FollowerStream {
                     // The pump is not that far yet, but the store has the event; or it is too old
                     // and no longer kept.
                     self.followed[index].next = NextAction::Last;
-                    return Ok(StreamText::default());
+                    return Ok(Some(StreamText::default()));
                 }
                 Err(StreamEnd::Container) | Ok(_) if self.context.ids == EventIds::Positions => {
                     let last = self.unfollow(index).await;
-                    return Ok(self.with_id(last));
+                    return Ok(Some(self.with_id(last)));
                 }
                 Ok(_) => return Err(StreamEnd::Container),
                 Err(end) => return Err(end),
             }
         }
-        let comments = !self.asked || Instant::now() >= keep_alive;
-        Ok(if comments { COMMENT.into() } else { StreamText::default() })
+        Ok(None)
     }
 
     /// Returns the text of an event, if it can be rendered at once, with the last revision that may
