@@ -197,8 +197,8 @@ impl Followers {
     }
 
     /// Adds a follower of a container that has had the revision `known`, or a later one, in the
-    /// stream that has the place. `bell` is notified of each event. Must be called within a runtime of tokio, on which the pump then
-    /// runs.
+    /// stream that has the place. `bell` is notified of each event. Must be called within a runtime
+    /// of tokio, on which the pump then runs.
     ///
     /// # Errors
     /// `Overloaded` when there is no room, or the server is ending.
