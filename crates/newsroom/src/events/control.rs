@@ -1,4 +1,4 @@
-//! Changes of an open stream: the containers that it is told to follow and to leave.
+//! Changes of an open stream: the containers that it is to follow and to leave.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -20,7 +20,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::control::StreamControl;
-use super::presence::{Presence, PresentUser};
+use super::presence::{Presence, PresentUser, SignEffect};
 use super::stored::{ContainerEvent, read};
 
 /// Number of events that a pump reads and passes on before followers on its own thread may take
@@ -251,15 +251,33 @@ impl Followers {
         streams.insert(control.name.clone(), Arc::downgrade(control));
     }
 
-    /// Notes what a session does with a container, and tells the container's followers.
+    /// Notes what a session does with a container, and notifies the container's followers.
     ///
     /// # Errors
     /// The errors of [`Presence::note`].
-    pub fn note_presence(&self, session: &Arc<LiveSession>, container: Loid, shown: PresentUser) -> Result<()> {
-        if self.presence.note(session, container, shown, Instant::now())?
-            && let Some(followed) = self.list.read().followed.get(&container)
-        {
-            followed.ring.lock().notify();
+    pub fn note_presence(
+        self: &Arc<Self>,
+        session: &Arc<LiveSession>,
+        container: Loid,
+        shown: PresentUser,
+    ) -> Result<()> {
+        let SignEffect::Notify(after) = self.presence.note(session, container, shown, Instant::now())? else {
+            return Ok(());
+        };
+        let followers = self.clone();
+        let notify = move || {
+            if let Some(followed) = followers.list.read().followed.get(&container) {
+                followed.ring.lock().notify();
+            }
+        };
+        if after.is_zero() {
+            notify();
+        } else {
+            // One at a time for each container.
+            tokio::spawn(async move {
+                tokio::time::sleep(after).await;
+                notify();
+            });
         }
         Ok(())
     }

@@ -1,9 +1,14 @@
 //! Presence: who else looks at a container or edits it. It is never stored and never a lock.
 //!
-//! A client sends a sign every 20 seconds, and is gone [`LIFETIME`] after its last one. Nothing
-//! runs in the background: whoever looks at a container removes the signs that have expired, and
-//! each stream looks once a second.
+//! A client sends a sign every 20 seconds, and is gone [`LIFETIME`] after its last one. Each look
+//! at a container removes the signs that have expired, and each stream looks once a second. So
+//! nothing runs in the background.
+//!
+//! A change is sent to all followers, and any reader can make it. So those of a container are sent
+//! at most once in [`PAUSE`], and rendered once for all followers.
 
+use std::cell::OnceCell;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,11 +26,17 @@ use stet_domain::object::SharedText;
 /// The time after its last sign for which somebody counts as present.
 pub const LIFETIME: Duration = Duration::from_secs(45);
 
+/// The shortest time between two changes of a container that are sent.
+const PAUSE: Duration = Duration::from_millis(250);
+
 /// The largest number of signs of one user, over all sessions and containers.
 const MOST_OF_USER: usize = 256;
 
-/// The largest number of people that are named for a container. Others are counted only, because
-/// each change of presence is sent to all who are present.
+/// The largest number of signs of one user in a container, so that nobody pushes others out of the
+/// people that are named.
+const MOST_IN_CONTAINER: usize = 8;
+
+/// The largest number of signs that are shown for a container. Others are counted only.
 const NAMED: usize = 50;
 
 /// The largest size of a field's name in bytes.
@@ -50,11 +61,17 @@ struct Signs {
 }
 
 struct ContainerPresence {
-    /// The number of the last change.
+    /// The number of the change that was sent last; 0 if nobody was present after it.
     version: u64,
+    /// The time of that change.
+    sent: Instant,
+    /// Whether something has changed since.
+    is_due: bool,
     /// The time of the last check of the signs.
     checked: Instant,
     signs: Vec<Sign>,
+    /// The event of that change, without and with parts, once it has been rendered.
+    events: [OnceCell<Bytes>; 2],
 }
 
 /// A sign of a session, one for each part of the container.
@@ -105,115 +122,177 @@ pub struct PresenceList {
     pub total: usize,
 }
 
+/// The followers of a container after a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignEffect {
+    /// Nothing has changed for them, or they are notified soon.
+    None,
+    /// Notify them after this time.
+    Notify(Duration),
+}
+
 impl Presence {
-    /// Notes the sign of a session. Returns whether others are to be told: repeated signs change
-    /// nothing.
+    /// Notes the sign of a session.
     ///
     /// # Errors
     /// `Overloaded` if the user has too many signs.
-    pub fn note(&self, session: &Arc<LiveSession>, container: Loid, shown: PresentUser, now: Instant) -> Result<bool> {
+    pub fn note(
+        &self,
+        session: &Arc<LiveSession>,
+        container: Loid,
+        shown: PresentUser,
+        now: Instant,
+    ) -> Result<SignEffect> {
         let mut signs = self.signs.lock();
-        let Signs { containers, by_user } = &mut *signs;
         let is_away = shown.state == PresenceState::Away;
-        let found = containers.get_mut(&container).and_then(|there| {
-            let at = there.signs.iter().position(|sign| sign.is_of(session, &shown.part))?;
-            Some((there, at))
-        });
-        match found {
-            Some((there, at)) if is_away => {
-                there.signs.remove(at).leave(by_user);
-                there.version = self.next_version();
-            }
-            Some((there, at)) => {
+        if !is_away && !signs.containers.contains_key(&container) {
+            signs.make_room(now);
+            signs.containers.insert(container, ContainerPresence::new(now));
+        }
+        if signs.by_user.get(&shown.user).is_some_and(|count| *count >= MOST_OF_USER) {
+            // Those that have expired count until their container is looked at.
+            signs.remove_expired(now);
+        }
+        let Signs { containers, by_user } = &mut *signs;
+        let Some(there) = containers.get_mut(&container) else { return Ok(SignEffect::None) };
+        there.remove_ended(by_user, |sign| sign.until <= now);
+        let known = there.signs.iter().position(|sign| sign.is_of(session, shown.part.as_deref()));
+        match known {
+            Some(at) if is_away => there.signs.remove(at).leave(by_user),
+            Some(at) => {
                 let sign = &mut there.signs[at];
                 sign.until = now + LIFETIME;
                 if (sign.shown.state, &sign.shown.field) == (shown.state, &shown.field) {
-                    return Ok(false);
+                    return Ok(SignEffect::None);
                 }
                 (sign.shown.state, sign.shown.field) = (shown.state, shown.field);
-                there.version = self.next_version();
             }
-            None if is_away => return Ok(false),
+            None if is_away => return Ok(SignEffect::None),
             None => {
-                if by_user.get(&shown.user).is_some_and(|count| *count >= MOST_OF_USER) {
-                    // Those that have expired still count until somebody looks at their container.
-                    signs.remove_expired(now);
-                    if signs.by_user.get(&shown.user).is_some_and(|count| *count >= MOST_OF_USER) {
-                        let message = format!("`{}` is present in {MOST_OF_USER} places already.", shown.user);
-                        return Err(Error::new(Code::Overloaded, message));
-                    }
+                let here = there.signs.iter().filter(|sign| sign.shown.user == shown.user).count();
+                let own = by_user.get(&shown.user).copied().unwrap_or_default();
+                if here >= MOST_IN_CONTAINER || own >= MOST_OF_USER {
+                    let message = format!(
+                        "`{}` is present in {own} places already, {here} of them here; at most {MOST_OF_USER} and \
+                         {MOST_IN_CONTAINER} are allowed.",
+                        shown.user
+                    );
+                    return Err(Error::new(Code::Overloaded, message));
                 }
-                *signs.by_user.entry(shown.user.clone()).or_default() += 1;
-                let none = || ContainerPresence { version: 0, checked: now, signs: Vec::new() };
-                let there = signs.containers.entry(container).or_insert_with(none);
+                by_user.insert(shown.user.clone(), own + 1);
                 there.signs.push(Sign { session: session.clone(), shown, until: now + LIFETIME });
-                there.version = self.next_version();
             }
         }
-        if signs.containers.get(&container).is_some_and(|there| there.signs.is_empty()) {
-            signs.containers.remove(&container);
+        if mem::replace(&mut there.is_due, true) {
+            return Ok(SignEffect::None);
         }
-        Ok(true)
+        Ok(SignEffect::Notify((there.sent + PAUSE).saturating_duration_since(now)))
     }
 
-    /// Returns the number of the last change of a container; 0 if nobody is present. `is_over`
-    /// reports whether a session has ended.
+    /// Returns the number of the last change of a container that is sent; 0 if nobody is present.
+    /// `is_over` reports whether a session has ended.
     pub fn version(&self, container: Loid, now: Instant, is_over: impl Fn(&LiveSession) -> bool) -> u64 {
         let mut signs = self.signs.lock();
         let Signs { containers, by_user } = &mut *signs;
         let Some(there) = containers.get_mut(&container) else { return 0 };
         if now.saturating_duration_since(there.checked) >= CHECKED {
             there.checked = now;
-            let gone = there.signs.extract_if(.., |sign| sign.until <= now || is_over(&sign.session));
-            let count = gone.map(|sign| sign.leave(by_user)).count();
-            if count > 0 {
-                there.version = self.next_version();
-            }
+            there.remove_ended(by_user, |sign| sign.until <= now || is_over(&sign.session));
         }
-        if there.signs.is_empty() {
-            containers.remove(&container);
-            return 0;
+        if now.saturating_duration_since(there.sent) >= PAUSE {
+            if mem::take(&mut there.is_due) {
+                let number = self.changes.fetch_add(1, Ordering::Relaxed) + 1;
+                there.version = if there.signs.is_empty() { 0 } else { number };
+                (there.sent, there.events) = (now, Default::default());
+            } else if there.signs.is_empty() {
+                containers.remove(&container);
+                return 0;
+            }
         }
         there.version
     }
 
-    /// Returns those who are present in a container. Callers who may not see all its parts are not
-    /// told which parts others work on.
+    /// Returns those who are present in a container. Callers who may not see all its parts do not
+    /// get the parts that others work on.
     pub fn list(&self, container: Loid, with_parts: bool) -> PresenceList {
         let signs = self.signs.lock();
-        let there = signs.containers.get(&container).map_or(&[][..], |there| &there.signs[..]);
+        let there = signs.containers.get(&container);
+        there.map_or_else(|| PresenceList::of(container, &[], with_parts), |there| there.list(container, with_parts))
+    }
+
+    /// Returns the event about those who are present in a container, without an id: it can't be
+    /// sent again.
+    pub fn event(&self, container: Loid, with_parts: bool) -> Bytes {
+        let signs = self.signs.lock();
+        match signs.containers.get(&container) {
+            Some(there) => {
+                let render = || render(&there.list(container, with_parts));
+                there.events[usize::from(with_parts)].get_or_init(render).clone()
+            }
+            None => render(&PresenceList::of(container, &[], with_parts)),
+        }
+    }
+}
+
+impl PresenceList {
+    fn of(container: Loid, signs: &[Sign], with_parts: bool) -> PresenceList {
         let shown = |sign: &Sign| match with_parts {
             true => sign.shown.clone(),
             false => PresentUser { part: None, field: None, ..sign.shown.clone() },
         };
         PresenceList {
             container: container.to_string(),
-            present: there.iter().take(NAMED).map(shown).collect(),
-            total: there.len(),
+            present: signs.iter().take(NAMED).map(shown).collect(),
+            total: signs.len(),
+        }
+    }
+}
+
+impl ContainerPresence {
+    fn new(now: Instant) -> ContainerPresence {
+        let sent = now.checked_sub(PAUSE).unwrap_or(now);
+        ContainerPresence {
+            version: 0,
+            sent,
+            is_due: false,
+            checked: now,
+            signs: Vec::new(),
+            events: Default::default(),
         }
     }
 
-    fn next_version(&self) -> u64 {
-        self.changes.fetch_add(1, Ordering::Relaxed) + 1
+    fn list(&self, container: Loid, with_parts: bool) -> PresenceList {
+        PresenceList::of(container, &self.signs, with_parts)
+    }
+
+    fn remove_ended(&mut self, by_user: &mut HashMap<SharedText, usize>, ends: impl Fn(&Sign) -> bool) {
+        for sign in self.signs.extract_if(.., |sign| ends(sign)) {
+            sign.leave(by_user);
+            self.is_due = true;
+        }
     }
 }
 
 impl Signs {
     fn remove_expired(&mut self, now: Instant) {
         let Signs { containers, by_user } = self;
-        for there in containers.values_mut() {
-            // The next look at the container finds them, too, and tells its followers.
-            let expired = there.signs.extract_if(.., |sign| sign.until <= now);
-            if expired.map(|sign| sign.leave(by_user)).count() > 0 {
-                there.version = 0;
-            }
+        containers.values_mut().for_each(|there| there.remove_ended(by_user, |sign| sign.until <= now));
+    }
+
+    /// Removes the containers without signs before the map would grow. Those that nobody follows
+    /// are looked at by nobody.
+    fn make_room(&mut self, now: Instant) {
+        if self.containers.len() == self.containers.capacity() {
+            self.remove_expired(now);
+            let is_recent = |there: &ContainerPresence| now.saturating_duration_since(there.sent) < PAUSE;
+            self.containers.retain(|_, there| !there.signs.is_empty() || is_recent(there));
         }
     }
 }
 
 impl Sign {
-    fn is_of(&self, session: &Arc<LiveSession>, part: &Option<String>) -> bool {
-        Arc::ptr_eq(&self.session, session) && self.shown.part == *part
+    fn is_of(&self, session: &Arc<LiveSession>, part: Option<&str>) -> bool {
+        Arc::ptr_eq(&self.session, session) && self.shown.part.as_deref() == part
     }
 
     /// Takes a removed sign out of the count of its user.
@@ -227,8 +306,7 @@ impl Sign {
     }
 }
 
-/// Returns the event that tells who is present. It has no id, because it can't be sent again.
-pub fn render(list: &PresenceList) -> Bytes {
+fn render(list: &PresenceList) -> Bytes {
     // Numbers and texts can't fail to serialise. JSON has no line ends, which would break an event.
     let data = serde_json::to_string(list).unwrap_or_default();
     format!("event: presence\ndata: {data}\n\n").into()
@@ -268,17 +346,40 @@ mod tests {
             presence.note(&ada, CONTAINER, viewing, after(seconds)).expect("there is room")
         };
         assert_eq!(version(0), 0);
-        assert!(note(0));
+        assert_eq!(note(0), SignEffect::Notify(Duration::ZERO));
         let first = version(0);
         assert!(first > 0 && version(44) == first);
-        assert!(!note(44), "nothing is new");
+        assert_eq!(note(44), SignEffect::None);
         assert_eq!(version(88), first);
         assert_eq!(version(89), 0);
-        assert!(note(90));
+        assert_eq!(note(90), SignEffect::Notify(Duration::ZERO));
         assert!(version(90) > first);
         assert_eq!(presence.version(CONTAINER, after(91), |_| true), 0);
+        assert_eq!(version(92), 0);
         let signs = presence.signs.lock();
         assert!(signs.containers.is_empty() && signs.by_user.is_empty(), "nothing is left of those who went");
+    }
+
+    #[actix::test]
+    async fn changes_that_follow_each_other_are_sent_together() {
+        let fixture = NewsroomFixture::new().await;
+        let (ada, presence, start) = (session(&fixture).await, Presence::default(), Instant::now());
+        let after = |millis| start + Duration::from_millis(millis);
+        let note = |state, millis| presence.note(&ada, CONTAINER, shown(state, None), after(millis)).expect("room");
+        let version = |millis| presence.version(CONTAINER, after(millis), |_| false);
+        note(PresenceState::Viewing, 0);
+        let first = version(0);
+        let event = presence.event(CONTAINER, true);
+        // Those who come and go all the time do not begin anew.
+        assert_eq!(note(PresenceState::Away, 50), SignEffect::Notify(Duration::from_millis(200)));
+        assert_eq!(note(PresenceState::Viewing, 100), SignEffect::None, "they are notified soon");
+        assert_eq!(note(PresenceState::Editing, 150), SignEffect::None);
+        assert_eq!((version(249), presence.event(CONTAINER, true)), (first, event.clone()));
+        assert!(version(250) > first);
+        assert_ne!(presence.event(CONTAINER, true), event);
+        note(PresenceState::Away, 260);
+        assert!(version(270) > first, "not yet");
+        assert_eq!(version(500), 0);
     }
 
     #[actix::test]
@@ -286,15 +387,17 @@ mod tests {
         let fixture = NewsroomFixture::new().await;
         let (ada, presence, now) = (session(&fixture).await, Presence::default(), Instant::now());
         let note = |state, part| presence.note(&ada, CONTAINER, shown(state, part), now).expect("there is room");
-        assert!(note(PresenceState::Viewing, None) && note(PresenceState::Editing, Some("1$1.0.8")));
+        note(PresenceState::Viewing, None);
+        note(PresenceState::Editing, Some("1$1.0.8"));
         let parts = |with_parts| {
             let list = presence.list(CONTAINER, with_parts);
             list.present.into_iter().map(|user| user.part).collect::<Vec<_>>()
         };
         assert_eq!(parts(true), [None, Some("1$1.0.8".to_owned())]);
         assert_eq!(parts(false), [None, None]);
-        assert!(!note(PresenceState::Away, Some("1$1.0.9")), "nobody was there");
-        assert!(note(PresenceState::Away, Some("1$1.0.8")));
+        note(PresenceState::Away, Some("1$1.0.9"));
+        assert_eq!(parts(true).len(), 2, "nobody was there");
+        note(PresenceState::Away, Some("1$1.0.8"));
         assert_eq!(parts(true), [None]);
     }
 
@@ -306,9 +409,25 @@ mod tests {
             let container = Loid::new(DatabaseId::FIRST, number as u64);
             presence.note(&ada, container, shown(PresenceState::Viewing, None), now)
         };
-        (0..MOST_OF_USER).for_each(|number| assert!(note(number, start).expect("there is room")));
+        for number in 0..MOST_OF_USER {
+            note(number, start).expect("there is room");
+        }
         let refused = note(MOST_OF_USER, start).expect_err("there is none");
         assert_eq!(refused.code, Code::Overloaded);
-        assert!(note(MOST_OF_USER, start + LIFETIME).expect("all others have expired"));
+        note(MOST_OF_USER, start + LIFETIME).expect("all others have expired");
+    }
+
+    #[actix::test]
+    async fn containers_that_nobody_looks_at_do_not_accumulate() {
+        let fixture = NewsroomFixture::new().await;
+        let (ada, presence, start) = (session(&fixture).await, Presence::default(), Instant::now());
+        for number in 0..10_000u64 {
+            let (container, now) = (Loid::new(DatabaseId::FIRST, number), start + PAUSE * number as u32);
+            for state in [PresenceState::Viewing, PresenceState::Away] {
+                presence.note(&ada, container, shown(state, None), now).expect("there is room");
+            }
+        }
+        let count = presence.signs.lock().containers.len();
+        assert!(count < 100, "{count}");
     }
 }

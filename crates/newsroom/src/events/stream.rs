@@ -27,7 +27,6 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::control::{StreamChange, StreamControl};
 use super::position::{ContainerPosition, StreamPosition};
-use super::presence;
 use super::sight::{EventFilter, sees_all_parts};
 use super::stored::{EventNotice, EventText, next_kept, read, render_named};
 use super::{Follower, FollowerSlot, Followers, NextEvent};
@@ -332,7 +331,7 @@ impl FollowerStream {
         }
         let Some((index, event)) = self.next_container() else {
             let is_over = self.followed.iter().all(|followed| followed.next == NextAction::End);
-            // A stream of several that waits can be told to follow others.
+            // The client can make a stream of several follow others.
             if is_over && !(self.wait && self.context.ids == EventIds::Positions) {
                 self.over = true;
                 return Ok(StreamText::default());
@@ -375,7 +374,7 @@ impl FollowerStream {
     }
 
     /// Returns the index of a container where the people who are present have changed, and the
-    /// number of that change. A stream of a single container does not tell of that.
+    /// number of that change. A stream of a single container does not report it.
     fn changed_presence(&self) -> Option<(usize, u64)> {
         if self.context.ids == EventIds::Revisions || !self.wait {
             return None;
@@ -393,7 +392,7 @@ impl FollowerStream {
         let container = self.followed[index].container;
         self.followed[index].presence = version;
         match self.context.looked_at(container, sees_all_parts) {
-            Ok((with_parts, _)) => Ok(presence::render(&self.followers.presence.list(container, with_parts)).into()),
+            Ok((with_parts, _)) => Ok(self.followers.presence.event(container, with_parts).into()),
             Err(StreamEnd::Container) => {
                 let last = self.unfollow(index).await;
                 Ok(self.with_id(last))
