@@ -129,6 +129,7 @@ fn a_stream_of_several_refuses_what_it_cannot_follow() {
         ("containers=nothing".to_owned(), "400"),
         ("containers=1$1.0.999999999".to_owned(), "404"),
         (format!("containers={}", vec![desk.drawer.as_str(); 65].join(",")), "400"),
+        (format!("containers=99999999999999999999:{}", desk.drawer), "400"),
         ("lastEventId=41".to_owned(), "400"),
         ("lastEventId=1.2.x".to_owned(), "400"),
     ] {

@@ -47,11 +47,9 @@ pub async fn follow_many(call: Call) -> Result<Reply> {
 #[derive(Deserialize, JsonSchema)]
 pub struct StreamChangeRequest {
     /// The containers to follow from now on.
-    #[serde(default)]
-    follow: Vec<JsonObject<FollowedSource>>,
+    follow: Option<Vec<JsonObject<FollowedSource>>>,
     /// Loids, uuids or paths of the containers to leave.
-    #[serde(default)]
-    unfollow: Vec<String>,
+    unfollow: Option<Vec<String>>,
 }
 
 /// A container to follow.
@@ -80,13 +78,14 @@ pub async fn change_stream(call: Call) -> Result<Json<StreamContainers>> {
     let control = call.app.followers.stream(name, &user).ok_or_else(|| {
         Error::new(Code::ObjectNotFound, format!("You have no open stream `{name}`.")).with_source(name)
     })?;
-    let count = request.follow.len() + request.unfollow.len();
+    let (follow, unfollow) = (request.follow.unwrap_or_default(), request.unfollow.unwrap_or_default());
+    let count = follow.len() + unfollow.len();
     if count > 2 * MOST_CONTAINERS {
         let message = format!("{count} containers are named; at most {} are allowed.", 2 * MOST_CONTAINERS);
         return Err(Error::new(Code::InvalidBody, message));
     }
     let mut changes = Vec::with_capacity(count);
-    for source in &request.unfollow {
+    for source in &unfollow {
         // One that may no longer be read can be left as well.
         let source = ObjectSource::parse("unfollow", source)?;
         changes.push(StreamChange::Unfollow(match source {
@@ -94,7 +93,7 @@ pub async fn change_stream(call: Call) -> Result<Json<StreamContainers>> {
             source => call.find(&source, call.database()?)?.loid,
         }));
     }
-    for JsonObject(FollowedSource { container, after }) in &request.follow {
+    for JsonObject(FollowedSource { container, after }) in &follow {
         let source = ObjectSource::parse("container", container)?;
         let container = call.find(&source, call.database()?)?.loid;
         changes.push(StreamChange::Follow(ContainerPosition { container, after: *after }));
@@ -114,7 +113,11 @@ fn containers_of_query(call: &Call) -> Result<Vec<ContainerPosition>> {
     let mut positions: Vec<ContainerPosition> = Vec::with_capacity(names.len());
     for name in names {
         let (after, source) = match name.split_once(':') {
-            Some((revision, source)) if is_number(revision) => (revision.parse().ok(), source),
+            Some((revision, source)) if is_number(revision) => {
+                let wanted = "a loid, uuid or path, perhaps behind a revision and a colon";
+                let revision = revision.parse().map_err(|_| Error::parameter(CONTAINERS_PARAM, name, wanted))?;
+                (Some(revision), source)
+            }
             _ => (None, name.as_str()),
         };
         let source = ObjectSource::parse(CONTAINERS_PARAM, source)?;
