@@ -13,6 +13,7 @@ use stet_newsroom::audit::AuditFilter;
 use stet_transfer::Transfer;
 
 use crate::admin::command::{AdminOptions, GroupArgs, KeyArgs, SessionArgs, UserArgs};
+use crate::admin::webhook::WebhookArgs;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -26,6 +27,7 @@ Examples:
   stet group join desk ada                put a user into a group
   stet key add wire --user agency --privilege read --privilege create
   stet session list --json                list the users who are logged in
+  stet webhook list                       list the webhooks and what each is doing
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
   stet export /srv/copy --data /srv/stet  write objects as a tree of files; `import` creates them again
   stet import wire --url http://127.0.0.1:8080 --into /News/Wire
@@ -90,6 +92,8 @@ pub enum CliCommand {
     Key(KeyArgs),
     /// List and end sessions, whether a server runs or not
     Session(SessionArgs),
+    /// Create, change and list webhooks of a running server, which report changes to other systems
+    Webhook(WebhookArgs),
     /// Print the audit trail, oldest change first, whether a server runs or not
     Audit(AuditArgs),
     /// Write the contents of a folder as a tree of files, each with its record beside it
@@ -367,6 +371,7 @@ impl CliCommand {
                 | CliCommand::Group(_)
                 | CliCommand::Key(_)
                 | CliCommand::Session(_)
+                | CliCommand::Webhook(_)
                 | CliCommand::Export(_)
                 | CliCommand::Import(_)
                 | CliCommand::Config(_)
@@ -389,7 +394,8 @@ impl CliCommand {
             CliCommand::User(UserArgs { common, .. })
             | CliCommand::Group(GroupArgs { common, .. })
             | CliCommand::Key(KeyArgs { common, .. })
-            | CliCommand::Session(SessionArgs { common, .. }) => {
+            | CliCommand::Session(SessionArgs { common, .. })
+            | CliCommand::Webhook(WebhookArgs { common, .. }) => {
                 let AdminOptions { config, data, .. } = common;
                 (config, data)
             }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use stet_auth::Grant;
 use stet_auth::Privilege;
 use stet_config::Config;
@@ -28,7 +30,7 @@ pub struct AdminOptions {
     pub(crate) data: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long, global = true)]
-    json: bool,
+    pub(crate) json: bool,
 }
 
 const USER_EXAMPLES: &str = "\
@@ -284,7 +286,7 @@ fn grant(text: &str) -> Result<Grant, String> {
 /// A request, and the format of its output.
 pub struct AdminJob {
     request: AdminRequest,
-    json: bool,
+    pub(crate) json: bool,
 }
 
 impl UserArgs {
@@ -400,7 +402,7 @@ fn password(user: &str) -> Result<Secret, Failure> {
 /// # Errors
 /// [`Exit::Data`] if there is no data directory or it may not be examined; [`Exit::Failed`] if the
 /// server does not answer.
-pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Option<SocketReply>, Failure> {
+pub(crate) fn ask_server<R: DeserializeOwned>(config: &Config, request: &impl Serialize) -> Result<Option<R>, Failure> {
     let data = existing_directory(config)?;
     socket::ask(data, request).map_err(|error| {
         let exit = if error.kind() == std::io::ErrorKind::PermissionDenied { Exit::Data } else { Exit::Failed };
@@ -415,7 +417,7 @@ pub(crate) fn ask_server(config: &Config, request: &AdminRequest) -> Result<Opti
 /// request was refused.
 pub async fn run(config: &Config, job: AdminJob) -> Result<(), Failure> {
     let (key, deed) = (job.request.made_key(), AdminAction::of(&job.request));
-    let asked = ask_server(config, &job.request)?;
+    let asked: Option<SocketReply> = ask_server(config, &job.request)?;
     let served = asked.is_some();
     let outcome: SocketReply = match asked {
         Some(outcome) => outcome,

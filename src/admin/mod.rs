@@ -1,6 +1,6 @@
-//! The administration of users, groups, keys and sessions: over HTTP, and with `stet user`, `stet
-//! group`, `stet key` and `stet session`. `stet audit` reads the trail of a running server in the
-//! same way.
+//! The administration of users, groups, keys, sessions and webhooks: over HTTP, and with `stet
+//! user`, `stet group`, `stet key`, `stet session` and `stet webhook`. `stet audit` reads the trail
+//! of a running server in the same way.
 //!
 //! A command sends its request to the server that has the data directory open, through the Unix
 //! socket `admin.sock` in that directory. If no server listens, the command opens the directory
@@ -12,5 +12,6 @@ pub mod command;
 mod local;
 mod print;
 pub(crate) mod socket;
+pub mod webhook;
 
 pub(crate) use self::local::carry_out;

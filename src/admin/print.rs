@@ -71,7 +71,7 @@ pub(super) fn describe_outcome(deed: AdminAction, done: &AdminOutcome, served: b
         }
         AdminReply::NewKey { .. } | AdminReply::Audit(_) => None,
     }
-    .map(|told| told.replace(|c: char| c.is_control() && c != '\n', "?") + "\n")
+    .map(|told| control_free(&told) + "\n")
     .unwrap_or_default();
     if matches!(
         deed,
@@ -206,8 +206,13 @@ fn session(session: &SessionView) -> Vec<String> {
     row
 }
 
+/// Replaces control characters other than line ends, which could move the cursor.
+pub(super) fn control_free(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', "?")
+}
+
 /// Formats epoch seconds as RFC 3339 in UTC. A time outside its range remains a number.
-fn time(epoch_s: u64) -> String {
+pub(super) fn time(epoch_s: u64) -> String {
     const END_OF_YEAR_9999: u64 = 253_402_300_799;
     if epoch_s > END_OF_YEAR_9999 {
         return epoch_s.to_string();
@@ -217,7 +222,7 @@ fn time(epoch_s: u64) -> String {
 
 /// Formats columns as wide as their widest entry. Control characters, which could move the cursor,
 /// are replaced: names of programs come from the clients that log in.
-fn rows(heads: &[&str], entries: impl Iterator<Item = Vec<String>>) -> String {
+pub(super) fn rows(heads: &[&str], entries: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines = vec![heads.iter().map(|head| (*head).to_owned()).collect::<Vec<_>>()];
     lines.extend(entries);
     for cell in lines.iter_mut().flatten() {

@@ -14,16 +14,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stet_auth::leaves_no_administrator;
 use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error};
 use stet_newsroom::administration::{Admin, AdminOutcome, AdminRequest};
+use stet_webhooks::Webhooks;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
+
+use super::webhook::{self, WebhookCommand, WebhookReply};
 
 /// The socket's name in the data directory.
 pub const NAME: &str = "admin.sock";
@@ -57,8 +62,33 @@ impl From<Error> for AdminRefusal {
     }
 }
 
-/// The reply on the socket.
+/// The reply on the socket to an [`AdminRequest`].
 pub type SocketReply = Result<AdminOutcome, AdminRefusal>;
+
+/// A request on the socket. The names of the variants differ.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SocketRequest {
+    Admin(AdminRequest),
+    Webhook(WebhookCommand),
+}
+
+/// The outcome of either request.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SocketOutcome {
+    Admin(AdminOutcome),
+    Webhook(WebhookReply),
+}
+
+/// The operations that the socket offers.
+#[derive(Clone)]
+pub struct AdminOperations {
+    /// Users, groups, keys, sessions and the audit trail.
+    pub admin: Admin,
+    /// Webhooks.
+    pub webhooks: Arc<Webhooks>,
+}
 
 /// The open socket; it is closed and removed when dropped.
 pub struct AdminSocket {
@@ -72,7 +102,7 @@ impl AdminSocket {
     ///
     /// # Errors
     /// Errors of the file system.
-    pub fn open(data: &Path, admin: Admin) -> io::Result<AdminSocket> {
+    pub fn open(data: &Path, operations: AdminOperations) -> io::Result<AdminSocket> {
         let reach = SocketDirectory::of(data)?;
         let private = tempfile::Builder::new().prefix(".admin-").tempdir_in(&reach.path)?;
         let made = private.path().join(NAME);
@@ -81,7 +111,7 @@ impl AdminSocket {
         listener.set_nonblocking(true)?;
         let listener = UnixListener::from_std(listener)?;
         std::fs::rename(&made, reach.path.join(NAME))?;
-        let task = actix::spawn(accept(listener, admin));
+        let task = actix::spawn(accept(listener, operations));
         Ok(AdminSocket { path: data.join(NAME), task })
     }
 }
@@ -118,10 +148,10 @@ impl SocketDirectory {
     }
 }
 
-async fn accept(listener: UnixListener, admin: Admin) {
+async fn accept(listener: UnixListener, operations: AdminOperations) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => drop(actix::spawn(answer(stream, admin.clone()))),
+            Ok((stream, _)) => drop(actix::spawn(answer(stream, operations.clone()))),
             Err(error) => {
                 tracing::warn!(%error, "a connection to the administration socket failed");
                 // The process may have no file descriptor left; an immediate retry would occupy a
@@ -132,7 +162,8 @@ async fn accept(listener: UnixListener, admin: Admin) {
     }
 }
 
-async fn answer(stream: UnixStream, admin: Admin) {
+async fn answer(stream: UnixStream, operations: AdminOperations) {
+    let AdminOperations { admin, webhooks } = operations;
     let (read, mut write) = stream.into_split();
     let mut line = Vec::new();
     let mut read = tokio::io::BufReader::new(read.take(MAX_REQUEST));
@@ -143,10 +174,14 @@ async fn answer(stream: UnixStream, admin: Admin) {
     }
     // The error is not reported in full, because it may quote a password.
     let mut key = None;
-    let outcome: SocketReply = match serde_json::from_slice::<AdminRequest>(&line) {
-        Ok(request) => {
+    let outcome: Result<SocketOutcome, AdminRefusal> = match serde_json::from_slice(&line) {
+        Ok(SocketRequest::Admin(request)) => {
             key = request.made_key();
-            admin.carry_out(request).await.map_err(AdminRefusal::from)
+            admin.carry_out(request).await.map(SocketOutcome::Admin).map_err(AdminRefusal::from)
+        }
+        Ok(SocketRequest::Webhook(command)) => {
+            let outcome = webhook::carry_out(&webhooks, command).await;
+            outcome.map(SocketOutcome::Webhook).map_err(AdminRefusal::from)
         }
         Err(_) => Err(Error::new(
             Code::InvalidBody,
@@ -180,11 +215,11 @@ pub fn connect(data: &Path) -> io::Result<StdStream> {
 ///
 /// # Errors
 /// The socket may not be opened, or the server went away before it answered, or does not answer.
-pub fn ask(data: &Path, request: &AdminRequest) -> io::Result<Option<SocketReply>> {
+pub fn ask<R: DeserializeOwned>(data: &Path, request: &impl Serialize) -> io::Result<Option<R>> {
     ask_within(PATIENCE, data, request)
 }
 
-fn ask_within(patience: Duration, data: &Path, request: &AdminRequest) -> io::Result<Option<SocketReply>> {
+fn ask_within<R: DeserializeOwned>(patience: Duration, data: &Path, request: &impl Serialize) -> io::Result<Option<R>> {
     let mut stream = match connect(data) {
         Ok(stream) => stream,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
@@ -230,7 +265,8 @@ mod tests {
         let data = tempfile::tempdir().expect("a temporary directory can be made");
         let _silent = StdListener::bind(data.path().join(NAME)).expect("a socket can be opened");
         let request = AdminRequest::KeyRevoke { name: "k".to_owned() };
-        let error = ask_within(Duration::from_millis(10), data.path(), &request).expect_err("nobody answers");
+        let asked: io::Result<Option<SocketReply>> = ask_within(Duration::from_millis(10), data.path(), &request);
+        let error = asked.expect_err("nobody answers");
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         assert!(error.to_string().contains("it is unknown"), "{error}");
     }

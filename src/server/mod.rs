@@ -39,6 +39,7 @@ use stet_observe::telemetry;
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 use stet_sysconfig::SysConfig;
 use stet_web::app::{App, ServerStage};
+use stet_webhooks::Webhooks;
 
 pub use self::configuration::{check_configuration, print_schema};
 use self::filling::{FirstPasswords, check_filled, fill, make_roots};
@@ -48,7 +49,7 @@ pub(crate) use self::marker::is_unfilled;
 pub use self::offline::{audit, check, existing_directory, recover};
 pub use self::transfer::transfer;
 use self::upkeep::{Upkeep, measure, renew};
-use crate::admin::socket::{self, AdminSocket};
+use crate::admin::socket::{self, AdminOperations, AdminSocket};
 use crate::exit::{Exit, Failure};
 use crate::listen::BoundAddresses;
 use crate::tls::Certificates;
@@ -281,7 +282,11 @@ impl PreparedServer {
         let parts =
             NewsroomParts { config, repository: given, records, followers, directory, sessions, sysconfig, content };
         let newsroom = Arc::new(Newsroom::new(parts));
-        let surface = stet_api::surface(&newsroom.config);
+        let webhooks = Webhooks::open(newsroom.clone(), repository.clone()).map_err(|error| {
+            Failure::new(Exit::Data, format!("{data} can't be opened: the webhooks can't be read: {error}"))
+        })?;
+        let mut surface = stet_api::surface(&newsroom.config);
+        surface.kept = surface.kept.with(Arc::new(webhooks));
         let app = Arc::new(App::new(newsroom, surface, metrics));
         Ok(PreparedServer { app, repository, store, certificates, tends: true })
     }
@@ -365,7 +370,8 @@ pub fn users_and_sessions(
 /// Opens the administration socket for the command line. The server also runs without it.
 fn open_socket(app: &App) -> Option<AdminSocket> {
     let data = &app.config.data.directory;
-    AdminSocket::open(data, Admin::of(app, CallerIdentity::operator()))
+    let admin = Admin::of(app, CallerIdentity::operator());
+    AdminSocket::open(data, AdminOperations { admin, webhooks: app.kept::<Arc<Webhooks>>().clone() })
         .inspect_err(|error| {
             let path = data.join(socket::NAME);
             tracing::warn!(

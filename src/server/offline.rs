@@ -126,7 +126,7 @@ pub fn recover(config: &Config, accept_loss: bool) -> Result<(), Failure> {
 /// [`Exit::Data`] if the data directory can't be opened or read, [`Exit::Failed`] if printing
 /// fails.
 pub fn audit(config: &Config, filter: &audit::AuditFilter, json: bool) -> Result<(), Failure> {
-    let first = ask_server(config, &AdminRequest::Audit(TrailRequest::of(filter, None)))?;
+    let first: Option<SocketReply> = ask_server(config, &AdminRequest::Audit(TrailRequest::of(filter, None)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut written = if json { Ok(()) } else { writeln!(out, "{}", audit::AuditEntry::HEADINGS) };
     let mut print = |entry: &audit::AuditEntry| {

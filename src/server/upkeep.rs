@@ -18,6 +18,7 @@ use stet_domain::lifecycle::{PurgeBinEntry, bin_cursor, entry_of_bin};
 use stet_observe::metering::DataFigures;
 use stet_store::RedbStore;
 use stet_web::app::App;
+use stet_webhooks::{Webhooks, deliverer};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -37,6 +38,8 @@ struct GracefulTasks {
     collecting: JoinHandle<()>,
     end_relaying: watch::Sender<()>,
     relaying: JoinHandle<()>,
+    end_delivering: watch::Sender<()>,
+    delivering: JoinHandle<()>,
 }
 
 impl Upkeep {
@@ -45,10 +48,18 @@ impl Upkeep {
         let least = Upkeep::least(app, repository);
         let (end_collecting, collecting) = collect(app, repository);
         let (end_relaying, relaying) = relay(app);
+        let (end_delivering, delivering) = deliver(app);
         let more = [actix::spawn(maintain(app.clone())), actix::spawn(purge(app.clone(), repository.clone()))];
         Upkeep {
             recurring: least.recurring.into_iter().chain(more).collect(),
-            tending: Some(GracefulTasks { end_collecting, collecting, end_relaying, relaying }),
+            tending: Some(GracefulTasks {
+                end_collecting,
+                collecting,
+                end_relaying,
+                relaying,
+                end_delivering,
+                delivering,
+            }),
         }
     }
 
@@ -69,14 +80,16 @@ impl Upkeep {
         for task in self.recurring {
             task.abort();
         }
-        let Some(GracefulTasks { end_collecting, collecting, end_relaying, mut relaying }) = self.tending else {
-            return;
-        };
-        drop((end_collecting, end_relaying));
+        let Some(tasks) = self.tending else { return };
+        let GracefulTasks { collecting, mut relaying, delivering, .. } = tasks;
+        drop((tasks.end_collecting, tasks.end_relaying, tasks.end_delivering));
         // Awaited while the data directory is still locked: the next server must not find a file
         // that is about to be removed.
         if let Err(error) = collecting.await {
             tracing::error!(%error, "collecting content files was interrupted");
+        }
+        if let Err(error) = delivering.await {
+            tracing::error!(%error, "delivering events to webhooks was interrupted");
         }
         // The relay ends after its current mail. If the mail server blocks it too long, it is
         // aborted, and the fate of that mail is unknown.
@@ -165,6 +178,12 @@ fn relay(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
         }
     };
     (sender, actix::spawn(work))
+}
+
+/// Delivers events to webhooks until the sender is dropped.
+fn deliver(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
+    let (sender, end) = watch::channel(());
+    (sender, actix::spawn(deliverer::run(app.kept::<Arc<Webhooks>>().clone(), end)))
 }
 
 /// The time between two readings of the disk and of one content folder.

@@ -28,6 +28,7 @@ mod session;
 mod status;
 mod topic;
 mod user;
+pub mod webhook;
 
 use self::endpoints::cases::Case;
 
@@ -51,4 +52,5 @@ const CASES: &[&[Case]] = &[
     session::CASES,
     topic::CASES,
     user::CASES,
+    webhook::CASES,
 ];

@@ -131,6 +131,7 @@ impl Settler {
             Value::String(text) => {
                 *text = match key {
                     "value" | "token" => shown_token(text).unwrap_or_else(|| self.text(text)),
+                    "secret" => "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDMkVTAtLV8Gc=".to_owned(),
                     "session" | "requestId" if !text.is_empty() => "n5yk29sffv6t".to_owned(),
                     "hrefPdf" => self.preview_address(text),
                     "address" if !text.is_empty() => "127.0.0.1".to_owned(),

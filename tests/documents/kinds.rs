@@ -8,12 +8,13 @@ const WITHOUT_EVENT: [&str; 1] = ["object.meet"];
 
 /// The texts before the name of a kind in the sources. They stand for a command, a kind with a
 /// constant of its own, and an event outside containers.
-const BEFORE_A_KIND: [&str; 5] = [
+const BEFORE_A_KIND: [&str; 6] = [
     "const NAME: &'static str = \"",
     "_DIVIDER: &'static str = \"",
     "const STATUS_EVENT: &str = \"",
     "const SEND: &str = \"",
     ".deed(\"",
+    "(who, \"",
 ];
 
 /// The functions that list the kinds of changes of users and groups.
@@ -43,9 +44,15 @@ fn is_kind(text: &str) -> bool {
 /// Returns the kinds that the sources have.
 fn kinds_of_the_sources() -> BTreeSet<String> {
     let mut sources = String::new();
-    for folder in
-        ["actors/src", "crates/auth/src", "crates/domain/src", "crates/newsroom/src", "crates/sysconfig/src", "src"]
-    {
+    for folder in [
+        "actors/src",
+        "crates/auth/src",
+        "crates/domain/src",
+        "crates/newsroom/src",
+        "crates/sysconfig/src",
+        "crates/webhooks/src",
+        "src",
+    ] {
         read_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut sources);
     }
     let mut kinds = BTreeSet::new();

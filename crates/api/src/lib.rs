@@ -30,6 +30,7 @@ pub mod session;
 mod tests;
 pub mod user;
 pub mod web;
+pub mod webhook;
 
 use stet_config::Config;
 use stet_containers::{drawer, liveblog, topic, topicplan};
@@ -68,6 +69,7 @@ pub const GROUPS: &[EndpointGroup] = &[
     table_of("recycle bin", "Discarded objects.", &[recyclebin::routes::ROUTES]),
     table_of("audit", "The audit trail of changes.", &[audit::routes::ROUTES]),
     table_of("events", "Live events of containers.", &[events::routes::ROUTES]),
+    table_of("webhook", "Reports of changes to other systems.", &[webhook::routes::ROUTES]),
     table_of("older", "The older, unversioned resources.", &[older::routes::ROUTES]),
 ];
 

@@ -19,7 +19,7 @@ use stet_domain::store::{Row, RowChange, RowPlace};
 use super::directory::{Directory, unknown_name_error};
 use super::name::Name;
 use super::privilege::Privilege;
-use super::rows::{User, UserGroup, put, remove};
+use super::rows::{User, UserGroup};
 
 /// Maximum number of names in one entry of the audit trail.
 const NAMES: usize = 1000;
@@ -173,8 +173,8 @@ impl DirectoryEdits {
 impl<R: Row + PartialEq> RowEdit<R> {
     fn change(&self) -> Option<RowChange> {
         match (&self.old, &self.new) {
-            (old, Some(new)) => (old.as_ref() != Some(new)).then(|| put(new)),
-            (Some(old), None) => Some(remove(old.place())),
+            (old, Some(new)) => (old.as_ref() != Some(new)).then(|| RowChange::put(new)),
+            (Some(old), None) => Some(RowChange::remove(old.place())),
             (None, None) => None,
         }
     }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_domain::object::SharedText;
-use stet_domain::store::{Row, RowChange, RowPlace, Table, encode_value};
+use stet_domain::store::{Row, RowPlace, Table};
 
 use super::name::Name;
 use super::password::PasswordHash;
@@ -197,15 +197,4 @@ impl Row for Session {
     fn place(&self) -> RowPlace {
         Session::key(&self.token_hash)
     }
-}
-
-/// Returns the change that writes a row. None of these rows has an index.
-pub(super) fn put<R: Row>(row: &R) -> RowChange {
-    let RowPlace { table, key } = row.place();
-    RowChange { table, key, value: Some(encode_value(R::FORMAT, row)) }
-}
-
-/// Returns the change that removes a row.
-pub(super) fn remove(place: RowPlace) -> RowChange {
-    RowChange { table: place.table, key: place.key, value: None }
 }

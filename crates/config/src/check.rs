@@ -77,6 +77,7 @@ impl Config {
         self.check_runtime(&mut faults);
         self.check_events(&mut faults);
         self.check_messages(&mut faults);
+        self.check_webhooks(&mut faults);
         self.check_store(&mut faults);
         self.check_content(&mut faults);
         self.check_lists(&mut faults);
@@ -319,6 +320,18 @@ impl Config {
         faults.within("smtp.retry_seconds", smtp.retry_seconds, 1, 3600);
         faults.within("smtp.give_up_hours", smtp.give_up_hours, 1, 720);
         faults.within("smtp.queue", smtp.queue, 1, 1_000_000);
+    }
+
+    fn check_webhooks(&self, faults: &mut ConfigFaults) {
+        let webhooks = &self.webhooks;
+        faults.within("webhooks.most", webhooks.most, 0, 10_000);
+        for place in &webhooks.networks {
+            let wanted = "a list of addresses and networks like `10.0.0.0/8`";
+            faults.unless(network(place).is_some(), "webhooks.networks", wanted, place);
+        }
+        faults.within("webhooks.timeout_seconds", webhooks.timeout_seconds, 1, 300);
+        faults.within("webhooks.retry_seconds", webhooks.retry_seconds, 1, 900);
+        faults.within("webhooks.give_up_hours", webhooks.give_up_hours, 1, 720);
     }
 
     fn check_events(&self, faults: &mut ConfigFaults) {

@@ -30,6 +30,7 @@ mod templates;
 #[cfg(test)]
 mod tests;
 mod value;
+mod webhooks;
 
 use std::fmt;
 
@@ -55,6 +56,7 @@ pub use self::service::{
     AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig, TracesConfig,
 };
 pub use self::templates::{LiveblogConfig, StoryConfig, TopicConfig, TopicPlanConfig};
+pub use self::webhooks::WebhooksConfig;
 
 /// The whole configuration. [`Config::load`] returns one that has been checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,6 +89,8 @@ pub struct Config {
     pub messages: MessagesConfig,
     /// The mail relay.
     pub smtp: SmtpConfig,
+    /// Reports of changes to other systems.
+    pub webhooks: WebhooksConfig,
     /// The writing of changes to the disk.
     pub store: StoreConfig,
     /// The bytes of objects.
@@ -129,6 +133,7 @@ impl Default for Config {
             events: EventsConfig::default(),
             messages: MessagesConfig::default(),
             smtp: SmtpConfig::default(),
+            webhooks: WebhooksConfig::default(),
             store: StoreConfig::default(),
             content: ContentConfig::default(),
             databases: vec![DatabaseConfig { main: true, ..DatabaseConfig::named(1, "main") }],

@@ -8,7 +8,7 @@ use super::*;
 const UNKNOWN: &str = "qqqqqqqq";
 
 /// Endpoints whose bodies may have secrets: a key that is like no known one is not repeated.
-const SECRET: [&str; 8] = [
+const SECRET: [&str; 9] = [
     "auth-copy-post",
     "auth-login-post",
     "old-auth-login-post",
@@ -17,6 +17,7 @@ const SECRET: [&str; 8] = [
     "stet-user-create-post",
     "stet-user-password-post",
     "stet-user-update-put",
+    "stet-webhook-create-post",
 ];
 
 /// Keys with free values: attributes and their contents.

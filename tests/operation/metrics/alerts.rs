@@ -14,6 +14,7 @@ use super::scrape::Scrape;
 use super::{file, text};
 use crate::api::conf::save;
 use crate::api::edge::tls::{self, Files};
+use crate::api::webhook::receiver::Receiver;
 use crate::harness::*;
 
 #[test]
@@ -227,6 +228,26 @@ fn mails_that_do_not_go_out_raise_alerts() {
     }
     wait_until("a mail waits", || Scrape::of(&server.base).series["stet_mails_waiting"] == 1.0);
     raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetMailsWait", "StetMailsLost"]);
+}
+
+#[test]
+fn receivers_of_webhooks_that_accept_nothing_raise_alerts() {
+    let server = Server::with(&[("WEBHOOKS__NETWORKS", "127.0.0.1"), ("WEBHOOKS__GIVE_UP_HOURS", "1")]);
+    let (admin, receiver) = (server.login("admin"), Receiver::start());
+    let story = admin.story("/News", "a.xml");
+    let body = json!({ "url": receiver.url, "container": story });
+    admin.call("stet-webhook-create-post", &[]).json(&body).ok();
+    let state = |state: &str| Scrape::of(&server.base).series[&format!("stet_webhooks{{state=\"{state}\"}}")];
+    wait_patiently_until("the webhook is counted", || state("active") == 1.0);
+    let before = Scrape::of(&server.base);
+    receiver.answer(500);
+    admin.call("stet-object-lock-post", &[&story]).ok();
+    wait_patiently_until("it fails", || state("failing") == 1.0);
+    let failing = Scrape::of(&server.base);
+    raises(&before, &failing, Cause::Once, &["StetWebhookFails"]);
+    receiver.answer(410);
+    wait_patiently_until("it ends", || state("ended") == 1.0);
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetWebhookEnded"]);
 }
 
 /// A look at a server that shows this certificate.

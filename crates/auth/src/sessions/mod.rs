@@ -61,7 +61,7 @@ use stet_actors::repository::Repository;
 use stet_domain::ends::ExpiryTime;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::SharedText;
-use stet_domain::store::{Event, Row};
+use stet_domain::store::{Event, Row, RowChange};
 use tokio::sync::{Mutex, RwLock};
 
 pub use self::keys::NewKey;
@@ -69,7 +69,7 @@ use self::limit::SessionQueues;
 pub use self::live::LiveSession;
 use self::live::{LiveSessions, SessionStanding};
 use super::directory::Directory;
-use super::rows::{Session, User, put, remove};
+use super::rows::{Session, User};
 use super::token::{Token, TokenHash, reference};
 
 /// Number of rows that one commit of [`Sessions::flush`] or [`Sessions::sweep`] writes, so that
@@ -392,8 +392,8 @@ impl Sessions {
         event: Option<Event>,
         turn: impl Send + 'static,
     ) -> Result<NewSession> {
-        let mut changes = vec![put(&session)];
-        changes.extend(gone.iter().map(|hash| remove(Session::key(hash))));
+        let mut changes = vec![RowChange::put(&session)];
+        changes.extend(gone.iter().map(|hash| RowChange::remove(Session::key(hash))));
         let seen_ms = session.last_seen_ms;
         let session = Arc::new(LiveSession::new(session, seen_ms).sharing(calls));
         let (live, begun) = (self.live.clone(), session.clone());
@@ -451,7 +451,7 @@ impl Sessions {
     async fn remove(&self, gone: Vec<EndedSession>, turn: impl Send + 'static) -> Result<()> {
         let (hashes, deeds): (Vec<TokenHash>, Vec<_>) =
             gone.into_iter().map(|EndedSession { hash, deed }| (hash, deed)).unzip();
-        let changes = hashes.iter().map(|hash| remove(Session::key(hash))).collect();
+        let changes = hashes.iter().map(|hash| RowChange::remove(Session::key(hash))).collect();
         let live = self.live.clone();
         self.repository
             .commit_holding(turn, |set| {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use stet_domain::error::{Error, Result};
-use stet_domain::store::{KeyRange, Row, RowCursor, StoreError, Table, decode_value};
+use stet_domain::store::{KeyRange, Row, RowChange, RowCursor, StoreError, Table, decode_value};
 
-use super::super::rows::{Session, put};
+use super::super::rows::Session;
 use super::{EndedSession, LiveSession, PAGE, Sessions};
 
 impl Sessions {
@@ -30,7 +30,7 @@ impl Sessions {
         }
         for page in used.chunks(PAGE) {
             let row = |(live, seen_ms): &(Arc<LiveSession>, u64)| {
-                put(&Session { last_seen_ms: *seen_ms, ..live.session.clone() })
+                RowChange::put(&Session { last_seen_ms: *seen_ms, ..live.session.clone() })
             };
             let changes = page.iter().map(row).collect();
             self.repository.commit_holding(turn.clone(), |set| set.changes = changes).await?;

@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use stet_domain::store::RowChange;
 use stet_domain::store::memory::run_until_waiting;
 
 use super::keys::{key, make};
@@ -41,7 +42,7 @@ fn revoking_a_key_name_revokes_both_keys_of_that_name() {
         let token = Token::generate_key().unwrap();
         let twin = Session { token_hash: token.hash(), id: "twin".into(), ..first.session.session().clone() };
         let mut set = ChangeSet::fence(server.store.epoch(), |_| ());
-        set.changes.push(super::super::rows::put(&twin));
+        set.changes.push(RowChange::put(&twin));
         server.store.submit(set).expect("it is taken");
         assert!(server.sessions.find(token.text()).is_ok());
         server.sessions.revoke(CallerIdentity::operator(), "wire").await.unwrap();

@@ -68,6 +68,19 @@ pub struct RowChange {
     pub value: Option<Bytes>,
 }
 
+impl RowChange {
+    /// Returns the change that writes a row without index entries.
+    pub fn put<R: Row>(row: &R) -> RowChange {
+        let RowPlace { table, key } = row.place();
+        RowChange { table, key, value: Some(encode_value(R::FORMAT, row)) }
+    }
+
+    /// Returns the change that removes a row without index entries.
+    pub fn remove(place: RowPlace) -> RowChange {
+        RowChange { table: place.table, key: place.key, value: None }
+    }
+}
+
 /// An atomic step from one state of the repository to the next.
 pub struct ChangeSet {
     /// The rows and index entries that change; a later change of the same key wins.

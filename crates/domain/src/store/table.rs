@@ -78,6 +78,10 @@ tables! {
     Outgoing = 29, "outgoing/1", index: false;
     /// Number of mailboxes that contain a message: number (u64) → count.
     Copies = 30, "copies/1", index: false;
+    /// Webhooks: id (16 bytes) → `Webhook`.
+    Webhooks = 32, "webhooks/1", index: false;
+    /// Progress of webhooks: id (16 bytes) → `WebhookProgress`.
+    WebhookProgress = 33, "webhook_progress/1", index: false;
     /// Names in a folder: folder's loid, name in NFC → loid. Live objects only.
     Names = 64, "names/1", index: true;
     /// Number of objects in a folder: folder's loid → number of its names (u64). No row for an

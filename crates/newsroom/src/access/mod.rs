@@ -442,10 +442,18 @@ impl<'a> Access<'a> {
         Ok(false)
     }
 
+    /// Reports whether an object is in a folder, at any depth, or is that folder.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn lies_within(&self, record: &Record, folder: Loid) -> Result<bool> {
+        Ok(self.around(record)?.contains(&folder))
+    }
+
     /// Reports whether a live folder is in another, or is that one.
     fn lies_in(&self, folder: Loid, other: Loid) -> Result<bool> {
         Ok(match self.rows.record(folder)? {
-            Some(record) => self.around(&record)?.contains(&other),
+            Some(record) => self.lies_within(&record, other)?,
             None => false,
         })
     }

@@ -16,7 +16,7 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::SharedText;
 use stet_domain::store::observe::Observer;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::AbortHandle;
 
 use super::control::StreamControl;
@@ -47,6 +47,8 @@ pub struct Followers {
     list: RwLock<FollowerList>,
     /// The streams that can be changed, by name, as long as they are open.
     streams: Mutex<HashMap<String, Weak<StreamControl>>>,
+    /// The channel that tells of commits, which carries no values.
+    commits: watch::Sender<()>,
     /// The signs of all who are present in containers.
     pub presence: Presence,
     recent: Arc<RecentEvents>,
@@ -165,6 +167,7 @@ impl Followers {
             options,
             list: RwLock::default(),
             streams: Mutex::default(),
+            commits: watch::Sender::default(),
             presence: Presence::default(),
             recent: Arc::default(),
             turns,
@@ -280,6 +283,12 @@ impl Followers {
             });
         }
         Ok(())
+    }
+
+    /// Returns the channel that tells of every commit, for readers of the whole log of events. A
+    /// reader that has seen nothing new waits for it.
+    pub fn commits(&self) -> watch::Receiver<()> {
+        self.commits.subscribe()
     }
 
     /// Returns a user's open stream of that name.
@@ -413,6 +422,9 @@ impl Drop for FollowerSlot {
 
 impl Observer for Followers {
     fn changed(&self, objects: &[Loid]) {
+        if self.commits.receiver_count() > 0 {
+            self.commits.send_replace(());
+        }
         // A lock and not a mere counter: a follower who enters after this lock is released finds
         // the change when it asks for the present revision.
         let list = self.list.read();

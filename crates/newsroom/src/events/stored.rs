@@ -22,6 +22,14 @@ pub struct EventText {
     pub share: SharedReservation,
 }
 
+impl EventText {
+    /// Returns the name of an event that [`render_named`] has rendered, and its data.
+    pub fn named_data(&self) -> Option<(&str, &str)> {
+        let text = std::str::from_utf8(&self.bytes).ok()?;
+        text.strip_prefix("event: ")?.trim_end().split_once("\ndata: ")
+    }
+}
+
 impl From<Bytes> for EventText {
     fn from(bytes: Bytes) -> EventText {
         EventText { bytes, share: SharedReservation::default() }

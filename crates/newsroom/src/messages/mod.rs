@@ -31,7 +31,7 @@ use stet_config::{MessagesConfig, SmtpConfig};
 use stet_domain::error::{Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::SharedText;
-use stet_domain::store::{KeyRange, Row, RowChange, RowCursor, RowPlace, Table, decode_value, encode_value};
+use stet_domain::store::{KeyRange, Row, RowChange, RowCursor, RowPlace, Table, decode_value};
 
 pub use self::post::NewMessage;
 pub use self::relay::MailRelay;
@@ -156,9 +156,7 @@ impl Messages {
             return Ok(entry);
         }
         let entry = MessageEntry { read, ..entry };
-        let change =
-            RowChange { table: place.table, key: place.key, value: Some(encode_value(MessageEntry::FORMAT, &entry)) };
-        turn.commit(vec![change]).await?;
+        turn.commit(vec![RowChange::put(&entry)]).await?;
         Ok(entry)
     }
 

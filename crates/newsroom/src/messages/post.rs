@@ -15,7 +15,7 @@ use stet_domain::command::SMALL;
 use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::object::SharedText;
-use stet_domain::store::{Row, RowChange, encode_value};
+use stet_domain::store::RowChange;
 
 use super::relay::MailReservation;
 use super::rows::{Message, MessageBox, MessageCopies, MessageEntry, OutgoingMail, Priority};
@@ -94,9 +94,9 @@ impl Messages {
             priority: mail.priority,
             attachments: mail.attachments.iter().map(|loid| loid.to_string().into()).collect(),
         };
-        let mut changes = vec![put(&message)];
+        let mut changes = vec![RowChange::put(&message)];
         let entry = |user: SharedText, side, read| {
-            put(&MessageEntry { user, side, number, sent_ms, read, sender: sender.clone() })
+            RowChange::put(&MessageEntry { user, side, number, sent_ms, read, sender: sender.clone() })
         };
         changes.push(entry(sender.clone(), MessageBox::Outbox, true));
         let mut timer = YieldTimer::start();
@@ -104,12 +104,12 @@ impl Messages {
             timer.yield_if_due().await;
             changes.push(entry(name.text().clone(), MessageBox::Inbox, false));
         }
-        changes.push(put(&MessageCopies { number, count: receivers.len() as u32 + 1 }));
+        changes.push(RowChange::put(&MessageCopies { number, count: receivers.len() as u32 + 1 }));
         let size = |change: &RowChange| change.key.len() + change.value.as_ref().map_or(0, Bytes::len);
         let bytes = changes.iter().map(size).sum::<usize>() as u64;
         let outgoing = self.outgoing(&receivers, (number, sender), sent_ms).await?;
         let room = outgoing.map(|(outgoing, room)| {
-            changes.push(put(&outgoing));
+            changes.push(RowChange::put(&outgoing));
             room
         });
         request.charge(permit.as_ref(), bytes as usize);
@@ -250,9 +250,4 @@ impl Messages {
         }
         Ok((recipients, users))
     }
-}
-
-fn put<R: Row>(row: &R) -> RowChange {
-    let place = row.place();
-    RowChange { table: place.table, key: place.key, value: Some(encode_value(R::FORMAT, row)) }
 }

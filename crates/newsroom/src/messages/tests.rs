@@ -247,9 +247,9 @@ fn the_sender_of_an_entry_that_does_not_name_one_is_that_of_its_message() {
             100,
             false,
         );
-        let older = |(key, row): (bytes::Bytes, bytes::Bytes)| {
+        let older = |(_, row): (bytes::Bytes, bytes::Bytes)| {
             let entry = MessageEntry { sender: SharedText::default(), ..read::<MessageEntry>(&row).unwrap() };
-            RowChange { table: Table::Boxes, key, value: Some(encode_value(MessageEntry::FORMAT, &entry)) }
+            RowChange::put(&entry)
         };
         let changes: Vec<RowChange> = entries.unwrap().into_iter().map(older).collect();
         assert_eq!(changes.len(), BOUNDS.per_box + 1);

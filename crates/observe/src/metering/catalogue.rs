@@ -240,6 +240,22 @@ pub(super) const METRICS: &[Metric] = &[
         "Recipient addresses of mails, by outcome.",
     ),
     gauge(
+        "stet_webhooks",
+        &[("state", LabelValues::These(|| vec!["active", "failing", "paused", "ownerDisabled", "ended"]))],
+        "Webhooks, by state.",
+    ),
+    gauge(
+        "stet_webhook_oldest_seconds",
+        NONE,
+        "Age of the oldest event that a receiver has not accepted; 0 if there is none.",
+    )
+    .of(Unit::Seconds),
+    counter(
+        "stet_webhook_deliveries_total",
+        &[("outcome", LabelValues::These(|| vec!["delivered", "failed"]))],
+        "Attempts to deliver an event to a webhook, by outcome.",
+    ),
+    gauge(
         "stet_tls_certificate_ends_seconds",
         NONE,
         "Time at which the certificate in force, or another of its chain, expires, in seconds since 1970; missing \
