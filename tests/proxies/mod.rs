@@ -2,6 +2,7 @@
 //! HAProxy and Caddy. Only names, addresses and paths of files are put in their place.
 
 mod ending;
+mod multiplexed;
 mod passing;
 
 use std::fs::File;
@@ -217,17 +218,25 @@ impl Proxy {
         socket.set_read_timeout(Some(PATIENCE)).expect("a time can be set");
         socket.set_write_timeout(Some(PATIENCE)).expect("a time can be set");
         socket.connect(&SocketAddr::from(self.tls).into()).expect("it listens");
+        let client = ClientConnection::new(Arc::new(self.tls_config()), self.tls_name());
+        StreamOwned::new(client.expect("a client can be made of this"), socket.into())
+    }
+
+    /// The configuration of a client that trusts its certificate.
+    fn tls_config(&self) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         let certificate = CertificateDer::from_pem_slice(self.certificate.as_bytes()).expect("it is PEM");
         roots.add(certificate).expect("it is a certificate");
-        let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("there are versions")
             .with_root_certificates(roots)
-            .with_no_client_auth();
-        let name = ServerName::from(std::net::IpAddr::from(*self.tls.ip()));
-        let client = ClientConnection::new(Arc::new(config), name).expect("a client can be made of this");
-        StreamOwned::new(client, socket.into())
+            .with_no_client_auth()
+    }
+
+    /// The name that its certificate has.
+    fn tls_name(&self) -> ServerName<'static> {
+        ServerName::from(std::net::IpAddr::from(*self.tls.ip()))
     }
 
     fn log(&self) -> String {

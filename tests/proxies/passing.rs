@@ -11,7 +11,8 @@ use super::*;
 /// An address of this machine that is neither the proxy's nor the server's.
 const CLIENT: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 9);
 
-fn trusting() -> Server {
+/// Starts a server that trusts the proxy.
+pub(super) fn trusting() -> Server {
     Server::with(&[("SERVER__TRUSTED_PROXIES", "127.0.0.1")])
 }
 
