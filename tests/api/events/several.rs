@@ -197,6 +197,34 @@ fn a_stream_is_changed_by_its_user_alone_and_within_bounds() {
 }
 
 #[test]
+fn a_stream_of_several_ends_with_the_server_and_keeps_its_containers() {
+    let mut server = Server::start();
+    let mut desks = [(); 2].map(|()| desk(server.login("editor"), 2));
+    let client = &desks[0].client;
+    let mut empty = client.try_follow("/v3/events", None).expect("it is answered");
+    let mut follow = follow_all(client, &desks.each_ref().map(|desk| desk.drawer.clone()));
+    let _ = [follow.must(), follow.must()];
+    desks[0].put_in(0);
+    let position = follow.must().position;
+    server.ask_to_end();
+    for stream in [&mut follow, &mut empty] {
+        assert_eq!(stream.rest().len(), 0, "no container is left");
+        assert!(stream.whole, "the answer was cut off");
+    }
+    assert_eq!(server.ended(), Some(0));
+    let server = server.restart();
+    for desk in &mut desks {
+        desk.client = desk.client.to(&server);
+        desk.shuffle(0);
+    }
+    let missed = stored_after(&desks[0].client, &position);
+    let shown: Vec<_> = missed.iter().map(|told| (container(told), told.id)).collect();
+    let expected = desks.each_ref().map(|desk| (&*desk.drawer, desk.present()));
+    assert_eq!(shown.len(), 2);
+    assert!(expected.iter().all(|expected| shown.contains(expected)), "{shown:?}");
+}
+
+#[test]
 fn a_stream_of_several_resumes_after_a_crash_amid_changes() {
     let mut server = Server::start();
     let mut desks = [(); 3].map(|()| desk(server.login("editor"), 4));

@@ -308,6 +308,11 @@ impl Followers {
         }
     }
 
+    /// Reports whether the server is ending, so that no more events are sent.
+    pub(super) fn is_closed(&self) -> bool {
+        self.list.read().closed
+    }
+
     fn leave(&self, follower: &Follower) {
         let mut list = self.list.write();
         // The stream still has its place.

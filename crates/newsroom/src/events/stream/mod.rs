@@ -325,8 +325,9 @@ impl FollowerStream {
         }
         let Some((index, event)) = self.next_container() else {
             let is_over = self.followed.iter().all(|followed| followed.next == NextAction::End);
-            // The client can make a stream of several follow others.
-            if is_over && !(self.wait && self.context.ids == EventIds::Positions) {
+            // The client can make a stream of several follow others, as long as the server runs.
+            let may_follow = self.wait && self.context.ids == EventIds::Positions && !self.followers.is_closed();
+            if is_over && !may_follow {
                 self.over = true;
                 return Ok(StreamText::default());
             }
@@ -339,6 +340,11 @@ impl FollowerStream {
             NextAction::End => Ok(StreamText::default()),
         };
         match text {
+            // The client resumes with all containers when the server is back.
+            Err(StreamEnd::Container) if self.context.ids == EventIds::Positions && self.followers.is_closed() => {
+                self.followed[index].next = NextAction::End;
+                Ok(StreamText::default())
+            }
             Err(StreamEnd::Container) if self.context.ids == EventIds::Positions => {
                 let last = self.unfollow(index).await;
                 Ok(self.with_id(last))
