@@ -96,20 +96,24 @@ class Tab {
     assert.equal(status, 200);
   }
 
-  /** Returns what it lacks of the changes of its drawers: in its events, or in what it shows. */
-  async missing() {
-    const [events, shown] = await this.page.evaluate(() => {
+  /** Returns its drawers whose present revision it does not show. */
+  async stale() {
+    const shown = await this.page.evaluate(() => {
       const rows = [...document.querySelectorAll("tr")];
-      return [desk.events, Object.fromEntries(rows.map(({ id, cells }) => [id, Number(cells[1].textContent)]))];
+      return Object.fromEntries(rows.map(({ id, cells }) => [id, Number(cells[1].textContent)]));
     });
+    return this.drawers.filter((drawer) => shown[drawer] !== made.get(drawer));
+  }
+
+  /** Returns its drawers that have changes of which it has not been sent an event. */
+  async missing() {
+    const events = await this.page.evaluate(() => desk.events);
     for (const [drawer, revisions] of Object.entries(events)) {
       const expected = revisions.map((_, index) => this.base.get(drawer) + 1 + index);
       assert.deepEqual(revisions, expected, `${this.name} is sent each change of its drawers once and in order`);
     }
     const count = (drawer) => made.get(drawer) - this.base.get(drawer);
-    return this.drawers.filter(
-      (drawer) => (events[drawer]?.length ?? 0) !== count(drawer) || shown[drawer] !== made.get(drawer),
-    );
+    return this.drawers.filter((drawer) => (events[drawer]?.length ?? 0) !== count(drawer));
   }
 
   /** Notes what it has been sent so far that is no change. */
@@ -135,15 +139,27 @@ async function change(times) {
   }
 }
 
-/** Waits until each tab has been sent all changes, and shows them. */
-async function caughtUp(tabs, what) {
+/** Waits until each tab shows the present revisions of its drawers, and, if `isSent`, has been sent each change. */
+async function caughtUp(tabs, what, isSent = true) {
   let missing;
   await until(() => `all tabs have everything ${what}; missing: ${missing}`, async () => {
     missing = [];
-    for (const tab of tabs) for (const drawer of await tab.missing()) missing.push(`${tab.name}: ${drawer}`);
+    for (const tab of tabs) {
+      const drawers = [...(await tab.stale()), ...(isSent ? await tab.missing() : [])];
+      missing.push(...drawers.map((drawer) => `${tab.name}: ${drawer}`));
+    }
     return missing.length === 0;
   });
   await until("one stream is open", async () => (await server.streams()) === 1);
+}
+
+/** Waits until the stream follows what the tabs show, and nothing else. */
+async function followsAlone(tabs) {
+  const shown = [...new Set(tabs.flatMap(({ drawers }) => drawers))].sort();
+  await until("the stream follows what the tabs show", async () => {
+    const { containers } = await editor.call("POST", `/v3/events/${proxy.stream}`, {});
+    return JSON.stringify(containers.sort()) === JSON.stringify(shown);
+  });
 }
 
 const tabs = [];
@@ -196,11 +212,7 @@ await tabs[0].told("following");
 // What only a closed tab has shown is left.
 const closed = tabs.pop();
 await closed.page.goto("about:blank");
-const rest = [...common, ...own.slice(0, 6).flat()].sort();
-await until("the drawers of the closed tab are left", async () => {
-  const { containers } = await editor.call("POST", `/v3/events/${proxy.stream}`, {});
-  return JSON.stringify(containers.sort()) === JSON.stringify(rest);
-});
+await followsAlone(tabs);
 
 // The session ends, and somebody logs in again in one of the tabs.
 await tabs[0].note();
@@ -211,6 +223,20 @@ for (const tab of tabs) await tab.show(tab.drawers);
 await change(20);
 await caughtUp(tabs, "after a new login");
 console.log("the same after a new login");
+
+// The tabs show other drawers all the time.
+for (let round = 0; round < 40; round += 1) {
+  const tab = tabs[roll(tabs.length)];
+  const shown = new Set();
+  while (shown.size < 12) shown.add([...made.keys()][roll(made.size)]);
+  tab.drawers = [...shown];
+  await tab.show(tab.drawers);
+  await change(roll(3));
+  if (round % 20 === 10) proxy.cut();
+}
+await caughtUp(tabs, "after they showed others", false);
+await followsAlone(tabs);
+console.log("tabs that show others all the time show the present");
 for (const { page } of tabs) await page.close();
 await until("the stream ends with the last tab", async () => (await server.streams()) === 0);
 

@@ -96,10 +96,10 @@ export class Server {
     return readFileSync(join(this.#directory, "server.log"), "utf8");
   }
 
-  /** Ends it at once, as a crash does. */
-  async kill() {
+  /** Ends it: with `SIGKILL` as a crash does. */
+  async end(signal) {
     const ended = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
+    this.#child.kill(signal);
     await ended;
   }
 

@@ -128,19 +128,19 @@ assert.equal(await server.streams(), all.length);
 await change(20);
 await caughtUp(all, "at first");
 
-for (const round of [1, 2]) {
+for (const signal of ["SIGKILL", "SIGTERM", "SIGKILL"]) {
   const errors = plain.map((client) => client.errors);
   const [first, moment] = [total(), roll(40)];
   const writing = change(40);
   await until("the server is amid changes", () => total() >= first + moment);
-  await server.kill();
+  await server.end(signal);
   await until("all have noticed", () => plain.every((client, index) => client.errors > errors[index]));
   await server.restart();
   await writing;
   await change(5);
-  await caughtUp(all, `after kill ${round}`);
+  await caughtUp(all, `after ${signal}`);
 }
-console.log("killed twice: all is received");
+console.log("ended and killed: all is received");
 
 proxy.limit = () => 1 + roll(4000);
 proxy.cut();
