@@ -116,7 +116,7 @@ pub enum WebhookReply {
     /// A webhook with its new secret, which can't be retrieved again.
     WebhookSecret {
         /// The webhook.
-        webhook: WebhookView,
+        webhook: Box<WebhookView>,
         /// The secret.
         secret: Secret,
     },
@@ -132,7 +132,8 @@ pub async fn carry_out(webhooks: &Webhooks, command: WebhookCommand) -> Result<W
     let who = CallerIdentity::operator();
     let find = |source: &ObjectSource| webhooks.find(source, DatabaseId::main());
     let one = |webhook| WebhookReply::Webhooks(vec![webhook]);
-    let with_secret = |(webhook, secret)| WebhookReply::WebhookSecret { webhook, secret: Secret::new(secret) };
+    let with_secret =
+        |(webhook, secret)| WebhookReply::WebhookSecret { webhook: Box::new(webhook), secret: Secret::new(secret) };
     let paused = |paused| WebhookSettings { paused: Some(paused), ..WebhookSettings::default() };
     Ok(match command {
         WebhookCommand::Add { url, owner, kinds, container, below, description } => {
@@ -180,7 +181,7 @@ fn describe(command: &WebhookCommand, reply: &WebhookReply) -> String {
         }
         WebhookReply::Webhooks(webhooks) => webhooks_table(webhooks),
         WebhookReply::WebhookSecret { webhook, secret } => {
-            let table = webhooks_table(std::slice::from_ref(webhook));
+            let table = webhooks_table(std::slice::from_ref(&**webhook));
             format!("{table}\nThe secret is shown only once:\n{}\n", secret.text())
         }
         WebhookReply::Deliveries(deliveries) => {

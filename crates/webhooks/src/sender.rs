@@ -12,7 +12,7 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use stet_config::WebhooksConfig;
-use stet_domain::error::Error;
+use stet_domain::error::{Error, shorten_text};
 
 use crate::destination::PermittedNetworks;
 use crate::rows::Webhook;
@@ -165,5 +165,5 @@ fn reason(error: &reqwest::Error) -> String {
         cause = inner.source();
     }
     let text = if text.is_empty() { "the request failed".to_owned() } else { text };
-    text[..text.floor_char_boundary(REASON_BYTES)].to_owned()
+    shorten_text(text, REASON_BYTES)
 }
