@@ -2,22 +2,27 @@
 //!
 //! A reply is one value, serialised once. Parts that take too long to serialise for each reply (a
 //! record, a post) are cached as [`ReadyJson`], the JSON of a value. They are used in replies like
-//! that value.
+//! that value. Large ones are not copied into a reply: [`append_json`] makes them pieces of their
+//! own.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use stet_domain::error::{Error, Result};
 use stet_domain::object::SharedText;
+
+use crate::rope::{LARGE_PIECE, TextRope};
 
 /// A function that returns the schema of a type in the OpenAPI document.
 pub type TypeOf = fn(&mut SchemaGenerator) -> Schema;
@@ -124,11 +129,47 @@ impl<T> fmt::Debug for ReadyJson<T> {
 
 impl<T> Serialize for ReadyJson<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.text.serialize(serializer)
+        serialize_shared(&self.text, serializer)
     }
 }
 
 schema_of_content!(ReadyJson);
+
+thread_local! {
+    /// The large text that is being serialised on this thread, for [`append_json`].
+    static OFFERED: RefCell<Option<Arc<RawValue>>> = const { RefCell::new(None) };
+}
+
+/// Serialises JSON that is shared. [`append_json`] does not copy a large one.
+///
+/// # Errors
+/// The errors of the serializer.
+pub fn serialize_shared<S: Serializer>(text: &Arc<RawValue>, serializer: S) -> Result<S::Ok, S::Error> {
+    if text.get().len() < LARGE_PIECE {
+        return text.serialize(serializer);
+    }
+    // A serializer passes bytes on and not their owner. Other writers than that of `append_json`
+    // ignore the offer.
+    OFFERED.set(Some(text.clone()));
+    let outcome = text.serialize(serializer);
+    OFFERED.take();
+    outcome
+}
+
+/// Bytes of JSON that is shared.
+struct SharedJson(Arc<RawValue>);
+
+impl SharedJson {
+    fn bytes_of(text: &Arc<RawValue>) -> Bytes {
+        Bytes::from_owner(SharedJson(text.clone()))
+    }
+}
+
+impl AsRef<[u8]> for SharedJson {
+    fn as_ref(&self) -> &[u8] {
+        self.0.get().as_bytes()
+    }
+}
 
 /// The members of a `T` followed by those of an `M`. Both are structs with at least one member.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -143,34 +184,49 @@ pub struct JoinedMembers<T, M> {
 }
 
 impl<T, M: Serialize> JoinedMembers<T, M> {
-    /// Writes the JSON of a `JoinedMembers` whose base has been serialised already.
+    /// Writes the JSON of a `JoinedMembers` whose base has been serialised already, and does not
+    /// copy a large base.
     ///
     /// # Errors
     /// The errors of [`ReadyJson::of`].
-    pub fn write(base: &ReadyJson<T>, more: &M, out: &mut Vec<u8>) -> Result<()> {
-        let base = base.text();
-        debug_assert!(base.starts_with("{\"") && base.ends_with('}'), "a struct with members is such an object");
-        out.extend_from_slice(base.strip_suffix('}').unwrap_or(base).as_bytes());
-        let place = out.len();
-        serde_json::to_writer(&mut *out, more).map_err(|error| unserialisable(&error))?;
-        debug_assert!(out[place..].starts_with(b"{\""), "a struct with members is such an object");
-        // The further members continue where those of the base end.
-        out[place] = b',';
-        Ok(())
+    pub fn write(base: &ReadyJson<T>, more: &M, out: &mut TextRope) -> Result<()> {
+        let members = JoinedMembers::<T, M>::open(base);
+        if members.len() < LARGE_PIECE {
+            out.extend_from_slice(members.as_bytes());
+        } else {
+            out.push(&SharedJson::bytes_of(&base.text).slice(..members.len()));
+        }
+        JoinedMembers::<T, M>::write_more(more, out.tail())
     }
-}
 
-impl<T, M: Serialize> JoinedMembers<T, M> {
     /// Serialises a `JoinedMembers` whose base has been serialised already.
     ///
     /// # Errors
     /// The errors of [`ReadyJson::of`].
     pub fn ready(base: &ReadyJson<T>, more: &M) -> Result<ReadyJson<JoinedMembers<T, M>>> {
         let mut out = Vec::with_capacity(base.text().len() + 64);
-        JoinedMembers::write(base, more, &mut out)?;
+        out.extend_from_slice(JoinedMembers::<T, M>::open(base).as_bytes());
+        JoinedMembers::<T, M>::write_more(more, &mut out)?;
         let text = String::from_utf8(out).map_err(|_| Error::internal())?;
         let text = RawValue::from_string(text).map_err(|error| unserialisable(&error))?;
         Ok(ReadyJson { text: text.into(), of: PhantomData })
+    }
+
+    /// Returns the base without the brace at its end.
+    fn open(base: &ReadyJson<T>) -> &str {
+        let base = base.text();
+        debug_assert!(base.starts_with("{\"") && base.ends_with('}'), "a struct with members is such an object");
+        base.strip_suffix('}').unwrap_or(base)
+    }
+
+    /// Writes the further members and the brace at the end.
+    fn write_more(more: &M, out: &mut Vec<u8>) -> Result<()> {
+        let place = out.len();
+        serde_json::to_writer(&mut *out, more).map_err(|error| unserialisable(&error))?;
+        debug_assert!(out[place..].starts_with(b"{\""), "a struct with members is such an object");
+        // The further members continue where those of the base end.
+        out[place] = b',';
+        Ok(())
     }
 }
 
@@ -237,7 +293,7 @@ type NotedGaps = (Option<usize>, Option<usize>);
 thread_local! {
     /// The gaps in the JSON that [`with_gaps`] writes on this thread.
     static GAPS: Cell<Option<NotedGaps>> = const { Cell::new(None) };
-    /// The length of the JSON written so far.
+    /// The length of the JSON that [`with_gaps`] has written so far.
     static WRITTEN: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -280,25 +336,37 @@ impl<T: JsonSchema> JsonSchema for ReplyList<T> {
     }
 }
 
-/// Serialises a value at the end of `out`.
+/// Serialises a value at the end of `out`. Large JSON that is shared ([`serialize_shared`]) is not
+/// copied.
 ///
 /// # Errors
 /// The errors of [`ReadyJson::of`].
-pub fn append_json(value: &impl Serialize, out: &mut Vec<u8>) -> Result<()> {
-    struct PositionWriter<'o>(&'o mut Vec<u8>);
+pub fn append_json(value: &impl Serialize, out: &mut TextRope) -> Result<()> {
+    write_json::<false>(value, out)
+}
 
-    impl io::Write for PositionWriter<'_> {
+/// Serialises a value for [`append_json`]. `NOTES` keeps [`WRITTEN`] up to date.
+fn write_json<const NOTES: bool>(value: &impl Serialize, out: &mut TextRope) -> Result<()> {
+    struct RopeWriter<'o, const NOTES: bool>(&'o mut TextRope);
+
+    impl<const NOTES: bool> io::Write for RopeWriter<'_, NOTES> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.write_all(bytes).map(|()| bytes.len())
         }
 
         fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-            if bytes.len() >= LARGE_WRITE {
+            if bytes.len() < LARGE_PIECE {
+                self.0.extend_from_slice(bytes);
+            } else if let Some(shared) = OFFERED.take().filter(|shared| ptr::eq(shared.get().as_bytes(), bytes)) {
+                self.0.push(&SharedJson::bytes_of(&shared));
+            } else {
                 // What follows must not double megabytes.
-                self.0.reserve_exact(bytes.len() + LARGE_WRITE);
+                self.0.reserve_exact(bytes.len() + LARGE_PIECE);
+                self.0.extend_from_slice(bytes);
             }
-            self.0.extend_from_slice(bytes);
-            WRITTEN.set(self.0.len());
+            if NOTES {
+                WRITTEN.set(self.0.len());
+            }
             Ok(())
         }
 
@@ -307,11 +375,8 @@ pub fn append_json(value: &impl Serialize, out: &mut Vec<u8>) -> Result<()> {
         }
     }
 
-    serde_json::to_writer(PositionWriter(out), value).map_err(|error| unserialisable(&error))
+    serde_json::to_writer(RopeWriter::<NOTES>(out), value).map_err(|error| unserialisable(&error))
 }
-
-/// The bytes from which a single write reserves no more than it needs.
-const LARGE_WRITE: usize = 64 << 10;
 
 /// Serialises a value with a list that is inserted later at the end of `out`. Returns the positions
 /// in `out` where its lists are to be inserted.
@@ -319,10 +384,10 @@ const LARGE_WRITE: usize = 64 << 10;
 /// # Errors
 /// The errors of [`ReadyJson::of`]; an internal error for a value without such a list, or with its
 /// failures in front of the items.
-pub fn with_gaps(value: &impl Serialize, out: &mut Vec<u8>) -> Result<ListGaps> {
+pub fn with_gaps(value: &impl Serialize, out: &mut TextRope) -> Result<ListGaps> {
     WRITTEN.set(out.len());
     GAPS.set(Some((None, None)));
-    let outcome = append_json(value, out);
+    let outcome = write_json::<true>(value, out);
     let gaps = GAPS.take();
     outcome?;
     match gaps {
@@ -365,6 +430,7 @@ pub fn unserialisable(error: &serde_json::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use schemars::schema_for;
     use serde_json::json;
 
@@ -396,6 +462,26 @@ mod tests {
         Story { name: "a \"{}\"".to_owned(), tags: vec!["}".to_owned()] }
     }
 
+    fn story_of(bytes: usize) -> Story {
+        Story { name: "\"".repeat(bytes / 2), ..story() }
+    }
+
+    /// Returns a text that begins with `before`.
+    fn rope() -> TextRope {
+        let mut rope = TextRope::default();
+        rope.extend_from_slice(b"before");
+        rope
+    }
+
+    fn text_of(rope: TextRope) -> String {
+        String::from_utf8(rope.finish().into_whole().into()).expect("it is text")
+    }
+
+    /// Reports whether a text contains the bytes of a value themselves.
+    fn shares(rope: TextRope, json: &ReadyJson<Story>) -> bool {
+        rope.finish().iter().any(|piece| piece.as_ptr() == json.text().as_ptr())
+    }
+
     #[test]
     fn ready_json_serialises_like_its_value_and_has_its_schema() {
         let ready = ReadyJson::of(&story()).expect("it can be serialised");
@@ -407,19 +493,88 @@ mod tests {
     #[test]
     fn members_behind_what_is_ready_are_written_as_those_of_the_whole_are() {
         let ready = ReadyJson::of(&story()).expect("it can be serialised");
+        let large = ReadyJson::of(&story_of(2 * LARGE_PIECE)).expect("it can be serialised");
         for path in [None, Some("/a".to_owned())] {
             let more = || Placement { path: path.clone(), position: 3 };
-            let mut written = b"before".to_vec();
-            JoinedMembers::write(&ready, &more(), &mut written).expect("it can be serialised");
-            let whole =
-                serde_json::to_string(&JoinedMembers { base: story(), more: more() }).expect("it can be serialised");
-            assert_eq!(String::from_utf8(written).expect("it is text"), format!("before{whole}"));
+            for (ready, base) in [(&ready, story()), (&large, story_of(2 * LARGE_PIECE))] {
+                let (is_large, mut written) = (ready.text().len() > LARGE_PIECE, rope());
+                JoinedMembers::write(ready, &more(), &mut written).expect("it can be serialised");
+                let whole = serde_json::to_string(&JoinedMembers { base, more: more() }).expect("it can be serialised");
+                assert!(text_of(written) == format!("before{whole}"));
+                assert!(JoinedMembers::ready(ready, &more()).expect("it can be serialised").text() == whole);
+                let mut written = rope();
+                JoinedMembers::write(ready, &more(), &mut written).expect("it can be serialised");
+                assert_eq!(shares(written, ready), is_large);
+            }
         }
+    }
+
+    #[derive(Serialize)]
+    struct Pair<'s> {
+        one: &'s ReadyJson<Story>,
+        #[serde(flatten)]
+        other: Flat<'s>,
+    }
+
+    #[derive(Serialize)]
+    struct Flat<'s> {
+        other: Option<&'s ReadyJson<Story>>,
+        plain: &'s str,
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn json_with_shared_texts_equals_the_json_that_is_copied(
+            sizes in prop::collection::vec(prop_oneof![0..200usize, LARGE_PIECE - 60..LARGE_PIECE + 60], 0..6),
+        ) {
+            let stories: Vec<_> =
+                sizes.iter().map(|size| ReadyJson::of(&story_of(*size)).expect("it can be serialised")).collect();
+            // A text as long as a shared one, which has no owner to share it with.
+            let long = "y".repeat(stories.last().map_or(0, |story| story.text().len()));
+            let pair = |one| Pair { one, other: Flat { other: stories.last(), plain: &long } };
+            let pairs: Vec<_> = stories.iter().map(pair).collect();
+            let mut written = rope();
+            append_json(&pairs, &mut written).expect("it can be serialised");
+            append_json(&stories, &mut written).expect("it can be serialised");
+            let copied = [
+                serde_json::to_string(&pairs).expect("it can be serialised"),
+                serde_json::to_string(&stories).expect("it can be serialised"),
+            ];
+            let copied = format!("before{}", copied.concat());
+            prop_assert!(text_of(written) == copied);
+        }
+    }
+
+    #[test]
+    fn large_json_is_shared_by_the_replies_that_contain_it_and_small_json_copied() {
+        for (bytes, is_shared) in [(LARGE_PIECE, true), (LARGE_PIECE - 100, false)] {
+            let ready = ReadyJson::of(&story_of(bytes)).expect("it can be serialised");
+            let other = Flat { other: Some(&ready), plain: "" };
+            let mut written = rope();
+            append_json(&Pair { one: &ready, other }, &mut written).expect("it can be serialised");
+            assert_eq!(
+                written.finish().iter().filter(|piece| piece.as_ptr() == ready.text().as_ptr()).count(),
+                if is_shared { 2 } else { 0 }
+            );
+            assert!(OFFERED.take().is_none(), "nothing is held any longer");
+        }
+    }
+
+    #[test]
+    fn other_writers_copy_large_json_and_leave_nothing_for_later_ones() {
+        let ready = ReadyJson::of(&story_of(LARGE_PIECE)).expect("it can be serialised");
+        let copied = serde_json::to_string(&ready).expect("it can be serialised");
+        let mut written = rope();
+        append_json(&copied, &mut written).expect("it can be serialised");
+        assert!(!shares(written, &ready) && copied == ready.text());
+        assert!(OFFERED.take().is_none(), "nothing is held any longer");
     }
 
     #[derive(Serialize, JsonSchema)]
     struct Stories {
-        first: Story,
+        first: ReadyJson<Story>,
         #[serde(flatten)]
         all: All,
         failed: ReplyList<String>,
@@ -433,17 +588,20 @@ mod tests {
 
     #[test]
     fn a_list_that_comes_later_leaves_a_gap_where_it_would_be() {
-        let of = |items, failed| Stories { first: story(), all: All { items }, failed, total: 2 };
-        let now = serde_json::to_string(&of(vec![story()].into(), vec!["x".to_owned()].into())).expect("it can be");
-        let later = of(ReplyList::later(ReplyListGap::Items), ReplyList::later(ReplyListGap::Failed));
-        assert!(serde_json::to_string(&later).is_err(), "nothing would tell where they go");
-        let mut written = b"before".to_vec();
-        let gaps = with_gaps(&later, &mut written).expect("it can be serialised");
-        let ListGaps { items, failed: Some(failed) } = gaps else { panic!("{gaps:?}") };
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("it is text");
-        let item = serde_json::to_string(&story()).expect("it can be");
-        let (before, between, after) = (&written[..items], &written[items..failed], &written[failed..]);
-        assert_eq!(text(before) + &item + &text(between) + "\"x\"" + &text(after), format!("before{now}"));
+        for bytes in [10, LARGE_PIECE] {
+            let first = ReadyJson::of(&story_of(bytes)).expect("it can be serialised");
+            let of = |items, failed| Stories { first: first.clone(), all: All { items }, failed, total: 2 };
+            let now = serde_json::to_string(&of(vec![story()].into(), vec!["x".to_owned()].into())).expect("it can be");
+            let later = of(ReplyList::later(ReplyListGap::Items), ReplyList::later(ReplyListGap::Failed));
+            assert!(serde_json::to_string(&later).is_err(), "nothing would tell where they go");
+            let mut written = rope();
+            let gaps = with_gaps(&later, &mut written).expect("it can be serialised");
+            let ListGaps { items, failed: Some(failed) } = gaps else { panic!("{gaps:?}") };
+            let (after, between) = (written.split_off(failed), written.split_off(items));
+            let item = serde_json::to_string(&story()).expect("it can be");
+            let whole = text_of(written) + &item + &text_of(between) + "\"x\"" + &text_of(after);
+            assert!(whole == format!("before{now}"), "{bytes}");
+        }
         assert_eq!(schema_for!(ReplyList<Story>), schema_for!(Vec<Story>));
     }
 

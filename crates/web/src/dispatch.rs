@@ -219,9 +219,9 @@ fn deliver(
     (claim, holder): (Option<&Claim>, Option<Holder>),
 ) -> Result<HttpResponse> {
     let UnknownNames { warnings, is_strict } = unknown;
-    // With warnings the bytes are a copy for this client alone.
+    // With warnings the text is this client's alone, although it shares bytes with that of others.
     let share = if warnings.is_empty() { reply.share() } else { SharedReservation::default() };
-    let (held, is_repeated) = (reply.held, matches!(reply.content, ReplyBody::Kept(_)));
+    let (held, is_repeated) = (reply.held(), matches!(reply.content, ReplyBody::Kept(_)));
     let (mut response, client_has_it) = render(reply, route, warnings, surface, http);
     // A repeated reply noted this when it was first sent.
     let notes_strict = is_strict && !is_repeated;

@@ -15,6 +15,7 @@ use std::ops::Deref;
 
 use serde::Serialize;
 use stet_base::json::{ReplyList, ReplyListGap, append_json, with_gaps};
+use stet_base::rope::TextRope;
 use stet_domain::error::{Error, Result};
 
 use super::call::Call;
@@ -171,9 +172,9 @@ impl ListingSource for NoItem {
 
 /// The text to which the steps of a list are written.
 pub struct ListingOutput<'o> {
-    text: &'o mut Vec<u8>,
+    text: &'o mut TextRope,
     /// The failures as JSON, with a comma behind each.
-    failed: &'o mut Vec<u8>,
+    failed: &'o mut TextRope,
     /// Whether the current list has no item yet.
     is_empty: bool,
 }
@@ -181,7 +182,7 @@ pub struct ListingOutput<'o> {
 impl ListingOutput<'_> {
     fn separate(&mut self) {
         if !mem::take(&mut self.is_empty) {
-            self.text.push(b',');
+            self.text.extend_from_slice(b",");
         }
     }
 
@@ -191,7 +192,7 @@ impl ListingOutput<'_> {
     }
 
     /// Writes an item up to its list. Returns the text behind the list.
-    fn open(&mut self, item: &impl Serialize) -> Result<Vec<u8>> {
+    fn open(&mut self, item: &impl Serialize) -> Result<TextRope> {
         self.separate();
         let gaps = with_gaps(item, self.text)?;
         Ok(self.text.split_off(gaps.items))
@@ -199,7 +200,7 @@ impl ListingOutput<'_> {
 
     fn failure(&mut self, failed: &impl Serialize) -> Result<()> {
         append_json(failed, self.failed)?;
-        self.failed.push(b',');
+        self.failed.extend_from_slice(b",");
         Ok(())
     }
 }
@@ -208,7 +209,7 @@ impl ListingOutput<'_> {
 pub struct OpenItem<L> {
     inner: L,
     /// The text behind the list.
-    behind: Vec<u8>,
+    behind: TextRope,
 }
 
 /// A list of entries, each rendered by a closure.
@@ -271,7 +272,7 @@ where
     async fn write(&mut self, call: &Call, late: bool, out: &mut ListingOutput<'_>) -> Result<(), F> {
         self.effect = match &mut self.open {
             Some(open) if open.inner.is_over() => {
-                out.text.extend_from_slice(&open.behind);
+                out.text.append(&open.behind);
                 StepEffect::Closed
             }
             Some(open) => {
@@ -411,7 +412,7 @@ impl<L: ListingSource> BegunListing for UnsentReply<ListingWriter<L>> {
         let behind = &mut self.steps.behind;
         behind.truncate(behind.len() - after.len());
         if ApiSurface::of(call.route.path) == ApiSurface::Older {
-            self.out.drain(..before.len());
+            self.out.remove_front(before.len());
         } else {
             behind.extend_from_slice(&warnings::member(call.warnings()));
             behind.extend_from_slice(after);
@@ -423,12 +424,12 @@ impl<L: ListingSource> BegunListing for UnsentReply<ListingWriter<L>> {
 /// A list while it is written into the JSON of a reply.
 struct ListingWriter<L> {
     list: L,
-    /// The text behind the items.
-    behind: Vec<u8>,
-    /// The position of the failures in the text behind the items.
-    failed_at: Option<usize>,
+    /// The text between the items and the failures. Empty for a reply without failures.
+    between: TextRope,
+    /// The text behind both.
+    behind: TextRope,
     /// The failures as JSON, with a comma behind each.
-    failed: Vec<u8>,
+    failed: TextRope,
     /// The bytes of the failures of the steps that have been accepted.
     accepted: usize,
     ended: bool,
@@ -436,12 +437,12 @@ struct ListingWriter<L> {
 
 impl<L: ListingSource> ListingWriter<L> {
     /// Puts the list into a reply. Returns the reply's text in front of the list as well.
-    fn of(list: L, reply: &impl Serialize) -> Result<(ListingWriter<L>, Vec<u8>)> {
-        let mut out = Vec::with_capacity(4096);
+    fn of(list: L, reply: &impl Serialize) -> Result<(ListingWriter<L>, TextRope)> {
+        let mut out = TextRope::with_capacity(4096);
         let gaps = with_gaps(&envelope(reply), &mut out)?;
-        let failed_at = gaps.failed.map(|failed| failed - gaps.items);
-        let behind = out.split_off(gaps.items);
-        Ok((ListingWriter { list, behind, failed_at, failed: Vec::new(), accepted: 0, ended: false }, out))
+        let behind = out.split_off(gaps.failed.unwrap_or(gaps.items));
+        let between = out.split_off(gaps.items);
+        Ok((ListingWriter { list, between, behind, failed: TextRope::default(), accepted: 0, ended: false }, out))
     }
 }
 
@@ -449,12 +450,13 @@ impl<L: ListingSource> ReplySteps for ListingWriter<L> {
     type Then = ();
     type Fault = L::Fault;
 
-    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<(), L::Fault> {
+    async fn make(&mut self, call: &Call, late: bool, out: &mut TextRope) -> Result<(), L::Fault> {
         if self.list.is_over() {
-            let (items_end, failed_end) = self.behind.split_at(self.failed_at.unwrap_or_default());
-            out.extend_from_slice(items_end);
-            out.extend_from_slice(self.failed.strip_suffix(b",").unwrap_or_default());
-            out.extend_from_slice(failed_end);
+            out.append(&self.between);
+            // Without the last comma. The step may be repeated.
+            self.failed.truncate(self.accepted.saturating_sub(1));
+            out.append(&self.failed);
+            out.append(&self.behind);
             return Ok(());
         }
         // Drops those of a step that is repeated.
@@ -476,6 +478,6 @@ impl<L: ListingSource> ReplySteps for ListingWriter<L> {
     }
 
     fn bytes(&self) -> usize {
-        self.list.bytes() + self.failed.capacity() + self.behind.capacity()
+        self.list.bytes() + self.failed.capacity() + self.between.capacity() + self.behind.capacity()
     }
 }

@@ -18,9 +18,11 @@ use actix_web::HttpResponse;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use bytes::Bytes;
 use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation, SharedReservation};
+use stet_base::rope::TextPieces;
 use stet_domain::error::{Code, Error, Result};
 
 use super::held::GuardedBody;
+use super::steps::WHOLE;
 
 /// The way in which the bytes of a reply are counted.
 pub enum ReplyAccounting<'b> {
@@ -46,6 +48,17 @@ pub fn no_room() -> Error {
     Error::new(Code::Overloaded, message)
 }
 
+/// Returns the body of a reply with this text. A text of several pieces that is not long is copied
+/// into one: it may be kept under an `Idempotency-Key`
+/// ([`Receipts::keep`](stet_newsroom::receipts::Receipts::keep)). A long one is a stream, whose
+/// pieces are shared.
+pub(super) fn body_of(text: TextPieces) -> BoxBody {
+    if text.len() > WHOLE && text.iter().count() > 1 {
+        return BoxBody::new(ReplyPieces { left: text, _taken: None });
+    }
+    BoxBody::new(text.into_whole())
+}
+
 /// Splits a reply that is larger than a piece into pieces. A body that is a stream already keeps
 /// `held` bytes in memory until it has been sent.
 ///
@@ -66,7 +79,7 @@ pub fn in_pieces(response: HttpResponse, held: u64, counted: &ReplyAccounting<'_
         }
     };
     let taken = counted.take(size)?;
-    Ok(head.set_body(BoxBody::new(ReplyPieces { left: whole, _taken: taken })))
+    Ok(head.set_body(BoxBody::new(ReplyPieces { left: whole.into(), _taken: taken })))
 }
 
 impl ReplyAccounting<'_> {
@@ -83,7 +96,7 @@ impl ReplyAccounting<'_> {
 
 /// The unsent rest of a reply.
 struct ReplyPieces {
-    left: Bytes,
+    left: TextPieces,
     _taken: Option<Arc<Reservation>>,
 }
 
@@ -95,8 +108,7 @@ impl MessageBody for ReplyPieces {
     }
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
-        let size = self.left.len().min(PIECE);
-        Poll::Ready((size > 0).then(|| Ok(self.left.split_to(size))))
+        Poll::Ready(self.left.take(PIECE).map(Ok))
     }
 }
 

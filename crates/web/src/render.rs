@@ -13,7 +13,7 @@ use super::app::{App, ServerStage, as_header};
 use super::error::{ApiSurface, ErrorReply};
 use super::reply::{BodyStream, Reply, ReplyBody};
 use super::route::{ReplyFormat, Route};
-use super::{cors, idempotency, minimal, warnings};
+use super::{cors, idempotency, minimal, pieces, warnings};
 
 /// The response header with the request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -45,11 +45,12 @@ pub(super) fn render(
         ReplyBody::NotModified(media_type) => HttpResponse::NotModified().content_type(media_type).finish(),
         ReplyBody::Kept(kept) => idempotency::replay(&kept),
         ReplyBody::Json(body) => {
-            let bytes = if surface == ApiSurface::V3 { warnings::beside(warnings, body.whole()) } else { body.bare() };
-            HttpResponse::Ok().content_type(json).body(bytes)
+            let text = if surface == ApiSurface::V3 { warnings::beside(warnings, body.whole()) } else { body.bare() };
+            HttpResponse::Ok().content_type(json).body(pieces::body_of(text))
         }
         ReplyBody::Minimal(body) => {
-            HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(warnings::beside(warnings, body.whole()))
+            let text = warnings::beside(warnings, body.whole());
+            HttpResponse::Ok().content_type(minimal::MEDIA_TYPE).body(pieces::body_of(text))
         }
         ReplyBody::Listing(stream) => render_streamed(json, stream, http),
         ReplyBody::StreamedFile(media_type, stream) => render_streamed(media_type, stream, http),

@@ -13,9 +13,10 @@ use bytes::Bytes;
 use futures_util::{FutureExt, Stream};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, TypeOf, type_of, unserialisable};
+use stet_base::json::{ChangeAnswer, JoinedMembers, ReadyJson, TypeOf, append_json, type_of};
 use stet_base::limits::SharedReservation;
 use stet_base::limits::offload;
+use stet_base::rope::{LARGE_PIECE, TextPieces, TextRope};
 use stet_domain::error::Error;
 use stet_domain::expect::RevisionTag;
 use stet_domain::receipt::KeptReply;
@@ -162,6 +163,15 @@ impl Reply {
         self
     }
 
+    /// Returns the number of bytes that a body in several pieces keeps in memory until it has been
+    /// sent.
+    pub(super) fn held(&self) -> u64 {
+        match &self.content {
+            ReplyBody::Json(body) | ReplyBody::Minimal(body) => body.bytes.len() as u64,
+            _ => self.held,
+        }
+    }
+
     /// Returns the reservation shared by all clients that get these bytes.
     pub(super) fn share(&self) -> SharedReservation {
         match &self.content {
@@ -283,7 +293,7 @@ impl<T> Json<T> {
     #[cfg(any(test, feature = "testing"))]
     pub fn result(&self) -> serde_json::Value {
         let ReplyBody::Json(body) = &self.reply.content else { panic!("there is no body") };
-        serde_json::from_slice(&body.bare()).expect("it is JSON")
+        serde_json::from_slice(&body.bare().into_whole()).expect("it is JSON")
     }
 }
 
@@ -320,19 +330,19 @@ pub(super) const AROUND: (&[u8], &[u8]) = (b"{\"status\":\"success\",\"result\":
 /// The JSON of a result in its envelope.
 #[derive(Clone)]
 pub(super) struct EnvelopedBytes {
-    bytes: Bytes,
+    bytes: TextPieces,
     /// The reservation shared by all clients that get these bytes.
     share: SharedReservation,
 }
 
 impl EnvelopedBytes {
     /// Returns the JSON with its envelope.
-    pub(super) fn whole(self) -> Bytes {
+    pub(super) fn whole(self) -> TextPieces {
         self.bytes
     }
 
     /// Returns the result without its envelope.
-    pub(super) fn bare(&self) -> Bytes {
+    pub(super) fn bare(&self) -> TextPieces {
         let (before, after) = AROUND;
         self.bytes.slice(before.len()..self.bytes.len() - after.len())
     }
@@ -351,17 +361,10 @@ pub struct EnvelopedReply<T> {
 }
 
 impl<T> EnvelopedReply<T> {
-    pub(super) fn new(mut whole: Vec<u8>) -> EnvelopedReply<T> {
-        debug_assert!(whole.starts_with(AROUND.0) && whole.ends_with(AROUND.1), "it stands in its envelope");
-        // It may be cached, so unused memory is released.
-        let unused = whole.capacity() - whole.len();
-        if unused > 4096 && unused > whole.len() / 8 {
-            whole.shrink_to_fit();
-        }
-        EnvelopedReply {
-            body: EnvelopedBytes { bytes: whole.into(), share: SharedReservation::default() },
-            of: PhantomData,
-        }
+    /// Creates a reply of JSON that stands in its envelope.
+    pub(super) fn new(whole: TextRope) -> EnvelopedReply<T> {
+        let bytes = whole.finish();
+        EnvelopedReply { body: EnvelopedBytes { bytes, share: SharedReservation::default() }, of: PhantomData }
     }
 
     /// Serialises a result. `bytes` is the approximate length of the [`ReadyJson`] texts in it, 0
@@ -374,8 +377,8 @@ impl<T> EnvelopedReply<T> {
         T: Serialize,
     {
         // There is room for a record, so that the bytes need not move while they grow.
-        let mut whole = Vec::with_capacity(bytes + 2048);
-        serde_json::to_writer(&mut whole, &envelope(result)).map_err(|error| unserialisable(&error))?;
+        let mut whole = TextRope::with_capacity(bytes + 2048);
+        append_json(&envelope(result), &mut whole)?;
         Ok(EnvelopedReply::new(whole))
     }
 
@@ -386,7 +389,7 @@ impl<T> EnvelopedReply<T> {
 
     /// Returns the ETag for the revision of the shown object.
     pub fn tag(&self, of: RevisionTag) -> ETag {
-        ETag::new(of, &*self.body.bytes)
+        ETag::new(of, &self.body.bytes)
     }
 }
 
@@ -397,7 +400,8 @@ impl<T, M: Serialize> EnvelopedReply<JoinedMembers<T, M>> {
     /// The errors of [`EnvelopedReply::of`].
     pub fn with(base: &ReadyJson<T>, more: &M) -> Result<EnvelopedReply<JoinedMembers<T, M>>, Error> {
         let (before, after) = AROUND;
-        let mut whole = Vec::with_capacity(before.len() + base.text().len() + 64);
+        let copied = Some(base.text().len()).filter(|bytes| *bytes < LARGE_PIECE).unwrap_or_default();
+        let mut whole = TextRope::with_capacity(before.len() + copied + 64);
         whole.extend_from_slice(before);
         JoinedMembers::write(base, more, &mut whole)?;
         whole.extend_from_slice(after);
@@ -466,8 +470,10 @@ mod tests {
     fn a_result_stands_in_its_envelope_and_alone() {
         for count in [0, 12_345] {
             let enveloped = EnvelopedReply::of(&Count { count }, 0).expect("it can be serialised");
-            let bare: serde_json::Value = serde_json::from_slice(&enveloped.body.bare()).expect("it is JSON");
-            let whole: serde_json::Value = serde_json::from_slice(&enveloped.body.whole()).expect("it is JSON");
+            let bare: serde_json::Value =
+                serde_json::from_slice(&enveloped.body.bare().into_whole()).expect("it is JSON");
+            let whole: serde_json::Value =
+                serde_json::from_slice(&enveloped.body.whole().into_whole()).expect("it is JSON");
             assert_eq!((&whole["status"], &whole["result"]), (&json!("success"), &bare));
             assert_eq!(bare, json!({ "count": count }));
         }
@@ -480,6 +486,6 @@ mod tests {
         let joined = EnvelopedReply::with(&ready, &more).expect("it can be serialised");
         let whole =
             EnvelopedReply::of(&JoinedMembers { base: Count { count: 1 }, more }, 0).expect("it can be serialised");
-        assert_eq!(joined.body.whole(), whole.body.whole());
+        assert_eq!(joined.body.whole().into_whole(), whole.body.whole().into_whole());
     }
 }

@@ -18,6 +18,7 @@ use futures_util::FutureExt;
 use futures_util::stream::unfold;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::limits::{PIECE, Reservation};
+use stet_base::rope::{TextPieces, TextRope};
 use stet_domain::error::Error;
 
 use super::call::Call;
@@ -41,7 +42,7 @@ pub trait ReplySteps: 'static {
     /// Writes the current step at the end of `out`. `late` means that the reply is being sent
     /// already, and a fault aborts it. A step may be made again.
     #[expect(async_fn_in_trait, reason = "a call stays on its thread, so the future need not be Send")]
-    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<Self::Then, Self::Fault>;
+    async fn make(&mut self, call: &Call, late: bool, out: &mut TextRope) -> Result<Self::Then, Self::Fault>;
 
     /// Accepts the step that was made, and moves to the next.
     fn go_on(&mut self, then: Self::Then);
@@ -56,8 +57,8 @@ pub trait ReplySteps: 'static {
 /// The rest of a reply that has not been built or sent yet.
 pub(super) struct UnsentReply<S> {
     pub(super) steps: S,
-    /// The bytes that have been built and not sent.
-    pub(super) out: Vec<u8>,
+    /// The text that has been built and not sent.
+    pub(super) out: TextRope,
     /// The memory that the reply takes, if it takes more than a piece.
     taken: OnceCell<Reservation>,
     /// One timer over all pieces: a fast client gets many in a row.
@@ -66,12 +67,12 @@ pub(super) struct UnsentReply<S> {
 
 impl<S: ReplySteps> UnsentReply<S> {
     /// Creates the rest of a reply, whose text so far is in `out`.
-    pub(super) fn new(steps: S, out: Vec<u8>) -> UnsentReply<S> {
+    pub(super) fn new(steps: S, out: TextRope) -> UnsentReply<S> {
         UnsentReply { steps, out, taken: OnceCell::new(), timer: YieldTimer::start() }
     }
 
     /// Returns the complete text, if nothing is left to be built.
-    pub(super) fn whole(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn whole(&mut self) -> Option<TextRope> {
         self.steps.are_over().then(|| mem::take(&mut self.out))
     }
 
@@ -107,7 +108,7 @@ impl<S: ReplySteps> UnsentReply<S> {
                         self.out.truncate(begin);
                         return Ok(());
                     }
-                    self.out = Vec::new();
+                    self.out = TextRope::default();
                     tokio::time::timeout(PATIENCE, taken.wait_to(held)).await.map_err(|_| no_room())?;
                     // The state may have changed during the wait, so the step is repeated.
                     waited = true;
@@ -128,7 +129,7 @@ impl<S: ReplySteps> UnsentReply<S> {
         // The call itself has ended: its key is free, and its body has been read.
         call.set_claim(None);
         (call.incoming, call.room, call.body) = (None, None, Bytes::new());
-        let ready = Bytes::from(mem::take(&mut self.out));
+        let ready = mem::take(&mut self.out).finish_as_it_is();
         Box::pin(unfold(Some((self, call, ready)), |state| async {
             let (mut rest, mut call, mut ready) = state?;
             let trace = call.trace().clone();
@@ -146,19 +147,20 @@ impl<S: ReplySteps> UnsentReply<S> {
     }
 
     /// Returns the next piece; `None` after the last.
-    async fn piece(&mut self, call: &mut Call, ready: &mut Bytes) -> Result<Option<Bytes>, S::Fault> {
+    async fn piece(&mut self, call: &mut Call, ready: &mut TextPieces) -> Result<Option<Bytes>, S::Fault> {
         if ready.is_empty() {
             // All of the previous text has been sent.
-            *ready = Bytes::new();
+            *ready = TextPieces::default();
             self.taken.get_or_init(|| call.reply_memory()).shrink_to((self.steps.bytes() + 2 * PIECE) as u64);
             call.look_again()?;
             self.fill(call, PIECE, true).await?;
             // As after every handler: the client may compare the reply with views.
             call.app.repository.views_agree().await;
-            *ready = Bytes::from(mem::take(&mut self.out));
+            *ready = mem::take(&mut self.out).finish_as_it_is();
         }
-        let size = ready.len().min(PIECE);
-        Ok((size > 0).then(|| ready.split_to(size)))
+        // A fast client takes many pieces in a row, and those of a shared text need no steps.
+        self.timer.yield_if_due().await;
+        Ok(ready.take(PIECE))
     }
 }
 
@@ -167,10 +169,10 @@ impl<S: ReplySteps> UnsentReply<S> {
 /// # Errors
 /// The errors of the steps; `Overloaded` if there is not enough memory.
 pub async fn file<S: ReplySteps>(call: Call, media_type: &'static str, steps: S) -> Result<Reply, S::Fault> {
-    let mut rest = Box::new(UnsentReply::new(steps, Vec::new()));
+    let mut rest = Box::new(UnsentReply::new(steps, TextRope::default()));
     rest.fill(&call, WHOLE, false).await?;
     Ok(match rest.whole() {
-        Some(whole) => Reply::file(media_type, whole.into()),
+        Some(whole) => Reply::file(media_type, whole.finish().into_whole()),
         None => Reply::made(media_type, rest.stream(call)),
     })
 }

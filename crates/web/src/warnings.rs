@@ -1,11 +1,11 @@
 //! The warnings about a call in its reply (docs/api/README.md, "Warnings").
 //!
 //! The dispatcher puts the warnings beside the `result` of the v3 reply, whatever kind of JSON that
-//! is. They are added to a copy if the reply's bytes are kept for others. Replies without an
+//! is. The reply's bytes, which may be kept for others, stay as they are. Replies without an
 //! envelope have no warnings.
 
-use bytes::Bytes;
 use serde::Serialize;
+use stet_base::rope::TextPieces;
 use stet_newsroom::caller::{WarningList, Warnings};
 
 use super::reply::AROUND;
@@ -29,23 +29,21 @@ pub(super) fn member(warnings: &Warnings) -> Vec<u8> {
     text
 }
 
-/// Returns an enveloped result with the warnings beside it. Without warnings it returns the same
-/// bytes, shared.
-pub(super) fn beside(warnings: &Warnings, whole: Bytes) -> Bytes {
-    let member = member(warnings);
+/// Returns an enveloped result with the warnings beside it. The bytes of the result are shared.
+pub(super) fn beside(warnings: &Warnings, whole: TextPieces) -> TextPieces {
+    let mut member = member(warnings);
     if member.is_empty() {
         return whole;
     }
-    let end = whole.len() - AROUND.1.len();
-    let mut bytes = Vec::with_capacity(whole.len() + member.len());
-    bytes.extend_from_slice(&whole[..end]);
-    bytes.extend_from_slice(&member);
-    bytes.extend_from_slice(AROUND.1);
-    bytes.into()
+    member.extend_from_slice(AROUND.1);
+    let mut pieces = whole.slice(0..whole.len() - AROUND.1.len());
+    pieces.push(member.into());
+    pieces
 }
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use serde_json::{Value, json};
     use stet_newsroom::caller::Warning;
 
@@ -55,10 +53,14 @@ mod tests {
     fn warnings_stand_beside_the_result_and_the_shared_bytes_stay() {
         let whole = || Bytes::from([AROUND.0, b"{\"id\":1}", AROUND.1].concat());
         let (warnings, kept) = (Warnings::default(), whole());
-        assert_eq!(beside(&warnings, kept.clone()).as_ptr(), kept.as_ptr(), "nothing is copied without warnings");
+        let beside = |warnings: &Warnings| beside(warnings, kept.clone().into());
+        let is_shared = |pieces: &TextPieces| pieces.iter().next().is_some_and(|piece| piece.as_ptr() == kept.as_ptr());
+        assert!(is_shared(&beside(&warnings)), "nothing is copied without warnings");
         warnings.add(Warning::new("a", "A.").with_nearest(Some("b".to_owned())));
         warnings.add(Warning::new("$.\u{1}", "B."));
-        let sent: Value = serde_json::from_slice(&beside(&warnings, kept.clone())).expect("it is JSON");
+        let sent = beside(&warnings);
+        assert!(is_shared(&sent), "the result is not copied with warnings");
+        let sent: Value = serde_json::from_slice(&sent.into_whole()).expect("it is JSON");
         let list = json!([
             { "name": "a", "message": "A.", "didYouMean": "b" },
             { "name": "$.\\u0001", "message": "B." },

@@ -5,6 +5,7 @@ mod compression;
 mod contract;
 mod conventions;
 mod failures;
+mod large_texts;
 mod limits;
 mod messages;
 mod numbers;

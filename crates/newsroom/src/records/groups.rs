@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
-use stet_base::json::unserialisable;
+use stet_base::json::{serialize_shared, unserialisable};
 use stet_base::limits::offload::{LARGE_TEXT, Offload};
 use stet_base::limits::{SharedOutcome, SharedWork};
 use stet_domain::error::{Code, Error, Result};
@@ -42,7 +42,7 @@ impl AttributeGroup {
 impl Serialize for AttributeGroup {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
-            AttributeGroup::Stored(json) => json.serialize(serializer),
+            AttributeGroup::Stored(json) => serialize_shared(json, serializer),
             AttributeGroup::Empty("") => serializer.serialize_map(Some(0))?.end(),
             AttributeGroup::Empty(root) => {
                 let mut group = serializer.serialize_map(Some(1))?;
@@ -75,7 +75,7 @@ impl XmlGroup {
 impl Serialize for XmlGroup {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self {
-            XmlGroup::Stored(text) => text.serialize(serializer),
+            XmlGroup::Stored(text) => serialize_shared(text, serializer),
             XmlGroup::Empty("") => serializer.serialize_str(""),
             XmlGroup::Empty(root) => serializer.collect_str(&format_args!("<{root}/>")),
         }

@@ -14,6 +14,7 @@ use actix_web::http::header::CONTENT_DISPOSITION;
 use jiff::tz::TimeZone;
 use stet_base::limits::yielding::YieldTimer;
 use stet_base::nearest::with_nearest;
+use stet_base::rope::TextRope;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
@@ -279,7 +280,8 @@ impl ReplySteps for TopicExport {
     type Then = ExportStep;
     type Fault = Error;
 
-    async fn make(&mut self, call: &Call, late: bool, out: &mut Vec<u8>) -> Result<ExportStep> {
+    async fn make(&mut self, call: &Call, late: bool, out: &mut TextRope) -> Result<ExportStep> {
+        let out = out.tail();
         if !self.begun {
             self.format.begin(&self.title, &self.zone, out)?;
             return Ok(ExportStep::Begun);
