@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use stet_actors::runtime::ResultingObject;
 use stet_auth::Privilege;
 use stet_base::json::{ReadyJson, ReplyList};
-use stet_base::limits::offload::Offload;
+use stet_base::limits::offload::{Offload, offload_if_large};
 use stet_domain::error::{Error, MAX_SOURCE_BYTES, Result, shorten_text};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
@@ -219,7 +219,7 @@ pub async fn record_after(
     left: Option<&ResultingObject>,
     display: &Display,
 ) -> Result<Option<(RevisionTag, ReadyJson<ObjectRecord>)>> {
-    match left_of(call, loid, left)? {
+    match left_of(call, loid, left).await? {
         Some(left) => left.shown(call, display).await.map(Some),
         None => Ok(None),
     }
@@ -238,7 +238,7 @@ pub enum LeftRecord {
 ///
 /// # Errors
 /// Errors of the store.
-pub fn left_of(call: &Call, loid: Loid, left: Option<&ResultingObject>) -> Result<Option<LeftRecord>> {
+pub async fn left_of(call: &Call, loid: Loid, left: Option<&ResultingObject>) -> Result<Option<LeftRecord>> {
     let (app, access) = (&call.app, call.access());
     if let Some(cached) = app.records.get(&app.repository, loid)? {
         if !access.may(Privilege::Read, &cached)? {
@@ -258,7 +258,10 @@ pub fn left_of(call: &Call, loid: Loid, left: Option<&ResultingObject>) -> Resul
         Some(left) => left.object().clone(),
         None => {
             let Some(record) = app.repository.any_record(loid)? else { return Ok(None) };
-            Object { record: Arc::new(record), attributes: Arc::new(app.repository.attributes(loid)?) }
+            // An upper bound: the parts of a container are counted there, too.
+            let (repository, bytes) = (app.repository.clone(), record.container_bytes as usize);
+            let attributes = offload_if_large(bytes, move || repository.attributes(loid)).await??;
+            Object { record: Arc::new(record), attributes: Arc::new(attributes) }
         }
     })))
 }
@@ -348,7 +351,7 @@ async fn rendered(app: &App, cached: &CachedRecord, display: &Display, path: Opt
 pub async fn info_of(app: &App, state: &impl State, display: &Display) -> Result<ObjectRecord> {
     let object = state.object();
     let (record, attributes) = (&object.record, &object.attributes);
-    let groups = match cached_with(app, record.loid, attributes)? {
+    let groups = match cached_with(app, record.loid, attributes).await? {
         Some(cached) => app.records.groups(&app.repository, &cached, display).await?,
         None => Groups::of(attributes, display).await?,
     };
@@ -357,12 +360,12 @@ pub async fn info_of(app: &App, state: &impl State, display: &Display) -> Result
 
 /// Returns the cached record if these attributes are large and it has the same, so that they are
 /// not rendered anew for each reply. For a container that changes all the time it rarely helps.
-fn cached_with(app: &App, loid: Loid, attributes: &Attributes) -> Result<Option<Arc<CachedRecord>>> {
+async fn cached_with(app: &App, loid: Loid, attributes: &Attributes) -> Result<Option<Arc<CachedRecord>>> {
     if !is_large(attributes) {
         return Ok(None);
     }
     let Some(cached) = app.records.get(&app.repository, loid)? else { return Ok(None) };
-    let has_these = app.records.attributes(&app.repository, &cached)? == attributes;
+    let has_these = app.records.attributes(&app.repository, &cached).await? == attributes;
     Ok(has_these.then_some(cached))
 }
 

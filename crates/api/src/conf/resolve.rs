@@ -45,7 +45,7 @@ static SAID: LazyLock<[Path; 4]> = LazyLock::new(|| {
 /// `GET /v3/conf/{source}/resolvepath`
 pub async fn resolve_path(call: Call) -> Result<Json<ResolvedPath>> {
     let object = call.resolve("source")?;
-    let attributes = call.app.records.attributes(&call.app.repository, &object)?;
+    let attributes = call.app.records.attributes(&call.app.repository, &object).await?;
     let [product, edition, insert, team] = match attributes.system_attributes.clone() {
         Some(text) => {
             let limits = call.app.attribute_limits();

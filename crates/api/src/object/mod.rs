@@ -195,7 +195,7 @@ pub async fn reply_after<T: Serialize + JsonSchema + 'static>(
     beside: usize,
     reply: impl FnOnce(ChangedRecord) -> T + Send + 'static,
 ) -> Result<PreferredReply<T>> {
-    let whole = match left_of(call, object, left)? {
+    let whole = match left_of(call, object, left).await? {
         Some(left) => {
             if let Some(minimal) = call.minimal(object, left.state())? {
                 return Ok(minimal);
@@ -270,24 +270,24 @@ mod tests {
         let large = fixture.create(document("large.xml", 3 << 20)).await;
         let small = fixture.create(document("small.xml", 1000)).await;
         let (app, memory) = (&fixture.app, &fixture.app.memory);
-        let get = |object| -> Result<_> {
+        let get = async |object| -> Result<_> {
             let cached = app.records.get(&app.repository, object)?.expect("it is there");
-            app.records.attributes(&app.repository, &cached)?;
+            app.records.attributes(&app.repository, &cached).await?;
             Ok(cached)
         };
-        let held = get(large).expect("there is memory");
+        let held = get(large).await.expect("there is memory");
         assert!((3 << 20..4 << 20).contains(&memory.reserved()), "{}", memory.reserved());
-        let again = get(large).expect("there is memory");
+        let again = get(large).await.expect("there is memory");
         assert!(memory.reserved() >= 6 << 20, "each copy counts");
-        drop((held, again, get(small).expect("it is read")));
+        drop((held, again, get(small).await.expect("it is read")));
         assert_eq!(memory.reserved(), 0);
         let others = memory.reservation(None, MemoryPurpose::Bodies);
         others.grow_to(memory.limit() - 1000).expect("nothing else is reserved");
-        assert_eq!(get(large).err().map(|error| error.code), Some(Code::Overloaded));
-        get(small).expect("it takes less than is reserved");
+        assert_eq!(get(large).await.err().map(|error| error.code), Some(Code::Overloaded));
+        get(small).await.expect("it takes less than is reserved");
         with_behalf(async {
             change_mark().set(true);
-            get(large).expect("a call that has changed something reports that");
+            get(large).await.expect("a call that has changed something reports that");
         })
         .await;
     }

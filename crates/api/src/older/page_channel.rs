@@ -93,7 +93,7 @@ pub(super) async fn channel_between(
 /// Returns the texts of a page's system attributes at [`NAMED`]. Texts that can't be read count as
 /// missing.
 async fn named_by(call: &Call, page: &CachedRecord) -> Result<[Option<String>; 3]> {
-    let attributes = call.app.records.attributes(&call.app.repository, page)?;
+    let attributes = call.app.records.attributes(&call.app.repository, page).await?;
     let Some(text) = attributes.system_attributes.clone() else { return Ok([const { None }; 3]) };
     let limits = call.app.attribute_limits();
     let read = move || first_texts(&text, NAMED.each_ref(), &limits).unwrap_or_default();

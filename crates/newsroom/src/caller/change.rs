@@ -176,7 +176,7 @@ impl Caller {
             return None;
         }
         let bare = Display::bare();
-        let attributes = records.attributes(&self.newsroom.repository, &cached).ok()?;
+        let attributes = records.attributes(&self.newsroom.repository, &cached).await.ok()?;
         let display = if is_large(attributes) { &bare } else { display };
         let groups = records.groups(&self.newsroom.repository, &cached, display).await.ok()?;
         let record = render(&self.newsroom, &cached.record, groups, display).ok()?;

@@ -48,7 +48,7 @@ impl AmendAttempts {
     /// Edits that do not fit the texts; `Overloaded`; errors of the store.
     pub async fn go_ahead(&mut self, newsroom: &Newsroom, object: Loid) -> Result<()> {
         let Some(known) = newsroom.records.get(&newsroom.repository, object)? else { return Ok(()) };
-        let from = newsroom.records.attributes(&newsroom.repository, &known)?.clone();
+        let from = newsroom.records.attributes(&newsroom.repository, &known).await?.clone();
         let amend = self.amend.clone();
         let ahead = move || {
             // No time limit applies here.

@@ -54,7 +54,7 @@ impl Template {
             }
             _ => None,
         };
-        let attributes = newsroom.records.attributes(&newsroom.repository, &record)?;
+        let attributes = newsroom.records.attributes(&newsroom.repository, &record).await?;
         let (name, attributes) = (record.name.clone(), Arc::new(attributes.clone()));
         Ok(Template { name, attributes, content: Some(content), moderated })
     }

@@ -26,6 +26,7 @@ use quick_cache::Weighter;
 use stet_actors::repository::Reader;
 use stet_base::json::ReadyJson;
 use stet_base::limits::bounded_cache::BoundedCache;
+use stet_base::limits::offload::offload_if_large;
 use stet_base::limits::{MemoryBudget, MemoryPurpose, PIECE, Reservation, behalf, may_be_refused};
 use stet_domain::error::Result;
 use stet_domain::id::Loid;
@@ -275,23 +276,24 @@ impl RecordCache {
         Ok(Some(cached))
     }
 
-    /// Returns the attribute texts of a record. Large ones are read by the first call, and may then
-    /// be of a later revision than the record. Those too large for the cache are charged to the
-    /// caller while the record is held.
+    /// Returns the attribute texts of a record. Large ones are read by the first call, on another
+    /// thread, and may then be of a later revision than the record. Those too large for the cache
+    /// are charged to the caller while the record is held.
     ///
     /// # Errors
     /// `Overloaded` if there is no memory for them; errors of the store.
-    pub fn attributes<'c>(&self, repository: &Reader, cached: &'c CachedRecord) -> Result<&'c Attributes> {
+    pub async fn attributes<'c>(&self, repository: &Reader, cached: &'c CachedRecord) -> Result<&'c Attributes> {
         if let Some(read) = cached.attributes.get() {
             return Ok(&read.texts);
         }
-        let read = self.read_attributes(repository, &cached.record)?;
+        // On the heap: large ones are rare, and the state of each reply would reserve space for it.
+        let read = Box::pin(self.read_attributes(repository, &cached.record)).await?;
         let read = cached.attributes.get_or_init(|| read);
         self.weigh(cached);
         Ok(&read.texts)
     }
 
-    fn read_attributes(&self, repository: &Reader, record: &Record) -> Result<ReadAttributes> {
+    async fn read_attributes(&self, repository: &Reader, record: &Record) -> Result<ReadAttributes> {
         let most = record.container_bytes.min(MOST_ATTRIBUTES);
         let reserved = self.memory.reservation(behalf(), MemoryPurpose::Replies);
         if may_be_refused() {
@@ -299,7 +301,9 @@ impl RecordCache {
         } else {
             reserved.force_to(most);
         }
-        let texts = repository.attributes(record.loid)?;
+        // A row is copied from its page, and its texts from the row. That takes longer than a turn.
+        let (reader, loid) = (repository.clone(), record.loid);
+        let texts = offload_if_large(most as usize, move || reader.attributes(loid)).await??;
         let bytes = texts.text_bytes() as u64;
         if bytes <= self.entries.most() / 2 {
             return Ok(ReadAttributes { texts, _reserved: None });
@@ -361,7 +365,7 @@ impl RecordCache {
         if !display.shows_attributes() {
             return Groups::of_small(&Attributes::none(cached.loid), display);
         }
-        let attributes = self.attributes(repository, cached)?;
+        let attributes = self.attributes(repository, cached).await?;
         let before = cached.bytes();
         let groups = cached.groups(attributes, display).await?;
         if cached.bytes() != before {
@@ -395,6 +399,7 @@ impl Observer for RecordCache {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
     use stet_domain::id::DatabaseId;
     use stet_domain::lifecycle::NewObject;
     use stet_domain::object::FamilyKind;
@@ -430,11 +435,14 @@ mod tests {
         }
         assert!(cached.attributes.get().is_none());
         let weight = cached.bytes();
-        let attributes = cache.attributes(repository, &cached).expect("they can be read");
+        let mut reading = Box::pin(cache.attributes(repository, &cached));
+        assert!(reading.as_mut().now_or_never().is_none(), "they are read on another thread");
+        let attributes = reading.await.expect("they can be read");
         assert_eq!(attributes, &repository.attributes(large).expect("they can be read"));
         assert!(cached.bytes() > weight + PIECE as u64);
         let again = get(large);
-        let again = cache.attributes(repository, &again).expect("they can be read");
+        let again = cache.attributes(repository, &again).now_or_never().expect("they are there");
+        let again = again.expect("they can be read");
         assert!(std::ptr::eq(attributes, again), "they are kept with their record");
     }
 
