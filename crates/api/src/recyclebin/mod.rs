@@ -92,5 +92,6 @@ async fn bin_entry(call: &Call, loid: Loid, display: &Display) -> Result<Option<
     let Some(DiscardNote { at, by, path, .. }) = note else { return Ok(None) };
     let Some(record) = any_record_of(call, loid, display).await? else { return Ok(None) };
     let info = BinInfo { former_path: path, discarded: at, discarded_by: by };
-    JoinedMembers::ready(&record, &info).map(Some)
+    let made = offload::offload_if_large(record.text().len(), move || JoinedMembers::ready(&record, &info));
+    made.await?.map(Some)
 }
