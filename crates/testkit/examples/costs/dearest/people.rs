@@ -1,6 +1,6 @@
-//! The requests on users, groups, keys, sessions and messages.
+//! The requests on users, groups, keys, sessions, messages and webhooks.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use stet_testkit::{SAMPLE_PASSWORD, credentials};
 
 use super::{Dearest, compressed};
@@ -9,7 +9,8 @@ use crate::texts::text;
 use crate::wire::Request;
 
 pub fn dearest(id: &str, fixture: &Fixture) -> Option<Vec<Dearest>> {
-    let found = logins(id, fixture).or_else(|| messages(id, fixture)).or_else(|| groups(id, fixture));
+    let found = logins(id, fixture).or_else(|| messages(id, fixture));
+    let found = found.or_else(|| groups(id, fixture)).or_else(|| webhooks(id, fixture));
     found.map(|dearest| vec![dearest])
 }
 
@@ -51,6 +52,45 @@ fn logins(id: &str, fixture: &Fixture) -> Option<Dearest> {
         }
         _ => return None,
     })
+}
+
+fn webhooks(id: &str, fixture: &Fixture) -> Option<Dearest> {
+    Some(match id {
+        "stet-webhook-create-post" => {
+            Dearest::once("webhook of 64 kinds", Request::new(id, &[]).json(&webhook_settings()))
+        }
+        "stet-webhook-list-get" => {
+            (1..32).for_each(|_| drop(webhook(fixture)));
+            Dearest::repeated("31 webhooks of 64 kinds", compressed(Request::new(id, &[])))
+        }
+        "stet-webhook-get" | "stet-webhook-delivery-get" | "stet-webhook-secret-post" => {
+            Dearest::repeated("webhook of 64 kinds", Request::new(id, &[&webhook(fixture)]))
+        }
+        "stet-webhook-put" => {
+            Dearest::repeated("webhook of 64 kinds", Request::new(id, &[&webhook(fixture)]).json(&webhook_settings()))
+        }
+        "stet-webhook-delete" => Dearest::once("webhook of 64 kinds", Request::new(id, &[&webhook(fixture)])),
+        "stet-webhook-position-post" => Dearest::repeated(
+            "webhook that reads the whole log in vain",
+            Request::new(id, &[&webhook(fixture)]).json(&json!({ "position": "oldest" })),
+        ),
+        "stet-webhook-test-post" => {
+            Dearest::repeated("receiver that can't be found", Request::new(id, &[&webhook(fixture)]))
+        }
+        _ => return None,
+    })
+}
+
+fn webhook_settings() -> Value {
+    let kinds: Vec<String> = (0..64).map(|_| "none.of.these.*".to_owned()).collect();
+    json!({ "url": "https://webhook.invalid/", "kinds": kinds, "description": text(1000, 1) })
+}
+
+/// Creates a webhook that selects nothing, and returns its id.
+fn webhook(fixture: &Fixture) -> String {
+    let request = Request::new("stet-webhook-create-post", &[]).json(&webhook_settings());
+    let made = fixture.result(By::Admin, &request);
+    made["webhook"]["id"].as_str().expect("a webhook has an id").to_owned()
 }
 
 fn messages(endpoint: &str, fixture: &Fixture) -> Option<Dearest> {
