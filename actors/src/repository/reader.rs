@@ -15,7 +15,7 @@ use stet_domain::object::{
     correlates_of, find_standing, links_from,
 };
 use stet_domain::store::{
-    Backlog, EventLog, Health, KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value,
+    Backlog, EventId, EventLog, Health, KeyRange, ReadLevel, Row, RowReader, StoreError, Table, decode_value,
 };
 
 /// The read-only handle of the repository. Clones are handles to the same repository.
@@ -262,6 +262,12 @@ impl Reader {
     /// Returns the log of events.
     pub fn events(&self) -> &dyn EventLog {
         &*self.registry.shared().store
+    }
+
+    /// Returns the place in the log after all events whose changes views show. No later event is
+    /// before it.
+    pub fn end_of_log(&self) -> EventId {
+        EventId::end_of(self.registry.shared().store.published())
     }
 
     /// Resolves when views, and caches that follow commits, show everything that rows show at the

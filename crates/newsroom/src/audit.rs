@@ -179,18 +179,14 @@ impl EventKey {
     /// # Errors
     /// `InvalidParameter`.
     pub fn parse(parameter: &str, text: &str) -> Result<EventKey> {
-        let parts = text.split_once('-').and_then(|(seq, ordinal)| {
-            let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            let well = digits(seq) && digits(ordinal);
-            if well { Some(EventKey(EventId { seq: seq.parse().ok()?, ordinal: ordinal.parse().ok()? })) } else { None }
-        });
-        parts.ok_or_else(|| Error::parameter(parameter, text, "the `next` of another page"))
+        let id = EventId::parse(text).map(EventKey);
+        id.ok_or_else(|| Error::parameter(parameter, text, "the `next` of another page"))
     }
 }
 
 impl std::fmt::Display for EventKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}-{}", self.0.seq, self.0.ordinal)
+        self.0.fmt(f)
     }
 }
 
@@ -307,13 +303,13 @@ fn stretch(
                 bytes += entry.bytes();
                 items.push(entry);
                 if items.len() >= limit || bytes >= MOST_BYTES {
-                    return Ok(AuditPage { items, next: Some(EventKey(id).to_string()) });
+                    return Ok(AuditPage { items, next: Some(id.to_string()) });
                 }
             }
         }
         at = passage.next;
         if at.is_none() || read >= MOST_READ || names >= MOST_NAMES || passed >= MOST_PASSED {
-            return Ok(AuditPage { items, next: at.map(|id| EventKey(id).to_string()) });
+            return Ok(AuditPage { items, next: at.map(|id| id.to_string()) });
         }
     }
 }

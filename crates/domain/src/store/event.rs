@@ -1,5 +1,7 @@
 //! The events that change sets leave, and the interface of their log.
 
+use std::fmt;
+
 use bytes::Bytes;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -66,6 +68,27 @@ pub struct EventId {
 }
 
 impl EventId {
+    /// Returns the place after all events of a change set, whether it has any or not.
+    pub const fn end_of(seq: Seq) -> EventId {
+        EventId { seq, ordinal: u32::MAX }
+    }
+
+    /// Returns the last place before this one.
+    pub fn before(self) -> EventId {
+        match self.ordinal.checked_sub(1) {
+            Some(ordinal) => EventId { ordinal, ..self },
+            None => self.seq.checked_sub(1).map_or(self, EventId::end_of),
+        }
+    }
+
+    /// Reads the text of a place.
+    pub fn parse(text: &str) -> Option<EventId> {
+        let (seq, ordinal) = text.split_once('-')?;
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let both = is_number(seq) && is_number(ordinal);
+        both.then(|| Some(EventId { seq: seq.parse().ok()?, ordinal: ordinal.parse().ok()? }))?
+    }
+
     /// Returns the key in [`super::Table::Events`], by which other rows name an event, too. Keys
     /// are in the order of places: an ordinal that two bytes cannot hold has four more bytes,
     /// behind the greatest value of two.
@@ -88,6 +111,13 @@ impl EventId {
             _ => return None,
         };
         Some(EventId { seq: u64::from_be_bytes(seq.try_into().ok()?), ordinal })
+    }
+}
+
+/// The text of a place: `202-0`.
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.seq, self.ordinal)
     }
 }
 
@@ -256,6 +286,12 @@ pub trait EventLog: Send + Sync {
     /// # Errors
     /// A row cannot be read or decoded.
     fn events(&self, way: LogDirection, times: &EventPeriod) -> Result<LogPassage, StoreError>;
+
+    /// Returns the place of the oldest event; `None` if there are no events.
+    ///
+    /// # Errors
+    /// A row cannot be read or decoded.
+    fn oldest(&self) -> Result<Option<EventId>, StoreError>;
 }
 
 /// The encoding of a loid inside a stored row, as its key bytes.
@@ -326,6 +362,21 @@ mod tests {
         for odd in [&b""[..], &[0; 9], &[0xff; 10], &[0; 11], &[0; 14], &[0xff; 13], &[0xff; 15]] {
             assert_eq!(EventId::from_key(odd), None, "{odd:?}");
         }
+    }
+
+    #[test]
+    fn a_place_can_be_read_from_its_text_and_has_one_before_it() {
+        let id = |seq, ordinal| EventId { seq, ordinal };
+        for id in [id(0, 0), id(202, 0), EventId::end_of(7), EventId::end_of(u64::MAX)] {
+            assert_eq!(EventId::parse(&id.to_string()), Some(id));
+        }
+        for text in
+            ["", "-", "1", "1-", "-1", "1-+1", "+1-1", "1-2-3", "1-4294967296", "18446744073709551616-0", "1 -1"]
+        {
+            assert_eq!(EventId::parse(text), None, "{text}");
+        }
+        assert_eq!((id(3, 2).before(), id(3, 0).before()), (id(3, 1), EventId::end_of(2)));
+        assert_eq!(id(0, 0).before(), id(0, 0), "nothing is before the first place");
     }
 
     #[test]

@@ -303,6 +303,10 @@ impl EventLog for MemoryStore {
         let events = stretch.into_iter().filter(|(_, event)| times.contain(event.at_ms)).cloned().collect();
         Ok(LogPassage { events, read, next })
     }
+
+    fn oldest(&self) -> Result<Option<EventId>, StoreError> {
+        Ok(self.inner.lock().events.first().map(|(id, _)| *id))
+    }
 }
 
 impl Store for MemoryStore {

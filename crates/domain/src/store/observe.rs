@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{
-    Backlog, ChangeSet, Epoch, Event, EventLog, EventPeriod, Health, KeyRange, LogDirection, LogPassage, ReadLevel,
-    ResumeRequest, RowReader, Seq, Store, StoreError, SubmitRefusal, Table,
+    Backlog, ChangeSet, Epoch, Event, EventId, EventLog, EventPeriod, Health, KeyRange, LogDirection, LogPassage,
+    ReadLevel, ResumeRequest, RowReader, Seq, Store, StoreError, SubmitRefusal, Table,
 };
 use crate::ends::ExpiryClock;
 use crate::id::Loid;
@@ -65,6 +65,10 @@ impl<S: Store + ?Sized> EventLog for ObservedStore<S> {
 
     fn events(&self, way: LogDirection, times: &EventPeriod) -> Result<LogPassage, StoreError> {
         self.store.events(way, times)
+    }
+
+    fn oldest(&self) -> Result<Option<EventId>, StoreError> {
+        self.store.oldest()
     }
 }
 

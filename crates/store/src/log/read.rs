@@ -181,6 +181,15 @@ impl EventLog for RedbStore {
             }
         }
     }
+
+    fn oldest(&self) -> Result<Option<EventId>, StoreError> {
+        self.shared.check_open()?;
+        // Read first: an event that memory drops afterwards is in a segment before that.
+        let memory = self.shared.overlay.log.oldest();
+        let heads = self.shared.heads(LogDirection::Forth(None), 1)?;
+        let head = heads.first().and_then(|(key, _)| EventId::from_key(key));
+        Ok(memory.into_iter().chain(head).min())
+    }
 }
 
 impl StoreCore {

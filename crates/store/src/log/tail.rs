@@ -95,6 +95,11 @@ impl EventTail {
         self.0.lock().events.back().map(|event| event.at_ms)
     }
 
+    /// Returns the place of the oldest event in memory.
+    pub fn oldest(&self) -> Option<EventId> {
+        self.0.lock().events.front().map(|event| event.id)
+    }
+
     /// Adds committed events after all others.
     pub fn append(&self, events: impl IntoIterator<Item = StoredEvent>) {
         let mut inner = self.0.lock();

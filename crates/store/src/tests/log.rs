@@ -204,6 +204,7 @@ impl Model {
                     }
                 }
                 assert_eq!((found, place), (wanted, None));
+                assert_eq!(self.store.oldest(), Ok(self.list.first().map(|(id, _)| *id)));
             }
         }
     }
@@ -392,10 +393,12 @@ fn expired_events_are_not_read_from_memory_and_closed_stores_read_none() {
     checkpoint(&store);
     let revisions = |events: Vec<Event>| events.iter().map(|event| event.revision).collect::<Vec<_>>();
     assert_eq!(logged(&store).len(), 1);
+    assert_eq!(store.oldest(), Ok(Some(logged(&store)[0].0)));
     assert_eq!(revisions(store.events_of(&resumed(1, 0, 9, 999)).expect("read").0), [2]);
     store.close();
     assert_eq!(store.events_of(&resumed(1, 0, 9, 999)), Err(StoreError::Closed));
     assert_eq!(store.events(LogDirection::Back(None), &EventPeriod::default()), Err(StoreError::Closed));
+    assert_eq!(store.oldest(), Err(StoreError::Closed));
 }
 
 /// Regression test: such events stayed until the next change, so on an unused server for ever.
