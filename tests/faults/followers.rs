@@ -20,7 +20,7 @@ use stet_domain::liveblog::{
 use stet_domain::object::{Content, ContentLocation, CreateMode, NewContent, Reach};
 use stet_newsroom::events::Followers;
 use stet_newsroom::events::position::ContainerPosition;
-use stet_newsroom::events::stream::{EventIds, FollowRequest};
+use stet_newsroom::events::stream::{FollowRequest, FollowTarget};
 use stet_web::app::App;
 
 use super::*;
@@ -197,8 +197,8 @@ async fn told_at_the_end(
 ) -> (Vec<String>, Vec<String>) {
     let session = app.sessions.find(token).expect("it is logged in");
     let (newsroom, memory) = (app.newsroom.clone(), app.memory.clone());
-    let (containers, ids) = (vec![ContainerPosition { container: liveblog, after }], EventIds::Revisions);
-    let following = FollowRequest { newsroom, session, containers, ids, wait, memory };
+    let target = FollowTarget::Container(ContainerPosition { container: liveblog, after });
+    let following = FollowRequest { newsroom, session, target, wait, memory };
     let mut stream = following.begin(followers).await.expect("it begins");
     // `hello`, or a comment.
     stream.next().await.expect("it has begun").expect("it goes well");

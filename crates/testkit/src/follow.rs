@@ -13,8 +13,9 @@ use super::{Client, PATIENCE, encoded};
 pub struct FollowedEvent {
     /// The revision of the container.
     pub id: u64,
-    /// The id of the event: that revision, or the position of a stream of several containers. The
-    /// first events of such a stream have none but the last.
+    /// The id of the event: that revision, the position of a stream of several containers, or the
+    /// place in the log of a stream of all below a folder. The first events of a stream of several
+    /// have none but the last.
     pub position: String,
     pub event: String,
     pub data: Value,
@@ -27,6 +28,8 @@ pub struct Follow {
     pub head: String,
     /// The name of a stream of several containers, once it was received.
     pub stream: Option<String>,
+    /// The id that was received last, with an event or a comment.
+    pub last_id: String,
     /// The received part of an incomplete event.
     text: Vec<u8>,
     /// The received comments.
@@ -58,8 +61,12 @@ impl Client {
 
     /// Follows a container from now on, over a connection that is soon full of unread data.
     pub fn follow_with_little_room(&self, container: &str) -> Follow {
-        let path = format!("/v3/container/{}/events", encoded(container));
-        self.follow_on(connect_with_little_room(self.address()), &path, None).unwrap_or_else(|error| panic!("{error}"))
+        self.follow_path_with_little_room(&format!("/v3/container/{}/events", encoded(container)))
+    }
+
+    /// Follows at a path, over such a connection.
+    pub fn follow_path_with_little_room(&self, path: &str) -> Follow {
+        self.follow_on(connect_with_little_room(self.address()), path, None).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Follows at a path.
@@ -107,7 +114,7 @@ impl Client {
         if !head.starts_with("http/1.1 200") {
             return Err(head);
         }
-        Ok(Follow { reader, head, stream: None, text: Vec::new(), comments: 0, whole: false })
+        Ok(Follow { reader, head, stream: None, last_id: String::new(), text: Vec::new(), comments: 0, whole: false })
     }
 }
 
@@ -124,8 +131,8 @@ impl Iterator for Follow {
             let block: Vec<u8> = self.text.drain(..end + 2).collect();
             let block = String::from_utf8(block).expect("events are text");
             let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-            if block.starts_with(':') {
-                self.comments += 1;
+            if block.ends_with("\n:\n\n") || block.starts_with(':') {
+                self.note_comment(&block);
                 continue;
             }
             if block == "retry: 3000\n\n" {
@@ -140,10 +147,13 @@ impl Iterator for Follow {
             let (id, Some(event), Some(data)) = fields else { panic!("not an event: {block}") };
             let data: Value = serde_json::from_str(data).expect("data is JSON");
             let (position, event) = (id.unwrap_or_default().to_owned(), event.to_owned());
+            if id.is_some() {
+                self.last_id.clone_from(&position);
+            }
             // Only presence has no revision.
             let id = data["revision"].as_u64().unwrap_or_default();
             assert_eq!(id == 0 && event == "presence", data.get("revision").is_none(), "{block}");
-            let is_of_several = position.contains('.') || position == "-" || self.stream.is_some();
+            let is_of_several = position.contains(['.', '-']) || self.stream.is_some();
             assert!(is_of_several || position == id.to_string(), "{block}");
             return Some(FollowedEvent { id, position, event, data });
         }
@@ -165,19 +175,22 @@ impl Follow {
     pub fn comment(&mut self) {
         let before = self.comments;
         while self.comments == before {
-            if self.text.starts_with(b":") && self.text.windows(2).any(|pair| pair == b"\n\n") {
-                let end = self.text.windows(2).position(|pair| pair == b"\n\n").expect("it was just found");
-                self.text.drain(..end + 2);
-                self.comments += 1;
+            if let Some(end) = self.text.windows(2).position(|pair| pair == b"\n\n") {
+                let block: Vec<u8> = self.text.drain(..end + 2).collect();
+                self.note_comment(&String::from_utf8_lossy(&block));
             } else {
-                assert!(
-                    self.text.is_empty() || self.text.starts_with(b":"),
-                    "{:?}",
-                    String::from_utf8_lossy(&self.text)
-                );
                 self.chunk().expect("the stream goes on");
             }
         }
+    }
+
+    /// Notes a comment, which may have an id.
+    fn note_comment(&mut self, block: &str) {
+        let id = block.strip_suffix(":\n\n").unwrap_or_else(|| panic!("not a comment: {block}"));
+        if let Some(id) = id.strip_prefix("id: ") {
+            id.trim_end().clone_into(&mut self.last_id);
+        }
+        self.comments += 1;
     }
 
     /// Reads the next chunk of the transfer coding; `None` at the end.

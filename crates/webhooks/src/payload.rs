@@ -1,6 +1,7 @@
 //! The body of a message: an event and the record of its container, as the owner of the webhook may
 //! see them.
 
+use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -14,8 +15,8 @@ use stet_domain::object::Record;
 use stet_domain::store::Event;
 use stet_newsroom::Newsroom;
 use stet_newsroom::access::{Access, Principal};
-use stet_newsroom::events::sight::{EventFilter, HIDDEN};
-use stet_newsroom::events::stored::ContainerEvent;
+use stet_newsroom::events::sight::EventFilter;
+use stet_newsroom::events::stored::{ContainerEvent, EventText};
 use stet_newsroom::records::{Display, Groups, render};
 
 use crate::rows::Webhook;
@@ -90,12 +91,12 @@ async fn visible(
 ) -> Result<Option<(String, String)>> {
     let (mut filter, mut timer) = (EventFilter::of(happening), YieldTimer::start());
     let text = loop {
-        if let Some(text) = filter.go_on(newsroom, access, record, &timer)? {
-            break text;
+        match filter.go_on(newsroom, access, record, &timer)? {
+            Poll::Ready(text) => break text,
+            Poll::Pending => timer.yield_if_due().await,
         }
-        timer.yield_if_due().await;
     };
-    let named = text.named_data().filter(|(kind, _)| *kind != HIDDEN);
+    let named = text.as_ref().and_then(EventText::named_data);
     Ok(named.map(|(kind, data)| (kind.to_owned(), data.to_owned())))
 }
 

@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{Loid, ObjectSource};
 use stet_domain::object::FamilyKind;
+use stet_domain::store::EventId;
 use stet_newsroom::events::control::StreamChange;
 use stet_newsroom::events::position::{ContainerPosition, MOST_CONTAINERS, StreamPosition};
-use stet_newsroom::events::stream::{EventIds, FollowRequest};
+use stet_newsroom::events::stream::{FollowRequest, FollowTarget, SubtreePosition};
 use stet_newsroom::records::CachedRecord;
 use stet_web::body::JsonObject;
 use stet_web::call::Call;
@@ -33,14 +34,21 @@ const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering")
 /// The query parameter for the containers of a stream of several.
 const CONTAINERS_PARAM: &str = "containers";
 
+/// The query parameter for the folder of a stream of everything below it.
+const BELOW_PARAM: &str = "below";
+
 /// `GET /v3/events`
 pub async fn follow_many(call: Call) -> Result<Reply> {
+    if let Some(below) = call.query.text(BELOW_PARAM) {
+        let target = FollowTarget::Subtree(subtree_of_query(&call, below)?);
+        return stream(&call, target).await;
+    }
     let wanted = "the `id` of an event of such a stream";
     let containers = match last_event_id(&call) {
         Some((name, text)) => StreamPosition::parse(&text).ok_or_else(|| Error::parameter(name, &text, wanted))?.0,
         None => containers_of_query(&call)?,
     };
-    stream(&call, containers, EventIds::Positions).await
+    stream(&call, FollowTarget::Containers(containers)).await
 }
 
 /// Body of a change of an open stream.
@@ -130,6 +138,25 @@ fn containers_of_query(call: &Call) -> Result<Vec<ContainerPosition>> {
     Ok(positions)
 }
 
+/// Returns the folder that the query names, with the last place in the log that the caller has.
+fn subtree_of_query(call: &Call, below: &str) -> Result<SubtreePosition> {
+    if call.query.has(CONTAINERS_PARAM) {
+        let message = format!("`{BELOW_PARAM}` and `{CONTAINERS_PARAM}` exclude each other; name one of them.");
+        return Err(Error::new(Code::InvalidParameter, message).with_detail("parameter", BELOW_PARAM));
+    }
+    let after = last_event_id(call).map(|(name, text)| {
+        let id = if text == "0" { Some(EventId::default()) } else { EventId::parse(&text) };
+        id.ok_or_else(|| Error::parameter(name, &text, "the `id` of an event of such a stream, or 0"))
+    });
+    let after = after.transpose()?;
+    let folder = call.find(&ObjectSource::parse(BELOW_PARAM, below)?, call.database()?)?;
+    if !folder.family.holds_by_name() {
+        let message = format!("`{below}` is of type {}, and no objects lie below it.", folder.type_name);
+        return Err(Error::new(Code::InvalidType, message).with_source(below));
+    }
+    Ok(SubtreePosition { folder: folder.loid, after })
+}
+
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -157,10 +184,10 @@ async fn follow_one(call: &Call, container: &CachedRecord) -> Result<Reply> {
         id.ok_or_else(|| Error::parameter(name, &text, "the `id` of an event, a whole number of 0 or more"))
     });
     let position = ContainerPosition { container: container.loid, after: after.transpose()? };
-    stream(call, vec![position], EventIds::Revisions).await
+    stream(call, FollowTarget::Container(position)).await
 }
 
-async fn stream(call: &Call, containers: Vec<ContainerPosition>, ids: EventIds) -> Result<Reply> {
+async fn stream(call: &Call, target: FollowTarget) -> Result<Reply> {
     let body = if call.http.method() == Method::HEAD {
         // No client reads it.
         Box::pin(empty())
@@ -168,8 +195,7 @@ async fn stream(call: &Call, containers: Vec<ContainerPosition>, ids: EventIds) 
         let following = FollowRequest {
             newsroom: call.app.newsroom.clone(),
             session: call.required_session()?.clone(),
-            containers,
-            ids,
+            target,
             wait: call.query.boolean("wait"),
             memory: call.app.memory.clone(),
         };

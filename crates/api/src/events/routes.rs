@@ -22,13 +22,19 @@ pub const ROUTES: &[Route] = &[
     Route {
         id: "stet-events-get",
         path: "/v3/events",
-        summary: "Follow several containers on one connection: their changes as server-sent events.",
+        summary: "Follow several containers on one connection, or everything below a folder: their changes as \
+                  server-sent events.",
         query: &[
             list(
                 "containers",
                 false,
                 "The containers: a loid, uuid or path each, from the present on; or a revision, a colon and that, like \
                  `41:1$1.0.4711`, after that revision. A path may not contain a comma.",
+            ),
+            text(
+                "below",
+                None,
+                "Loid, uuid or path of a folder: follow it and all containers below it, in place of `containers`.",
             ),
             LAST_EVENT_ID,
             WAIT,

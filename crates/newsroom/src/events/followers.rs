@@ -1,9 +1,8 @@
 //! The list of followers, and the pumps that send them events.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use foldhash::HashMap;
 use metrics::{Counter, Gauge};
@@ -15,28 +14,21 @@ use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::SharedText;
+use stet_domain::store::EventId;
 use stet_domain::store::observe::Observer;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::AbortHandle;
 
 use super::control::StreamControl;
+use super::cursor::{LogCursor, TRY_AGAIN};
 use super::presence::{Presence, PresentUser, SignEffect};
-use super::stored::{ContainerEvent, read};
+use super::ring::{EventRing, NextEvent, RING, RecentEvents};
+use super::stored::read;
+use super::subtrees::{FollowedSubtrees, SubtreeFollower, SubtreeRing};
 
 /// Number of events that a pump reads and passes on before followers on its own thread may take
 /// them. Well below [`RING`], and the least `events.queue_events`.
-const CHUNK: usize = 32;
-
-/// Number of events that a container keeps for its followers, with some 30 bytes each. A follower
-/// that is further behind reads from the store.
-const RING: usize = 256;
-
-/// Bytes of events of all containers together that are kept for followers who have not taken them
-/// yet. Later followers read them from the store.
-const RECENT_BYTES: usize = 32 << 20;
-
-/// Pause before a pump retries a failed read.
-const TRY_AGAIN: Duration = Duration::from_millis(200);
+pub(super) const CHUNK: usize = 32;
 
 /// Seconds after which a follower who was refused for want of room may try again.
 const RETRY_AFTER_SECONDS: u64 = 5;
@@ -51,7 +43,7 @@ pub struct Followers {
     commits: watch::Sender<()>,
     /// The signs of all who are present in containers.
     pub presence: Presence,
-    recent: Arc<RecentEvents>,
+    pub(super) recent: Arc<RecentEvents>,
     /// The permits for work on stored and on large events: as many as there are cores.
     turns: Arc<Semaphore>,
     meters: FollowerMeters,
@@ -66,6 +58,7 @@ struct FollowerList {
     /// Connections that only read stored events: at most as many as may wait, counted apart.
     reading: FollowerSlots,
     followed: HashMap<Loid, FollowedContainer>,
+    subtrees: FollowedSubtrees,
 }
 
 /// The places that are taken.
@@ -86,41 +79,12 @@ struct UserSlots {
     short_turn: Arc<Semaphore>,
 }
 
-/// The events of all containers that were sent last, as long as they stay in memory. A follower who
-/// has not taken one holds only a weak reference to it.
-#[derive(Default)]
-struct RecentEvents(Mutex<(VecDeque<Arc<ContainerEvent>>, usize)>);
-
 /// A container that has followers.
 struct FollowedContainer {
-    ring: Arc<Mutex<EventRing>>,
+    ring: Arc<Mutex<EventRing<u64>>>,
     /// Notified at each commit of the container.
     bell: Arc<Notify>,
     pump: AbortHandle,
-}
-
-/// The latest events of a container, and those who wait for more.
-struct EventRing {
-    /// The largest number of events.
-    most: usize,
-    /// The revisions of the events, oldest first, and the events as long as they are kept.
-    events: VecDeque<(u64, Weak<ContainerEvent>)>,
-    /// One per follower, notified when an event is added, and at the end.
-    followers: Vec<Arc<Notify>>,
-    /// Whether no more events are added, because the server ends.
-    ended: bool,
-}
-
-/// The continuation of a container's events after a revision.
-pub enum NextEvent {
-    /// Nothing yet.
-    None,
-    /// The next event.
-    Next(Arc<ContainerEvent>),
-    /// Events that are only in the store.
-    Stored,
-    /// Nothing more: the server ends.
-    Ended,
 }
 
 /// The metrics of followers.
@@ -145,13 +109,16 @@ pub struct FollowerPermit {
     _all: OwnedSemaphorePermit,
 }
 
-/// One follower of one container, removed from the list on drop.
-pub struct Follower {
+/// One follower of one container or subtree, removed from the list on drop.
+pub struct Follower<P: Copy + Ord = u64> {
     followers: Arc<Followers>,
     user: SharedText,
-    container: Loid,
-    ring: Arc<Mutex<EventRing>>,
+    ring: Arc<Mutex<EventRing<P>>>,
     bell: Arc<Notify>,
+    /// The container, or the folder of the subtree.
+    loid: Loid,
+    /// Removes the ring from the list after its last follower.
+    remove: fn(&mut FollowerList, Loid),
 }
 
 impl Followers {
@@ -212,26 +179,11 @@ impl Followers {
         repository: &Reader,
         bell: &Arc<Notify>,
     ) -> Result<Follower> {
-        let user = &place.user;
         let mut list = self.list.write();
-        if list.closed {
-            return Err(overloaded("The server is shutting down".to_owned()));
-        }
-        let here = list.followed.get(&container).map_or(0, |followed| followed.ring.lock().followers.len());
-        if here >= self.options.followers_per_container {
-            return Err(too_many(format!("`{container}` has {} already", count_with_noun(here, "follower"))));
-        }
-        let different = list.followed.len();
-        if here == 0 && different >= self.options.followers {
-            return Err(too_many(format!("{} are followed already", count_with_noun(different, "container"))));
-        }
-        let own = list.waiting.by_user.get_mut(user).ok_or_else(Error::internal)?;
-        if own.containers >= self.options.containers_per_user {
-            return Err(too_many(format!("`{user}` follows {} already", count_with_noun(own.containers, "container"))));
-        }
-        own.containers += 1;
+        let here = list.followed.get(&container).map(|followed| &followed.ring).map(count_of);
+        self.admit(&mut list, &place.user, container, here)?;
         let followed = list.followed.entry(container).or_insert_with(|| {
-            let ring = Arc::new(Mutex::new(EventRing::of(self.options.queue_events.min(RING))));
+            let ring = Arc::new(Mutex::new(EventRing::of(self.options.queue_events.min(RING), known)));
             // Notified once: there may have been a commit since `known` was read.
             let commits = Arc::new(Notify::new());
             commits.notify_one();
@@ -239,9 +191,79 @@ impl Followers {
             let pump = pump(repository.clone(), container, known, commits.clone(), to);
             FollowedContainer { ring, bell: commits, pump: tokio::spawn(pump).abort_handle() }
         });
-        followed.ring.lock().followers.push(bell.clone());
-        let (followers, ring, bell) = (self.clone(), followed.ring.clone(), bell.clone());
-        Ok(Follower { followers, user: user.clone(), container, ring, bell })
+        let remove = |list: &mut FollowerList, container: Loid| {
+            list.followed.remove(&container).inspect(|followed| followed.pump.abort());
+        };
+        Ok(self.enter(place, (container, &followed.ring), bell, remove))
+    }
+
+    /// Adds a follower of all that is below a folder, like [`Followers::follow`].
+    ///
+    /// # Errors
+    /// The errors of [`Followers::follow`].
+    pub fn follow_below(
+        self: &Arc<Self>,
+        place: &FollowerSlot,
+        folder: Loid,
+        repository: &Reader,
+        bell: &Arc<Notify>,
+    ) -> Result<SubtreeFollower> {
+        let mut list = self.list.write();
+        let here = list.subtrees.rings.get(&folder).map(count_of);
+        self.admit(&mut list, &place.user, folder, here)?;
+        let start = || (self.cursor(repository, repository.end_of_log()), Arc::downgrade(self));
+        let (ring, progress) = list.subtrees.ring(folder, self.options.queue_events.min(RING), start);
+        let follower = self.enter(place, (folder, &ring), bell, |list, folder| list.subtrees.remove(folder));
+        Ok(SubtreeFollower::of(follower, progress))
+    }
+
+    /// Creates a cursor in the log, after a place, that is woken by each commit.
+    pub fn cursor(&self, repository: &Reader, after: EventId) -> LogCursor {
+        LogCursor::of(repository.clone(), self.commits(), after)
+    }
+
+    /// Counts one more container that a user's streams follow. It has `here` followers, or is not
+    /// followed yet.
+    fn admit(&self, list: &mut FollowerList, user: &SharedText, loid: Loid, here: Option<usize>) -> Result<()> {
+        if list.closed {
+            return Err(overloaded("The server is shutting down".to_owned()));
+        }
+        let count = here.unwrap_or_default();
+        if count >= self.options.followers_per_container {
+            return Err(too_many(format!("`{loid}` has {} already", count_with_noun(count, "follower"))));
+        }
+        let different = list.followed.len() + list.subtrees.rings.len();
+        if here.is_none() && different >= self.options.followers {
+            return Err(too_many(format!("{} are followed already", count_with_noun(different, "container"))));
+        }
+        let own = list.waiting.by_user.get_mut(user).ok_or_else(Error::internal)?;
+        if own.containers >= self.options.containers_per_user {
+            return Err(too_many(format!("`{user}` follows {} already", count_with_noun(own.containers, "container"))));
+        }
+        own.containers += 1;
+        Ok(())
+    }
+
+    /// Adds a follower to a ring.
+    fn enter<P: Copy + Ord>(
+        self: &Arc<Self>,
+        place: &FollowerSlot,
+        (loid, ring): (Loid, &Arc<Mutex<EventRing<P>>>),
+        bell: &Arc<Notify>,
+        remove: fn(&mut FollowerList, Loid),
+    ) -> Follower<P> {
+        ring.lock().followers.push(bell.clone());
+        let (followers, user) = (self.clone(), place.user.clone());
+        Follower { followers, user, ring: ring.clone(), bell: bell.clone(), loid, remove }
+    }
+
+    /// Returns the rings for events of containers with these folders around them. Calls `begin`
+    /// while no ring can be added.
+    pub(super) fn rings_of(&self, around: &[Vec<Loid>], begin: impl FnOnce()) -> Vec<Vec<SubtreeRing>> {
+        let list = self.list.read();
+        begin();
+        let rings = &list.subtrees.rings;
+        around.iter().map(|around| around.iter().filter_map(|folder| rings.get(folder).cloned()).collect()).collect()
     }
 
     /// Enters a stream that can be changed while it is open.
@@ -252,6 +274,12 @@ impl Followers {
             streams.retain(|_, stream| stream.strong_count() > 0);
         }
         streams.insert(control.name.clone(), Arc::downgrade(control));
+    }
+
+    /// Reports whether no subtree is followed, and no pump runs for any.
+    #[cfg(test)]
+    pub(super) fn is_without_subtrees(&self) -> bool {
+        self.list.read().subtrees.is_empty()
     }
 
     /// Notes what a session does with a container, and notifies the container's followers.
@@ -302,10 +330,9 @@ impl Followers {
         list.closed = true;
         for (_, followed) in list.followed.drain() {
             followed.pump.abort();
-            let mut ring = followed.ring.lock();
-            ring.ended = true;
-            ring.notify();
+            followed.ring.lock().end();
         }
+        list.subtrees.close();
     }
 
     /// Reports whether the server is ending, so that no more events are sent.
@@ -313,7 +340,7 @@ impl Followers {
         self.list.read().closed
     }
 
-    fn leave(&self, follower: &Follower) {
+    fn leave<P: Copy + Ord>(&self, follower: &Follower<P>) {
         let mut list = self.list.write();
         // The stream still has its place.
         if let Some(own) = list.waiting.by_user.get_mut(&follower.user) {
@@ -322,64 +349,23 @@ impl Followers {
         let mut ring = follower.ring.lock();
         let own = ring.followers.iter().position(|bell| Arc::ptr_eq(bell, &follower.bell));
         own.map(|index| ring.followers.swap_remove(index));
-        // The container is not in the list any more after the end.
-        if ring.followers.is_empty()
-            && let Some(followed) = list.followed.remove(&follower.container)
-        {
-            followed.pump.abort();
+        let was_last = ring.followers.is_empty();
+        drop(ring);
+        // After the end of the server the list does not have the ring any more.
+        if was_last {
+            (follower.remove)(&mut list, follower.loid);
         }
     }
 }
 
-impl EventRing {
-    fn of(most: usize) -> EventRing {
-        EventRing { most, events: VecDeque::new(), followers: Vec::new(), ended: false }
-    }
-
-    /// Adds the next events, and notifies the followers. Returns the revision of the last one.
-    fn add(&mut self, events: impl Iterator<Item = Arc<ContainerEvent>>) -> Option<u64> {
-        for event in events {
-            if self.events.len() == self.most {
-                self.events.pop_front();
-            }
-            self.events.push_back((event.revision(), Arc::downgrade(&event)));
-        }
-        self.notify();
-        self.events.back().map(|(revision, _)| *revision)
-    }
-
-    fn notify(&self) {
-        self.followers.iter().for_each(|bell| bell.notify_one());
-    }
-
-    fn after(&self, revision: u64) -> NextEvent {
-        let index = self.events.partition_point(|(known, _)| *known <= revision);
-        match self.events.get(index) {
-            None if self.ended => NextEvent::Ended,
-            None => NextEvent::None,
-            // Each revision has one event. A gap is one that the ring has dropped.
-            Some((next, event)) if *next == revision + 1 => event.upgrade().map_or(NextEvent::Stored, NextEvent::Next),
-            Some(_) => NextEvent::Stored,
-        }
-    }
+/// Returns the number of followers of a ring.
+fn count_of<P>(ring: &Arc<Mutex<EventRing<P>>>) -> usize {
+    ring.lock().followers.len()
 }
 
 impl FollowerList {
     fn places(&mut self, waits: bool) -> &mut FollowerSlots {
         if waits { &mut self.waiting } else { &mut self.reading }
-    }
-}
-
-impl RecentEvents {
-    /// Keeps an event that is sent now, and drops the oldest ones beyond the limit.
-    fn keep(&self, happening: &Arc<ContainerEvent>) {
-        let mut kept = self.0.lock();
-        let (events, bytes) = &mut *kept;
-        *bytes += happening.bytes();
-        events.push_back(happening.clone());
-        while *bytes > RECENT_BYTES && events.len() > 1 {
-            *bytes -= events.pop_front().map_or(0, |oldest| oldest.bytes());
-        }
     }
 }
 
@@ -442,10 +428,10 @@ impl Observer for Followers {
     }
 }
 
-impl Follower {
-    /// Returns what comes after a revision, as far as it is in memory.
-    pub fn after(&self, revision: u64) -> NextEvent {
-        self.ring.lock().after(revision)
+impl<P: Copy + Ord> Follower<P> {
+    /// Returns what comes after a position, as far as it is in memory.
+    pub fn after(&self, position: P) -> NextEvent<P> {
+        self.ring.lock().after(position)
     }
 
     /// Counts events that were sent to this follower.
@@ -459,7 +445,7 @@ impl Follower {
     }
 }
 
-impl Drop for Follower {
+impl<P: Copy + Ord> Drop for Follower<P> {
     fn drop(&mut self) {
         self.followers.leave(self);
     }
@@ -480,7 +466,7 @@ async fn pump(
     container: Loid,
     mut sent: u64,
     bell: Arc<Notify>,
-    (ring, recent): (Weak<Mutex<EventRing>>, Arc<RecentEvents>),
+    (ring, recent): (Weak<Mutex<EventRing<u64>>>, Arc<RecentEvents>),
 ) {
     loop {
         bell.notified().await;
@@ -497,7 +483,7 @@ async fn pump(
             repository.views_agree().await;
             let Some(ring) = ring.upgrade() else { return };
             let happened = happened.into_iter().map(Arc::new).inspect(|happening| recent.keep(happening));
-            sent = ring.lock().add(happened).unwrap_or(sent);
+            sent = ring.lock().add(happened.map(|happening| (happening.revision(), happening))).unwrap_or(sent);
             if !more {
                 break;
             }
@@ -511,71 +497,9 @@ mod tests {
     use futures_util::FutureExt;
     use stet_domain::id::DatabaseId;
     use stet_domain::lifecycle::NewObject;
-    use stet_domain::store::Event;
 
     use super::*;
     use crate::testing::NewsroomFixture;
-
-    fn happening(ids: usize, revision: u64) -> Arc<ContainerEvent> {
-        let container = Loid::new(DatabaseId::FIRST, 7);
-        Arc::new(ContainerEvent::of(
-            container,
-            Event {
-                container: Some(container),
-                revision,
-                kind: "drawer.item.add".to_owned(),
-                ids: vec!["1$1.0.12345".to_owned(); ids],
-                user: "editor".to_owned(),
-                at_ms: 5,
-                session: String::new(),
-                address: String::new(),
-                withdrawn: None,
-                unseen: None,
-                status: None,
-            },
-        ))
-    }
-
-    #[test]
-    fn recent_events_are_kept_up_to_a_byte_limit_but_always_the_newest() {
-        let recent = RecentEvents::default();
-        let large = happening(20_000, 3);
-        let sent: Vec<Weak<ContainerEvent>> = (0..100)
-            .map(|_| {
-                let large = happening(20_000, 3);
-                recent.keep(&large);
-                Arc::downgrade(&large)
-            })
-            .collect();
-        let kept = sent.iter().filter(|sent| sent.upgrade().is_some()).count();
-        assert_eq!(kept, RECENT_BYTES / large.bytes());
-        assert!(kept > 5 && sent[100 - kept].upgrade().is_some(), "{kept} of the newest");
-        let (_, bytes) = &*recent.0.lock();
-        assert_eq!(*bytes, kept * large.bytes());
-        let alone = RecentEvents::default();
-        alone.keep(&happening(1_000_000, 3));
-        assert_eq!(alone.0.lock().0.len(), 1);
-    }
-
-    #[test]
-    fn a_ring_has_the_latest_events_and_says_when_one_is_only_in_the_store() {
-        let mut ring = EventRing::of(3);
-        let after = |ring: &EventRing, revision| match ring.after(revision) {
-            NextEvent::None => "none".to_owned(),
-            NextEvent::Next(event) => event.revision().to_string(),
-            NextEvent::Stored => "stored".to_owned(),
-            NextEvent::Ended => "ended".to_owned(),
-        };
-        assert_eq!(after(&ring, 0), "none");
-        let events: Vec<_> = (3..=6).map(|revision| happening(1, revision)).collect();
-        assert_eq!(ring.add(events.iter().cloned()), Some(6));
-        let found: Vec<_> = (1..=7).map(|revision| after(&ring, revision)).collect();
-        assert_eq!(found, ["stored", "stored", "4", "5", "6", "none", "none"]);
-        drop(events);
-        assert_eq!(after(&ring, 4), "stored", "nobody keeps it in memory any more");
-        ring.ended = true;
-        assert_eq!((after(&ring, 4), after(&ring, 6)), ("stored".to_owned(), "ended".to_owned()));
-    }
 
     #[actix::test]
     async fn followers_are_notified_until_they_leave_and_the_last_one_ends_the_pump() {

@@ -21,16 +21,25 @@
 //! events after it. Each revision of a container has one event. So a follower sees by the numbers
 //! alone that nothing is missing, and skips events that it was sent already.
 //!
+//! A stream can also follow all containers below a folder. The events of all such streams are read
+//! by a single pump (`subtrees`), from a cursor in the log ([`LogCursor`]).
+//!
 //! [`sight`] decides which callers may be sent which parts of an event; [`stream`] is the
 //! connection, [`position`] its ids, and [`control`] changes what it follows. [`presence`] tells
 //! who else is here.
 
 pub mod control;
+mod cursor;
 mod followers;
 pub mod position;
 pub mod presence;
+mod ring;
 pub mod sight;
 pub mod stored;
 pub mod stream;
+mod subtrees;
 
-pub use self::followers::{Follower, FollowerSlot, Followers, NextEvent};
+pub use self::cursor::LogCursor;
+pub use self::followers::{Follower, FollowerSlot, Followers};
+pub use self::ring::NextEvent;
+pub use self::subtrees::SubtreeFollower;

@@ -3,8 +3,10 @@
 //! The caller must be allowed to read the container at the moment of sending; otherwise the stream
 //! ends. Objects that the caller may not read are left out. So are unapproved posts of a liveblog
 //! for callers who do not see all posts ([`Access::sight`]), because an event does not state whose
-//! post it names. If nothing is left of a change, it is reported by its revision alone, so that the
-//! numbers have no gaps.
+//! post it names. If nothing is left of a change, a stream of containers reports it by its revision
+//! alone, so that the numbers have no gaps.
+
+use std::task::Poll;
 
 use stet_actors::families::{Families, FamilyEntry};
 use stet_base::limits::yielding::YieldTimer;
@@ -59,9 +61,9 @@ impl<'h> EventFilter<'h> {
         self.happening.container
     }
 
-    /// Continues until the text is complete, or until others should have their turn (`None`). The
-    /// caller may read the container with that record, but may have lost rights since the last
-    /// call.
+    /// Continues until the text is complete, or until others should have their turn (`Pending`).
+    /// The text is `None` if nothing is left of the change. The caller may read the container with
+    /// that record, but may have lost rights since the last call.
     ///
     /// # Errors
     /// Errors of the store.
@@ -71,7 +73,7 @@ impl<'h> EventFilter<'h> {
         access: Access<'_>,
         container: &Record,
         timer: &YieldTimer,
-    ) -> Result<Option<EventText>> {
+    ) -> Result<Poll<Option<EventText>>> {
         let (happening, event) = (self.happening, &self.happening.event);
         let family = Families::ALL.get(container.family);
         // Parts of the container, such as posts, are no objects with rights of their own.
@@ -82,8 +84,10 @@ impl<'h> EventFilter<'h> {
                 let (kind, ids) = as_a_reader(family, event);
                 render_visible(happening, kind, ids)
             };
-            let text = if as_reader { happening.for_readers.get_or_init(for_readers) } else { &happening.whole };
-            return Ok(Some(text.clone()));
+            return Ok(Poll::Ready(match as_reader {
+                true => happening.for_readers.get_or_init(for_readers).clone(),
+                false => Some(happening.whole.clone()),
+            }));
         }
         let start = || {
             let (kind, ids) = match as_reader {
@@ -108,10 +112,10 @@ impl<'h> EventFilter<'h> {
             progress.next += 1;
             if progress.next.is_multiple_of(AT_ONCE) && timer.is_due() {
                 self.progress = Some(progress);
-                return Ok(None);
+                return Ok(Poll::Pending);
             }
         }
-        Ok(Some(render_visible(happening, progress.kind, progress.kept)))
+        Ok(Poll::Ready(render_visible(happening, progress.kind, progress.kept)))
     }
 }
 
@@ -130,16 +134,18 @@ fn is_of_parts(family: Option<&FamilyEntry>, event: &Event) -> bool {
     family.is_some_and(|family| family.is_of_parts(&event.kind))
 }
 
-/// Returns the text of a change with the remaining ids.
-fn render_visible(happening: &ContainerEvent, kind: &str, ids: Vec<&str>) -> EventText {
+/// Returns the text of a change with the remaining ids; `None` if none remain.
+fn render_visible(happening: &ContainerEvent, kind: &str, ids: Vec<&str>) -> Option<EventText> {
     let event = &happening.event;
     if kind == event.kind && ids.len() == event.ids.len() {
-        return happening.whole.clone();
+        return Some(happening.whole.clone());
     }
-    if ids.is_empty() {
-        return render_named(HIDDEN, &EventNotice::bare(happening.container, event.revision)).into();
-    }
-    render_notice(&EventNotice::of(happening.container, event, kind, ids)).into()
+    (!ids.is_empty()).then(|| render_notice(&EventNotice::of(happening.container, event, kind, ids)).into())
+}
+
+/// Returns the text of a change of which the caller may see the revision only.
+pub fn render_hidden(happening: &ContainerEvent) -> EventText {
+    render_named(HIDDEN, &EventNotice::bare(happening.container, happening.revision())).into()
 }
 
 /// Returns the kind and ids of a change for callers who see approved posts only. A post that ceases
@@ -242,7 +248,8 @@ mod tests {
             let happening = ContainerEvent::of(CONTAINER, from_before(kind));
             let (name, ids) = as_a_reader(liveblog(), &happening.event);
             assert_eq!(ids, [""; 0], "{kind}");
-            let text = render_visible(&happening, name, ids).bytes;
+            assert!(render_visible(&happening, name, ids).is_none());
+            let text = render_hidden(&happening).bytes;
             assert_eq!(&text[..], b"event: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
         }
         for kind in ["object.lock", "object.content.write"] {
@@ -254,13 +261,15 @@ mod tests {
     fn fully_visible_events_share_bytes_and_hidden_ones_show_a_revision_only() {
         let full = happening(&["a", "b"], &[], &[]);
         let kind = full.event.kind.as_str();
-        assert_eq!(render_visible(&full, kind, vec!["a", "b"]).bytes.as_ptr(), full.whole.bytes.as_ptr());
-        let hidden = render_visible(&full, kind, Vec::new()).bytes;
+        let visible = |happening, ids| render_visible(happening, kind, ids).map(|text| text.bytes);
+        assert_eq!(visible(&full, vec!["a", "b"]).map(|bytes| bytes.as_ptr()), Some(full.whole.bytes.as_ptr()));
+        assert_eq!(visible(&full, Vec::new()), None);
+        let hidden = render_hidden(&full).bytes;
         assert_eq!(&hidden[..], b"event: hidden\ndata: {\"container\":\"1$1.0.7\",\"revision\":3}\n\n");
-        let part = render_visible(&full, kind, vec!["b"]).bytes;
+        let part = visible(&full, vec!["b"]).expect("one is left");
         assert!(std::str::from_utf8(&part).unwrap().contains("\"ids\":[\"b\"]"));
         // An event that never named anything has nothing to hide.
         let bare = happening(&[], &[], &[]);
-        assert_eq!(render_visible(&bare, kind, Vec::new()).bytes, bare.whole.bytes);
+        assert_eq!(visible(&bare, Vec::new()), Some(bare.whole.bytes.clone()));
     }
 }

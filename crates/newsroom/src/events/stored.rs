@@ -45,8 +45,9 @@ pub struct ContainerEvent {
     pub event: Event,
     /// The text for callers who may see all of it, rendered once.
     pub whole: EventText,
-    /// The text for readers of a liveblog, rendered once for all of them.
-    pub for_readers: OnceLock<EventText>,
+    /// The text for readers of a liveblog, rendered once for all of them; `None` if they see
+    /// nothing of it.
+    pub for_readers: OnceLock<Option<EventText>>,
 }
 
 impl ContainerEvent {

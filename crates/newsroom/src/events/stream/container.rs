@@ -1,29 +1,19 @@
 //! The events of one container in a stream: where they begin, those that are stored, and live ones.
 
-use std::time::Duration;
+use std::task::Poll;
 
 use bytes::{Bytes, BytesMut};
 use stet_base::limits::PIECE;
 use stet_base::limits::yielding::YieldTimer;
 use stet_domain::error::{Error, Result};
 use stet_domain::id::Loid;
-use stet_domain::object::Record;
-use tokio::time::timeout;
 
 use super::super::NextEvent;
-use super::super::sight::EventFilter;
+use super::super::sight::{EventFilter, render_hidden};
 use super::super::stored::{EventText, next_kept, read};
-use super::{COMMENT, FollowerStream, HELLO, NextAction, RESET, StreamContainer, StreamEnd, StreamText, plain};
-use crate::access::Access;
+use super::{CHUNK, COMMENT, ContainerStream, HELLO, NextAction, RESET, StreamContainer, StreamEnd, StreamText, plain};
 
-/// Number of events that are read from the store at a time, if they are small enough.
-const CHUNK: usize = 256;
-
-/// Time for which a large event waits for memory, which others return when their clients have taken
-/// their replies or are disconnected.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-impl FollowerStream {
+impl ContainerStream {
     /// Determines where the events of a container begin. Returns its first event, or a comment.
     pub(super) async fn beginning(&mut self, index: usize) -> Result<Bytes> {
         let (container, after) = (self.followed[index].container, self.followed[index].at);
@@ -64,27 +54,12 @@ impl FollowerStream {
         })
     }
 
-    /// Waits until there is enough memory.
-    pub(super) async fn wait_for_room(&mut self, bytes: u64) -> Result<(), StreamEnd> {
-        let room = self.context.no_room_yet();
-        timeout(PATIENCE, room.wait_to(bytes)).await.map_err(|_| StreamEnd::NoRoom)?;
-        self.room = Some(room);
-        Ok(())
-    }
-
     /// Returns the text of a container's next event with its id and its reserved memory, if that is
-    /// available. Memory that was waited for is used even if the text has changed since.
+    /// available.
     fn with_room(&mut self, index: usize, revision: u64, text: EventText) -> Option<StreamText> {
-        let EventText { bytes, share } = text;
-        let mut room = None;
-        if bytes.len() > PIECE {
-            let waited = self.room.take();
-            let may_fail = waited.is_none();
-            let reserved = waited.unwrap_or_else(|| self.context.no_room_yet());
-            room = Some(share.reserve(bytes.len() as u64, reserved, may_fail)?);
-        }
+        let text = self.reserved(text)?;
         self.followed[index].at = Some(revision);
-        Some(StreamText { head: self.id(), bytes, _room: room })
+        Some(StreamText { head: self.id(), ..text })
     }
 
     /// Sends the stored events of a container, some at a time. Returns an empty text if there are
@@ -113,7 +88,6 @@ impl FollowerStream {
         followed.next = if more { NextAction::Stored } else { followed.after_stored() };
         let (mut text, mut timer) = (BytesMut::new(), YieldTimer::start());
         for happening in &chunk {
-            timer.yield_if_due().await;
             if happening.revision() != self.followed[index].at.unwrap_or_default() + 1 {
                 // The next events have just become too old.
                 let present = self.context.present(container).map_err(|_| StreamEnd::Container)?;
@@ -123,13 +97,8 @@ impl FollowerStream {
                 text.extend_from_slice(&[self.id(), plain(RESET, container, present)].concat());
                 break;
             }
-            let mut sifting = EventFilter::of(happening);
-            let (event, last) = loop {
-                if let Some(made) = self.look_at(&mut sifting, &timer)? {
-                    break made;
-                }
-                timer.yield_now().await;
-            };
+            let (event, last) = self.filtered(happening, &mut timer).await?;
+            let event = event.unwrap_or_else(|| render_hidden(happening));
             let (revision, bytes) = (happening.revision(), event.bytes.len());
             let is_large = bytes > PIECE;
             // A large event is sent alone: what is read at a time is smaller, or one event.
@@ -184,13 +153,14 @@ impl FollowerStream {
 
     /// Returns the text of a container's next live event, if it can be rendered at once and there
     /// is memory for it.
-    pub(super) fn live(&mut self, index: usize, event: NextEvent) -> Result<StreamText, StreamEnd> {
+    pub(super) fn live(&mut self, index: usize, event: NextEvent<u64>) -> Result<StreamText, StreamEnd> {
         match event {
             NextEvent::None => {}
-            NextEvent::Next(happening) => {
-                let looked = self.look_at(&mut EventFilter::of(&happening), &YieldTimer::start())?;
-                if let Some((event, last)) = looked
-                    && let Some(text) = self.with_room(index, happening.revision(), event)
+            NextEvent::Next(revision, happening) => {
+                let filtered = self.filter(&mut EventFilter::of(&happening), &YieldTimer::start())?;
+                if let Poll::Ready((event, last)) = filtered
+                    && let event = event.unwrap_or_else(|| render_hidden(&happening))
+                    && let Some(text) = self.with_room(index, revision, event)
                 {
                     self.is_on_its_way(index, last);
                     return Ok(text);
@@ -206,19 +176,6 @@ impl FollowerStream {
             NextEvent::Ended => self.followed[index].next = NextAction::Last,
         }
         Ok(StreamText::default())
-    }
-
-    /// Returns the text of an event, if it can be rendered at once, with the last revision that may
-    /// be sent, if there is one.
-    fn look_at(
-        &self,
-        sifting: &mut EventFilter<'_>,
-        timer: &YieldTimer,
-    ) -> Result<Option<(EventText, Option<u64>)>, StreamEnd> {
-        let (newsroom, container) = (&self.context.newsroom, sifting.container());
-        let go_on = |access: Access<'_>, record: &Record| sifting.go_on(newsroom, access, record, timer);
-        let (text, last) = self.context.looked_at(container, go_on)?;
-        Ok(text.map(|text| (text, last)))
     }
 
     /// Records that the event at a container's position is being sent. Returns whether it is the

@@ -11,25 +11,31 @@
 //! to its revision there: its state may be far ahead of the event that is sent.
 
 mod container;
+mod subtree;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::{Stream, unfold};
 use stet_auth::LiveSession;
 use stet_auth::Privilege;
+use stet_base::limits::yielding::YieldTimer;
 use stet_base::limits::{Holder, MemoryBudget, MemoryPurpose, PIECE, Reservation};
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::Loid;
 use stet_domain::object::Record;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use self::subtree::StreamSubtree;
+pub use self::subtree::SubtreePosition;
 
 use super::control::{StreamChange, StreamControl};
 use super::position::{ContainerPosition, StreamPosition};
-use super::sight::sees_all_parts;
-use super::stored::{EventNotice, render_named};
+use super::sight::{EventFilter, sees_all_parts};
+use super::stored::{ContainerEvent, EventNotice, EventText, render_named};
 use super::{Follower, FollowerSlot, Followers, NextEvent};
 use crate::Newsroom;
 use crate::access::Access;
@@ -37,6 +43,13 @@ use crate::access::Access;
 /// The text of a follower's events, in pieces. An error is the last item, and means that events are
 /// missing.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Bytes>>>>;
+
+/// Number of events that are read from the store at a time, if they are small enough.
+const CHUNK: usize = 256;
+
+/// Time for which a large event waits for memory, which others return when their clients have taken
+/// their replies or are disconnected.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Interval at which an idle stream checks whether it should go on.
 const LOOK: Duration = Duration::from_secs(1);
@@ -64,13 +77,28 @@ const RETRY: Bytes = Bytes::from_static(b"retry: 3000\n\n");
 /// A comment line, which only uses the connection.
 const COMMENT: Bytes = Bytes::from_static(b":\n\n");
 
+/// The containers that a stream follows, with their first events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FollowTarget {
+    /// One container. The ids of its events are revisions, and the stream ends with it.
+    Container(ContainerPosition),
+    /// Several containers. The ids of their events are [`StreamPosition`]s.
+    Containers(Vec<ContainerPosition>),
+    /// All that is below a folder. The ids of its events are places in the log, and the stream ends
+    /// with the folder.
+    Subtree(SubtreePosition),
+}
+
 /// The meaning of the ids of a stream's events, and the end of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventIds {
+enum EventIds {
     /// The revision of the stream's only container. The stream ends with the container.
     Revisions,
     /// The [`StreamPosition`] of a stream of several containers.
     Positions,
+    /// The place in the log, in a stream of all that is below a folder. The stream ends with the
+    /// folder.
+    Places,
 }
 
 /// The request to follow containers: the caller, the containers and their first events.
@@ -80,9 +108,7 @@ pub struct FollowRequest {
     /// The session of the follower.
     pub session: Arc<LiveSession>,
     /// The followed containers.
-    pub containers: Vec<ContainerPosition>,
-    /// The ids of the events.
-    pub ids: EventIds,
+    pub target: FollowTarget,
     /// Whether to wait for more, once all stored events have been sent.
     pub wait: bool,
     /// The budget to which large texts are charged until the client has taken them.
@@ -97,10 +123,13 @@ struct StreamContext {
     memory: MemoryBudget,
 }
 
+/// A stream of one container or several.
+type ContainerStream = FollowerStream<Vec<StreamContainer>>;
+
 /// The state of a stream between two pieces.
-struct FollowerStream {
-    /// In front of the place, which must be dropped after the followers.
-    followed: Vec<StreamContainer>,
+struct FollowerStream<S> {
+    /// The followed containers. In front of the place, which must be dropped after the followers.
+    followed: S,
     context: StreamContext,
     place: FollowerSlot,
     followers: Arc<Followers>,
@@ -183,11 +212,15 @@ impl StreamText {
     }
 }
 
+/// The text of an event for one caller, if anything is left of it, and the last revision of its
+/// container that may be sent, if there is one.
+type FilteredEvent = (Option<EventText>, Option<u64>);
+
 /// The reason why a container is no longer followed, or the stream ends.
 enum StreamEnd {
     /// The container may no longer be followed.
     Container,
-    /// The session has ended.
+    /// The session has ended, or a record can't be read.
     Session,
     /// The reply budget is exhausted. The stream is aborted rather than ended, so that the client
     /// can tell that it is incomplete.
@@ -201,31 +234,25 @@ impl FollowRequest {
     /// `Overloaded`, see [`Followers::place`] and [`Followers::follow`]; `ObjectNotFound` for a
     /// container that was just destroyed; errors of the store.
     pub async fn begin(self, followers: &Arc<Followers>) -> Result<EventStream> {
-        let FollowRequest { newsroom, session, containers, ids, wait, memory } = self;
+        let FollowRequest { newsroom, session, target, wait, memory } = self;
+        let (ids, containers, subtree) = match target {
+            FollowTarget::Container(container) => (EventIds::Revisions, vec![container], None),
+            FollowTarget::Containers(containers) => (EventIds::Positions, containers, None),
+            FollowTarget::Subtree(position) => (EventIds::Places, Vec::new(), Some(position)),
+        };
         let place = followers.place(session.user(), wait)?;
         let control = Arc::new(StreamControl::of(session.user().clone(), &containers));
         let context = StreamContext { newsroom, session, ids, memory };
-        let (rest, sent) = (StreamText::default(), Instant::now());
-        let look = sent + LOOK;
-        let (room, wanted, asked, over, first) = (None, None, false, false, 0);
-        let (followers, followed) = (followers.clone(), Vec::with_capacity(containers.len()));
-        let mut stream = FollowerStream {
-            context,
-            place,
-            followers,
-            wait,
-            control,
-            followed,
-            first,
-            rest,
-            wanted,
-            room,
-            sent,
-            look,
-            asked,
-            over,
+        let Some(position) = subtree else {
+            let followed = Vec::with_capacity(containers.len());
+            let mut stream = FollowerStream::of(context, (place, followers), wait, control, followed);
+            stream.rest = stream.beginnings(containers).await?.into();
+            return Ok(Box::pin(unfold(stream, |stream| stream.piece())));
         };
-        stream.rest = stream.beginnings(containers).await?.into();
+        let follow = || followers.follow_below(&place, position.folder, &context.newsroom.repository, &control.bell);
+        let followed = StreamSubtree::of(position, wait.then(follow).transpose()?);
+        let mut stream = FollowerStream::of(context, (place, followers), wait, control, followed);
+        stream.rest = stream.beginning().await?.into();
         Ok(Box::pin(unfold(stream, |stream| stream.piece())))
     }
 }
@@ -261,7 +288,11 @@ impl StreamContext {
         };
         look().map_err(|error: Error| {
             tracing::debug!(%container, %error, "a container is no longer followed");
-            StreamEnd::Container
+            match error.code {
+                Code::ObjectNotFound | Code::PermissionDenied => StreamEnd::Container,
+                // Its events must not be passed over.
+                _ => StreamEnd::Session,
+            }
         })
     }
 
@@ -275,12 +306,28 @@ fn plain(name: &str, container: Loid, revision: u64) -> Bytes {
     render_named(name, &EventNotice::bare(container, revision))
 }
 
-impl FollowerStream {
-    async fn piece(mut self) -> Option<(Result<Bytes>, FollowerStream)> {
+/// The texts of a stream, which depend on what it follows.
+trait StreamTexts {
+    /// Returns the next text. It may be empty.
+    async fn next_text(&mut self) -> Result<StreamText, StreamEnd>;
+
+    /// Checks whether everything may still be followed. Returns the text if something has ended, or
+    /// an empty one if the last events of something are to be read.
+    async fn look_around(&mut self) -> Result<Option<StreamText>, StreamEnd>;
+
+    /// Returns a comment to send after a time without events.
+    fn comment(&mut self) -> StreamText;
+}
+
+impl<S> FollowerStream<S>
+where
+    FollowerStream<S>: StreamTexts,
+{
+    async fn piece(mut self) -> Option<(Result<Bytes>, FollowerStream<S>)> {
         loop {
             if let Some(piece) = self.rest.next_piece() {
                 // A second comment in a row shows nothing new.
-                self.asked = piece == COMMENT && !self.asked;
+                self.asked = piece.ends_with(&COMMENT) && !self.asked;
                 self.sent = Instant::now();
                 return Some((Ok(piece), self));
             }
@@ -306,11 +353,104 @@ impl FollowerStream {
         }
     }
 
-    /// Returns the next text of any container. It may be empty.
-    async fn next_text(&mut self) -> Result<StreamText, StreamEnd> {
-        if let Some(bytes) = self.wanted.take() {
-            self.wait_for_room(bytes).await?;
+    /// Waits for the next event, or for the time of the next check. Returns a comment to send after
+    /// a time without events.
+    async fn idle(&mut self) -> Result<StreamText, StreamEnd> {
+        let keep_alive = self.next_comment();
+        tokio::select! {
+            biased;
+            () = self.control.bell.notified() => return Ok(StreamText::default()),
+            () = sleep_until(self.look.min(keep_alive)) => {}
         }
+        if let Some(text) = self.look_around().await? {
+            return Ok(text);
+        }
+        let comments = !self.asked || Instant::now() >= keep_alive;
+        Ok(if comments { self.comment() } else { StreamText::default() })
+    }
+}
+
+impl<S> FollowerStream<S> {
+    fn of(
+        context: StreamContext,
+        (place, followers): (FollowerSlot, &Arc<Followers>),
+        wait: bool,
+        control: Arc<StreamControl>,
+        followed: S,
+    ) -> FollowerStream<S> {
+        let (rest, sent, followers) = (StreamText::default(), Instant::now(), followers.clone());
+        let look = sent + LOOK;
+        let (room, wanted, asked, over, first) = (None, None, false, false, 0);
+        FollowerStream {
+            followed,
+            context,
+            place,
+            followers,
+            wait,
+            control,
+            first,
+            rest,
+            wanted,
+            room,
+            sent,
+            look,
+            asked,
+            over,
+        }
+    }
+
+    /// Returns the time of the next comment, if nothing else is sent before.
+    fn next_comment(&self) -> Instant {
+        self.sent + Duration::from_secs(self.context.newsroom.config.events.keep_alive_seconds)
+    }
+
+    /// Waits until there is the memory that the next text was found to need.
+    async fn wait_for_room(&mut self) -> Result<(), StreamEnd> {
+        if let Some(bytes) = self.wanted.take() {
+            let room = self.context.no_room_yet();
+            timeout(PATIENCE, room.wait_to(bytes)).await.map_err(|_| StreamEnd::NoRoom)?;
+            self.room = Some(room);
+        }
+        Ok(())
+    }
+
+    /// Returns a text with its reserved memory, if that is available. Memory that was waited for is
+    /// used even if the text has changed since.
+    fn reserved(&mut self, EventText { bytes, share }: EventText) -> Option<StreamText> {
+        let mut room = None;
+        if bytes.len() > PIECE {
+            let waited = self.room.take();
+            let may_fail = waited.is_none();
+            let reserved = waited.unwrap_or_else(|| self.context.no_room_yet());
+            room = Some(share.reserve(bytes.len() as u64, reserved, may_fail)?);
+        }
+        Some(StreamText { head: Bytes::new(), bytes, _room: room })
+    }
+
+    /// Continues to filter an event, until others should have their turn.
+    fn filter(&self, filter: &mut EventFilter<'_>, timer: &YieldTimer) -> Result<Poll<FilteredEvent>, StreamEnd> {
+        let (newsroom, container) = (&self.context.newsroom, filter.container());
+        let go_on = |access: Access<'_>, record: &Record| filter.go_on(newsroom, access, record, timer);
+        let (text, last) = self.context.looked_at(container, go_on)?;
+        Ok(text.map(|text| (text, last)))
+    }
+
+    /// Filters an event, yielding to other calls.
+    async fn filtered(&self, event: &ContainerEvent, timer: &mut YieldTimer) -> Result<FilteredEvent, StreamEnd> {
+        timer.yield_if_due().await;
+        let mut filter = EventFilter::of(event);
+        loop {
+            match self.filter(&mut filter, timer)? {
+                Poll::Ready(filtered) => return Ok(filtered),
+                Poll::Pending => timer.yield_now().await,
+            }
+        }
+    }
+}
+
+impl StreamTexts for ContainerStream {
+    async fn next_text(&mut self) -> Result<StreamText, StreamEnd> {
+        self.wait_for_room().await?;
         if let Some(change) = self.control.take() {
             return self.change(change).await;
         }
@@ -353,9 +493,37 @@ impl FollowerStream {
         }
     }
 
+    async fn look_around(&mut self) -> Result<Option<StreamText>, StreamEnd> {
+        self.look = Instant::now() + LOOK;
+        for index in 0..self.followed.len() {
+            match self.context.looked_at(self.followed[index].container, |_, _| Ok(())) {
+                Ok(((), None)) => {}
+                Ok(((), Some(last))) if self.followed[index].at.is_none_or(|at| at < last) => {
+                    // The pump is not that far yet, but the store has the event; or it is too old
+                    // and no longer kept.
+                    self.followed[index].next = NextAction::Last;
+                    return Ok(Some(StreamText::default()));
+                }
+                Err(StreamEnd::Container) | Ok(_) if self.context.ids == EventIds::Positions => {
+                    let last = self.unfollow(index).await;
+                    return Ok(Some(self.with_id(last)));
+                }
+                Ok(_) => return Err(StreamEnd::Container),
+                Err(end) => return Err(end),
+            }
+        }
+        Ok(None)
+    }
+
+    fn comment(&mut self) -> StreamText {
+        COMMENT.into()
+    }
+}
+
+impl ContainerStream {
     /// Returns the index of the next container with something to do, and what is new if it waits
     /// for live events.
-    fn next_container(&mut self) -> Option<(usize, NextEvent)> {
+    fn next_container(&mut self) -> Option<(usize, NextEvent<u64>)> {
         let count = self.followed.len();
         for index in (self.first..count).chain(0..self.first.min(count)) {
             let followed = &self.followed[index];
@@ -496,45 +664,5 @@ impl FollowerStream {
             },
         };
         Ok(if event.is_empty() { StreamText::default() } else { self.with_id(event) })
-    }
-
-    /// Waits for the next event, or for the time of the next check. Returns a comment to send after
-    /// a time without events.
-    async fn idle(&mut self) -> Result<StreamText, StreamEnd> {
-        let keep_alive = self.sent + Duration::from_secs(self.context.newsroom.config.events.keep_alive_seconds);
-        tokio::select! {
-            biased;
-            () = self.control.bell.notified() => return Ok(StreamText::default()),
-            () = sleep_until(self.look.min(keep_alive)) => {}
-        }
-        if let Some(text) = self.look_around().await? {
-            return Ok(text);
-        }
-        let comments = !self.asked || Instant::now() >= keep_alive;
-        Ok(if comments { COMMENT.into() } else { StreamText::default() })
-    }
-
-    /// Checks whether each container may still be followed. Returns the text if one has ended, or
-    /// an empty one if the last events of one are to be read.
-    async fn look_around(&mut self) -> Result<Option<StreamText>, StreamEnd> {
-        self.look = Instant::now() + LOOK;
-        for index in 0..self.followed.len() {
-            match self.context.looked_at(self.followed[index].container, |_, _| Ok(())) {
-                Ok(((), None)) => {}
-                Ok(((), Some(last))) if self.followed[index].at.is_none_or(|at| at < last) => {
-                    // The pump is not that far yet, but the store has the event; or it is too old
-                    // and no longer kept.
-                    self.followed[index].next = NextAction::Last;
-                    return Ok(Some(StreamText::default()));
-                }
-                Err(StreamEnd::Container) | Ok(_) if self.context.ids == EventIds::Positions => {
-                    let last = self.unfollow(index).await;
-                    return Ok(Some(self.with_id(last)));
-                }
-                Ok(_) => return Err(StreamEnd::Container),
-                Err(end) => return Err(end),
-            }
-        }
-        Ok(None)
     }
 }
