@@ -146,6 +146,33 @@ fn a_follower_behind_the_live_ring_reads_the_rest_from_the_store() {
 }
 
 #[test]
+fn a_follower_of_a_folder_who_is_late_reads_the_rest_from_the_log() {
+    let _turn = turn();
+    // A follower of a container would be disconnected.
+    let server = Server::with(&[("EVENTS__QUEUE_EVENTS", "64"), ("SERVER__SLOW_READER_SECONDS", "0")]);
+    let (client, drawer, stories) = filled(&server, 400);
+    let mut slow = client.follow_path_with_little_room("/v3/events?below=/");
+    assert_eq!(slow.must().event, "hello");
+    let begun = client.follow(&drawer, None).must().id;
+    let (mut last, mut stuck) = (begun, (0, begun));
+    while last - stuck.1 < 400 {
+        client.post(&item(&drawer), &json!({ "sources": stories })).ok();
+        client.put(&format!("{}/clear", item(&drawer)), &json!({})).ok();
+        last += 2;
+        let sent = server.client().count("stet_events_sent_total");
+        if sent != stuck.0 {
+            stuck = (sent, last);
+        }
+    }
+    for id in begun + 1..=last {
+        assert_eq!(slow.must().id, id);
+    }
+    client.post(&item(&drawer), &json!({ "sources": stories })).ok();
+    assert_eq!(slow.must().id, last + 1, "he is told of what comes next");
+    assert_eq!(server.client().count("stet_event_followers_dropped_total"), 0);
+}
+
+#[test]
 fn a_follower_who_takes_nothing_is_cut_off() {
     let _turn = turn();
     let server = Server::with(&[("SERVER__SLOW_READER_SECONDS", "1")]);

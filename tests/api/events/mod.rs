@@ -1,5 +1,6 @@
 //! Following containers live: `/v3/container/{source}/events` (ours).
 
+mod below;
 mod ends;
 mod order;
 mod planning;
