@@ -44,19 +44,21 @@ pub enum WebhookCommand {
         /// User who sees what the receiver is told
         #[arg(long, value_name = "NAME")]
         owner: String,
-        /// Kind of events like `drawer.item.add`, or pattern like `drawer.*`; may be given several
-        /// times; without it all
-        #[arg(long = "kind", value_name = "KIND")]
-        kinds: Vec<String>,
-        /// The only container, as loid, uuid or path
-        #[arg(long, value_name = "SOURCE")]
-        container: Option<String>,
-        /// Folder of the containers, as loid, uuid or path
-        #[arg(long, value_name = "SOURCE")]
-        below: Option<String>,
-        /// Purpose, for people
-        #[arg(long, value_name = "TEXT")]
-        description: Option<String>,
+        /// The other settings.
+        #[command(flatten)]
+        fields: WebhookFields,
+    },
+    /// Change the given settings of a webhook; its owner stays
+    #[serde(rename = "webhookChange")]
+    Change {
+        /// Id of the webhook
+        id: String,
+        /// Address of the receiver
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
+        /// The other settings.
+        #[command(flatten)]
+        fields: WebhookFields,
     },
     /// List the webhooks
     #[serde(rename = "webhookList")]
@@ -107,6 +109,32 @@ pub enum WebhookCommand {
     },
 }
 
+/// The settings of a webhook beside its address.
+#[derive(Debug, Clone, PartialEq, Eq, Args, Serialize, Deserialize)]
+pub struct WebhookFields {
+    /// Kind of events like `drawer.item.add`, or pattern like `drawer.*`; may be given several
+    /// times, and replaces all present ones; a new webhook without it is for all kinds
+    #[arg(long = "kind", value_name = "KIND")]
+    kinds: Vec<String>,
+    /// The only container, as loid, uuid or path; an empty text stands for all
+    #[arg(long, value_name = "SOURCE")]
+    container: Option<String>,
+    /// Folder of the containers, as loid, uuid or path; an empty text stands for everywhere
+    #[arg(long, value_name = "SOURCE")]
+    below: Option<String>,
+    /// Purpose, for people
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+}
+
+impl WebhookFields {
+    fn settings(self, url: Option<String>) -> WebhookSettings {
+        let WebhookFields { kinds, container, below, description } = self;
+        let kinds = Some(kinds).filter(|kinds| !kinds.is_empty());
+        WebhookSettings { url, kinds, container, below, description, paused: None }
+    }
+}
+
 /// The outcome of an operation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -136,19 +164,20 @@ pub async fn carry_out(webhooks: &Webhooks, command: WebhookCommand) -> Result<W
         |(webhook, secret)| WebhookReply::WebhookSecret { webhook: Box::new(webhook), secret: Secret::new(secret) };
     let paused = |paused| WebhookSettings { paused: Some(paused), ..WebhookSettings::default() };
     Ok(match command {
-        WebhookCommand::Add { url, owner, kinds, container, below, description } => {
+        WebhookCommand::Add { url, owner, fields } => {
             let unknown =
                 || Error::new(Code::ObjectNotFound, format!("There is no user `{owner}`.")).with_source(&owner);
             let owner = webhooks.user(&owner)?.ok_or_else(unknown)?;
-            let settings =
-                WebhookSettings { url: Some(url), kinds: Some(kinds), container, below, description, paused: None };
-            with_secret(webhooks.create(who, owner, settings, find).await?)
+            with_secret(webhooks.create(who, owner, fields.settings(Some(url)), find).await?)
+        }
+        WebhookCommand::Change { id, url, fields } => {
+            one(webhooks.change(who, None, &id, fields.settings(url), find).await?)
         }
         WebhookCommand::List => WebhookReply::Webhooks(webhooks.list()?),
         WebhookCommand::Pause { id } => one(webhooks.change(who, None, &id, paused(true), find).await?),
         WebhookCommand::Resume { id } => one(webhooks.change(who, None, &id, paused(false), find).await?),
         WebhookCommand::Position { id, position } => one(webhooks.set_position(who, &id, &position).await?),
-        WebhookCommand::Secret { id } => with_secret(webhooks.renew_secret(who, &id).await?),
+        WebhookCommand::Secret { id } => with_secret(webhooks.renew_secret(who, None, &id).await?),
         WebhookCommand::Test { id } => WebhookReply::Deliveries(vec![webhooks.test(&id).await?]),
         WebhookCommand::Log { id } => WebhookReply::Deliveries(webhooks.deliveries(&id)?),
         WebhookCommand::Remove { id } => one(webhooks.remove(who, &id).await?),

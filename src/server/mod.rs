@@ -470,10 +470,11 @@ fn warn_of_clear_text(listeners: &[TcpListener], has_tls: bool) {
 }
 
 /// Returns the number of open files with this number of connections per worker. Each connection is
-/// open twice: see `stet_web::connection`.
+/// open twice: see `stet_web::connection`. A webhook may keep two.
 pub(crate) fn files_for(config: &Config, connections: usize) -> u64 {
     let connections = config.server.threads().saturating_mul(connections).saturating_mul(2) as u64;
-    connections.saturating_add(config.limits.uploads_at_once as u64).saturating_add(OTHER_FILES)
+    let webhooks = 2 * config.webhooks.most as u64;
+    connections.saturating_add(config.limits.uploads_at_once as u64 + webhooks).saturating_add(OTHER_FILES)
 }
 
 /// Returns the number of connections per worker within a limit of open files, at most the
@@ -494,7 +495,8 @@ mod tests {
         config.server.workers = 3;
         config.server.max_connections = 100;
         config.limits.uploads_at_once = 20;
-        let others = 20 + OTHER_FILES;
+        config.webhooks.most = 3;
+        let others = 20 + 6 + OTHER_FILES;
         assert_eq!(files_for(&config, 100), others + 600);
         for (limit, wanted) in [
             (0, None),

@@ -324,12 +324,12 @@ impl Config {
 
     fn check_webhooks(&self, faults: &mut ConfigFaults) {
         let webhooks = &self.webhooks;
-        faults.within("webhooks.most", webhooks.most, 0, 10_000);
+        faults.within("webhooks.most", webhooks.most, 0, 1000);
         for place in &webhooks.networks {
             let wanted = "a list of addresses and networks like `10.0.0.0/8`";
             faults.unless(network(place).is_some(), "webhooks.networks", wanted, place);
         }
-        faults.within("webhooks.timeout_seconds", webhooks.timeout_seconds, 1, 300);
+        faults.within("webhooks.timeout_seconds", webhooks.timeout_seconds, 1, 50);
         faults.within("webhooks.retry_seconds", webhooks.retry_seconds, 1, 900);
         faults.within("webhooks.give_up_hours", webhooks.give_up_hours, 1, 720);
     }

@@ -162,18 +162,7 @@ impl AuditPage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventKey(EventId);
 
-impl From<EventId> for EventKey {
-    fn from(id: EventId) -> EventKey {
-        EventKey(id)
-    }
-}
-
 impl EventKey {
-    /// Returns the event's place in the log.
-    pub fn id(self) -> EventId {
-        self.0
-    }
-
     /// Parses an [`AuditEntry::id`].
     ///
     /// # Errors

@@ -124,7 +124,7 @@ impl Server {
             // No session may end because of another test's login.
             .env("STET_AUTH__SESSIONS_PER_USER", "0")
             // Nor may a webhook be refused because of those of other tests.
-            .env("STET_WEBHOOKS__MOST", "10000")
+            .env("STET_WEBHOOKS__MOST", "1000")
             .envs(settings.iter().map(|(key, value)| (variable(key), value)))
             .stdout(Stdio::piped())
             .stderr(errors);

@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use stet_actors::repository::{Repository, StandaloneChange};
-use stet_actors::runtime::{ChangeRequest, store_failure};
-use stet_base::limits::offload;
+use stet_actors::runtime::ChangeRequest;
 use stet_domain::command::CallerIdentity;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::id::{DatabaseId, Loid, ObjectSource};
 use stet_domain::object::SharedText;
-use stet_domain::store::{EventId, EventPeriod, LogDirection, RowChange, Table};
+use stet_domain::store::{EventId, RowChange, Table};
 use stet_newsroom::Newsroom;
-use stet_newsroom::audit::EventKey;
 use tokio::sync::{Mutex, Notify, Semaphore};
 use uuid::Uuid;
 
@@ -32,6 +30,12 @@ const FORMER_MS: u64 = 24 * 60 * 60 * 1000;
 /// Number of receivers that are tried out at a time. Each call waits for its receiver.
 const MOST_TESTS: usize = 4;
 
+/// Number of searches of the log at a time. Each takes a thread that others need as well.
+const MOST_SEARCHES: usize = 2;
+
+/// Number of replaced secrets that sign at a time.
+const MOST_FORMER: usize = 4;
+
 /// The position from which nothing is sent that has happened already.
 const NEWEST: &str = "newest";
 
@@ -49,7 +53,11 @@ pub struct Webhooks {
     /// Notified when there is a new webhook.
     pub(crate) bell: Arc<Notify>,
     tests: Semaphore,
+    pub(crate) searches: Semaphore,
 }
+
+/// A change of the progress that a call makes.
+type ProgressChange = fn(&mut WebhookProgress, EventId);
 
 impl Webhooks {
     /// Reads the webhooks of a repository.
@@ -63,12 +71,13 @@ impl Webhooks {
         let webhooks = repository.rows::<Webhook>(Table::Webhooks)?;
         let live = |webhook: Webhook| {
             let id = webhook.id;
-            let progress = progress.remove(&id).unwrap_or_else(|| WebhookProgress::after(id, None));
+            let progress = progress.remove(&id).unwrap_or_else(|| WebhookProgress::after(id, EventId::default()));
             (id, Arc::new(LiveWebhook::of(webhook, progress)))
         };
         let live = Arc::new(RwLock::new(webhooks.into_iter().map(live).collect()));
-        let (turn, bell, tests) = (Arc::default(), Arc::default(), Semaphore::new(MOST_TESTS));
-        Ok(Webhooks { newsroom, repository, sender, live, turn, bell, tests })
+        let (turn, bell) = (Arc::default(), Arc::default());
+        let [tests, searches] = [MOST_TESTS, MOST_SEARCHES].map(Semaphore::new);
+        Ok(Webhooks { newsroom, repository, sender, live, turn, bell, tests, searches })
     }
 
     /// Returns all webhooks in the order of their ids.
@@ -115,8 +124,7 @@ impl Webhooks {
     /// # Errors
     /// `ObjectNotFound`.
     pub fn deliveries(&self, id: &str) -> Result<Vec<DeliveryView>> {
-        let (progress, _) = self.live(id)?.progress();
-        Ok(progress.deliveries.iter().rev().map(DeliveryView::of).collect())
+        Ok(self.live(id)?.deliveries())
     }
 
     /// Creates a webhook, which begins with the next event. Returns it with its secret.
@@ -148,12 +156,12 @@ impl Webhooks {
             selection: EventSelection::default(),
             owner,
             secret: WebhookSecret::random()?,
-            former: None,
+            former: Vec::new(),
             paused: false,
             created_ms: self.repository.clock().now_ms(),
         };
         settings.apply(&mut webhook, &config.networks, find)?;
-        let progress = WebhookProgress::after(webhook.id, self.newest().await?);
+        let progress = WebhookProgress::after(webhook.id, self.repository.end_of_log());
         let changes = vec![RowChange::put(&webhook), RowChange::put(&progress)];
         let live = Arc::new(LiveWebhook::of(webhook.clone(), progress));
         let (list, bell, new) = (self.live.clone(), self.bell.clone(), live.clone());
@@ -165,47 +173,67 @@ impl Webhooks {
         Ok((self.view(&live)?, live.webhook().secret.text()))
     }
 
-    /// Changes the given settings of a webhook. `owner` becomes its owner if what the receiver is
-    /// told may change, so that nobody makes it tell more than they may see.
+    /// Changes the given settings of a webhook. A user who changes what another's webhook tells
+    /// becomes its owner, and must name the receiver: nobody tells a receiver of somebody else's
+    /// choice what they may see. `user` is `None` for the operator, who changes no owner.
     ///
     /// # Errors
-    /// `ObjectNotFound`; `InvalidBody` for settings; errors of `find` and of the store.
+    /// `ObjectNotFound`; `InvalidBody` for settings; `PermissionDenied` for a change of another's
+    /// webhook without a URL; errors of `find` and of the store.
     pub async fn change(
         &self,
         who: CallerIdentity,
-        owner: Option<SharedText>,
+        user: Option<SharedText>,
         id: &str,
         settings: WebhookSettings,
         find: impl Fn(&ObjectSource) -> Result<Loid>,
     ) -> Result<WebhookView> {
         let turn = self.turn.clone().lock_owned().await;
         let live = self.live(id)?;
-        let mut webhook = Webhook::clone(&live.webhook());
-        let (resumes, discloses) = (settings.paused == Some(false), settings.change_disclosure());
+        let (before, mut webhook) = (live.webhook(), Webhook::clone(&live.webhook()));
+        let (resumes, names_receiver) = (settings.paused == Some(false), settings.url.is_some());
         settings.apply(&mut webhook, &self.newsroom.config.webhooks.networks, find)?;
-        if let Some(owner) = owner.filter(|_| discloses) {
-            webhook.owner = owner;
+        let discloses = (&webhook.url, &webhook.selection) != (&before.url, &before.selection);
+        if let Some(user) = user.filter(|user| discloses && *user != before.owner) {
+            if !names_receiver {
+                return Err(not_the_owner(&before, "changes what it tells without naming its `url`"));
+            }
+            webhook.owner = user;
         }
-        self.replace(who, "webhook.change", &live, webhook, turn).await?;
-        if resumes {
-            live.change(|progress| (progress.ended, progress.failure) = (None, None));
-            live.save(&self.repository).await?;
-        }
+        let resume: ProgressChange = |progress, _| (progress.ended, progress.failure) = (None, None);
+        let change = resumes.then_some((resume, EventId::default()));
+        self.replace(who, "webhook.change", &live, webhook, change, turn).await?;
         self.view(&live)
     }
 
-    /// Gives a webhook a new secret, which is returned. The present one signs as well for a day.
+    /// Gives a webhook a new secret, which is returned. The ones before sign as well for a day.
+    /// `user` is `None` for the operator.
     ///
     /// # Errors
-    /// `ObjectNotFound`; errors of the store.
-    pub async fn renew_secret(&self, who: CallerIdentity, id: &str) -> Result<(WebhookView, String)> {
+    /// `ObjectNotFound`; `PermissionDenied` for another's webhook; `TooLarge` for too many within a
+    /// day; errors of the store.
+    pub async fn renew_secret(
+        &self,
+        who: CallerIdentity,
+        user: Option<SharedText>,
+        id: &str,
+    ) -> Result<(WebhookView, String)> {
         let turn = self.turn.clone().lock_owned().await;
         let live = self.live(id)?;
         let mut webhook = Webhook::clone(&live.webhook());
+        if user.is_some_and(|user| user != webhook.owner) {
+            return Err(not_the_owner(&webhook, "gets a new secret"));
+        }
+        let now_ms = self.repository.clock().now_ms();
+        webhook.former.retain(|(_, until_ms)| now_ms < *until_ms);
+        if webhook.former.len() == MOST_FORMER {
+            let message = format!("The secret was replaced {MOST_FORMER} times within a day; try again later.");
+            return Err(Error::new(Code::TooLarge, message).with_detail("limit", MOST_FORMER));
+        }
         let before = std::mem::replace(&mut webhook.secret, WebhookSecret::random()?);
-        webhook.former = Some((before, self.repository.clock().now_ms().saturating_add(FORMER_MS)));
+        webhook.former.push((before, now_ms.saturating_add(FORMER_MS)));
         let secret = webhook.secret.text();
-        self.replace(who, "webhook.secret", &live, webhook, turn).await?;
+        self.replace(who, "webhook.secret", &live, webhook, None, turn).await?;
         Ok((self.view(&live)?, secret))
     }
 
@@ -216,23 +244,16 @@ impl Webhooks {
     pub async fn remove(&self, who: CallerIdentity, id: &str) -> Result<WebhookView> {
         let turn = self.turn.clone().lock_owned().await;
         let live = self.live(id)?;
-        let view = self.view(&live)?;
-        let webhook = live.webhook();
+        let (view, webhook, saving) = (self.view(&live)?, live.webhook(), live.hold_saving().await);
         let keys = [Webhook::key(webhook.id), WebhookProgress::key(webhook.id)];
         let changes = keys.map(RowChange::remove).to_vec();
         let (list, id) = (self.live.clone(), webhook.id);
-        // The deliverer must not store its progress after the row was removed.
-        live.set_removed(true).await;
-        let removed = self
-            .commit(who, "webhook.delete", &webhook, changes, turn, move || {
-                list.write().remove(&id);
-            })
-            .await;
-        if removed.is_err() {
-            live.set_removed(false).await;
-            self.bell.notify_one();
-        }
-        removed.map(|()| view)
+        let on_commit = move || {
+            live.set_removed();
+            list.write().remove(&id);
+        };
+        self.commit(who, "webhook.delete", &webhook, changes, (turn, saving), on_commit).await?;
+        Ok(view)
     }
 
     /// Sets the place after which a webhook goes on: the id of an event, `newest` or `oldest`. A
@@ -243,28 +264,24 @@ impl Webhooks {
     pub async fn set_position(&self, who: CallerIdentity, id: &str, position: &str) -> Result<WebhookView> {
         let turn = self.turn.clone().lock_owned().await;
         let live = self.live(id)?;
+        let end = self.repository.end_of_log();
         let position = match position {
-            NEWEST => self.newest().await?,
-            OLDEST => None,
-            text => {
-                let id = EventKey::parse("position", text).map_err(|_| {
-                    let shown: String = text.chars().take(64).collect();
-                    let message = format!(
-                        "The body is invalid at `$.position`: `{shown}` is not the id of an event, `{NEWEST}` or \
-                         `{OLDEST}`."
-                    );
-                    Error::new(Code::InvalidBody, message).with_detail("path", "$.position")
-                })?;
-                Some(id.id())
-            }
+            NEWEST => end,
+            OLDEST => EventId::default(),
+            text => EventId::parse(text).filter(|id| *id <= end).ok_or_else(|| {
+                let shown: String = text.chars().take(64).collect();
+                let message = format!(
+                    "The body is invalid at `$.position`: `{shown}` is not the id of an event, `{NEWEST}` or \
+                     `{OLDEST}`."
+                );
+                Error::new(Code::InvalidBody, message).with_detail("path", "$.position")
+            })?,
         };
-        // The row of the webhook is written as it is, for the entry in the audit trail.
-        let webhook = Webhook::clone(&live.webhook());
-        self.replace(who, "webhook.position", &live, webhook, turn).await?;
-        live.change(|progress| {
+        let go_on: ProgressChange = |progress, position| {
             (progress.position, progress.ended, progress.failure) = (position, None, None);
-        });
-        live.save(&self.repository).await?;
+        };
+        let webhook = Webhook::clone(&live.webhook());
+        self.replace(who, "webhook.position", &live, webhook, Some((go_on, position)), turn).await?;
         self.view(&live)
     }
 
@@ -297,18 +314,23 @@ impl Webhooks {
         Ok(view)
     }
 
-    /// Replaces the row of a webhook.
+    /// Replaces the row of a webhook, and changes its progress with it.
     async fn replace(
         &self,
         who: CallerIdentity,
         kind: &'static str,
         live: &Arc<LiveWebhook>,
         webhook: Webhook,
+        change: Option<(ProgressChange, EventId)>,
         turn: impl Send + 'static,
     ) -> Result<()> {
-        let (changes, replaced) = (vec![RowChange::put(&webhook)], live.clone());
-        let new = webhook.clone();
-        self.commit(who, kind, &webhook, changes, turn, move || replaced.set_webhook(new)).await
+        let saving = live.hold_saving().await;
+        let change = change.map(|(change, position)| move |progress: &mut WebhookProgress| change(progress, position));
+        let mut changes = vec![RowChange::put(&webhook)];
+        changes.extend(change.map(|change| RowChange::put(&live.progress_with(change))));
+        let (replaced, new) = (live.clone(), webhook.clone());
+        let on_commit = move || replaced.replace(new, change);
+        self.commit(who, kind, &webhook, changes, (turn, saving), on_commit).await
     }
 
     /// Commits a change of a webhook, with its entry in the audit trail.
@@ -333,8 +355,7 @@ impl Webhooks {
     }
 
     fn view(&self, live: &LiveWebhook) -> Result<WebhookView> {
-        let (webhook, (progress, _)) = (live.webhook(), live.progress());
-        Ok(WebhookView::of(&webhook, &progress, self.has_owner(&webhook)?))
+        Ok(live.view(self.has_owner(&live.webhook())?))
     }
 
     /// Reports whether the owner exists and is not disabled.
@@ -344,12 +365,10 @@ impl Webhooks {
     pub(crate) fn has_owner(&self, webhook: &Webhook) -> Result<bool> {
         Ok(self.newsroom.directory.user(&webhook.owner)?.is_some_and(|owner| !owner.disabled))
     }
+}
 
-    /// Returns the place of the newest event; `None` if there is none.
-    async fn newest(&self) -> Result<Option<EventId>> {
-        let repository = self.repository.clone();
-        let read = move || repository.events().events(LogDirection::Back(None), &EventPeriod::default());
-        let passage = offload::offload_at_once(read).await?.map_err(|error| store_failure(&error))?;
-        Ok(passage.events.first().map(|(id, _)| *id))
-    }
+/// Returns the refusal of a change that only the owner may make.
+fn not_the_owner(webhook: &Webhook, what: &str) -> Error {
+    let message = format!("Only `{}`, the owner of the webhook, {what}.", webhook.owner);
+    Error::new(Code::PermissionDenied, message)
 }

@@ -30,8 +30,8 @@ pub struct Webhook {
     pub owner: SharedText,
     /// The secret that signs.
     pub secret: WebhookSecret,
-    /// The secret before, which signs as well until a time in epoch milliseconds.
-    pub former: Option<(WebhookSecret, u64)>,
+    /// The secrets before, which sign as well until a time in epoch milliseconds.
+    pub former: Vec<(WebhookSecret, u64)>,
     /// Whether nothing is sent for now.
     pub paused: bool,
     /// The time of creation, in epoch milliseconds.
@@ -56,8 +56,8 @@ impl Row for Webhook {
 pub struct WebhookProgress {
     /// The id of the webhook.
     pub id: Uuid,
-    /// The place in the log up to which all is done; `None` for its beginning.
-    pub position: Option<EventId>,
+    /// The place in the log up to which all is done.
+    pub position: EventId,
     /// Number of events that the receiver has accepted.
     pub delivered: u64,
     /// The failure of the next event, if it was sent and not accepted.
@@ -70,7 +70,7 @@ pub struct WebhookProgress {
 
 impl WebhookProgress {
     /// Creates the progress of a webhook that begins after a place.
-    pub fn after(id: Uuid, position: Option<EventId>) -> WebhookProgress {
+    pub fn after(id: Uuid, position: EventId) -> WebhookProgress {
         let (delivered, failure, ended, deliveries) = Default::default();
         WebhookProgress { id, position, delivered, failure, ended, deliveries }
     }
@@ -81,9 +81,9 @@ impl WebhookProgress {
     }
 
     /// Notes that everything up to a place is done, and with it a failure there.
-    pub fn move_to(&mut self, position: Option<EventId>) {
+    pub fn move_to(&mut self, position: EventId) {
         self.position = position;
-        self.failure = self.failure.filter(|failure| position.is_none_or(|position| position < failure.event));
+        self.failure = self.failure.filter(|failure| position < failure.event);
     }
 
     /// Adds a delivery to the log, which forgets the oldest.
@@ -106,10 +106,9 @@ impl Row for WebhookProgress {
 pub struct DeliveryFailure {
     /// The event.
     pub event: EventId,
-    /// The time of the event, in epoch milliseconds.
-    pub at_ms: u64,
-    /// The time of the first attempt, in epoch milliseconds.
-    pub since_ms: u64,
+    /// The time of the first attempt, in epoch milliseconds; `None` as long as the clock may be
+    /// wrong.
+    pub since_ms: Option<u64>,
     /// The number of attempts.
     pub attempts: u32,
     /// The time of the next attempt, in epoch milliseconds.

@@ -94,8 +94,8 @@ impl WebhookSender {
             return failed(refused.to_string());
         }
         let at_s = now_ms / 1000;
-        let former = webhook.former.as_ref().filter(|(_, until_ms)| now_ms < *until_ms).map(|(secret, _)| secret);
-        let secrets = [Some(&webhook.secret), former].into_iter().flatten();
+        let former = webhook.former.iter().filter(|(_, until_ms)| now_ms < *until_ms).map(|(secret, _)| secret);
+        let secrets = std::iter::once(&webhook.secret).chain(former);
         let signatures: Vec<String> = secrets.map(|secret| secret.sign(&message.id, at_s, &message.body)).collect();
         let request = client
             .post(url)
@@ -128,6 +128,8 @@ impl PermittedClient {
             .referer(false)
             .user_agent(concat!("stet/", env!("CARGO_PKG_VERSION")))
             .timeout(Duration::from_secs(config.timeout_seconds))
+            // Also for a connection that is begun in vain, because another one was free first.
+            .connect_timeout(Duration::from_secs(config.timeout_seconds))
             .pool_max_idle_per_host(2)
             .pool_idle_timeout(Duration::from_secs(30))
             .dns_resolver(permitted.clone())

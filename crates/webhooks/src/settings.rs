@@ -33,11 +33,6 @@ pub struct WebhookSettings {
 }
 
 impl WebhookSettings {
-    /// Reports whether they change what the receiver is told, or who it is.
-    pub fn change_disclosure(&self) -> bool {
-        self.url.is_some() || self.kinds.is_some() || self.container.is_some() || self.below.is_some()
-    }
-
     /// Checks the settings, and applies them to a webhook. `find` returns the object that a source
     /// names.
     ///

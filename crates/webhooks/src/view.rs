@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stet_domain::id::Loid;
-use stet_domain::store::EventId;
-use stet_newsroom::audit::EventKey;
 
 use crate::rows::{Delivery, DeliveryFailure, Webhook, WebhookProgress};
 
@@ -14,11 +12,12 @@ use crate::rows::{Delivery, DeliveryFailure, Webhook, WebhookProgress};
 pub enum WebhookState {
     /// Events are sent as they happen.
     Active,
-    /// The receiver did not accept the next event, which is sent again and again.
+    /// The receiver did not accept the next event, which is sent again and again; or events can't
+    /// be read, for which the log has the reason.
     Failing,
     /// Somebody has paused it.
     Paused,
-    /// The owner is disabled; it goes on when the owner is enabled again.
+    /// The owner is disabled or does not exist; it goes on when the owner is enabled again.
     OwnerDisabled,
     /// The receiver has accepted nothing for too long, or wants no more. It waits for somebody to
     /// resume it.
@@ -34,21 +33,6 @@ impl WebhookState {
         WebhookState::OwnerDisabled,
         WebhookState::Ended,
     ];
-
-    /// Determines the state from the rows.
-    pub fn of(webhook: &Webhook, progress: &WebhookProgress, has_owner: bool) -> WebhookState {
-        if webhook.paused {
-            WebhookState::Paused
-        } else if progress.ended.is_some() {
-            WebhookState::Ended
-        } else if !has_owner {
-            WebhookState::OwnerDisabled
-        } else if progress.failure.is_some() {
-            WebhookState::Failing
-        } else {
-            WebhookState::Active
-        }
-    }
 
     /// Returns the name, as in metrics.
     pub fn name(self) -> &'static str {
@@ -87,9 +71,8 @@ pub struct WebhookView {
     pub state: WebhookState,
     /// Reason why it has ended; null while it has not.
     pub ended: Option<String>,
-    /// Id of the last event that needs no more work, as in the audit trail; null at the beginning
-    /// of the log.
-    pub position: Option<String>,
+    /// Id of the last event that needs no more work, as in the audit trail.
+    pub position: String,
     /// Number of events that the receiver has accepted.
     pub delivered: u64,
     /// The event that was not accepted; null if there is none.
@@ -101,8 +84,8 @@ pub struct WebhookView {
 pub struct FailureView {
     /// Id of the event.
     pub event: String,
-    /// Time of the first attempt, epoch milliseconds.
-    pub since: u64,
+    /// Time of the first attempt, epoch milliseconds; null as long as the clock may be wrong.
+    pub since: Option<u64>,
     /// Number of attempts.
     pub attempts: u32,
     /// Time of the next attempt, epoch milliseconds.
@@ -112,13 +95,13 @@ pub struct FailureView {
 impl FailureView {
     fn of(failure: &DeliveryFailure) -> FailureView {
         let DeliveryFailure { event, since_ms, attempts, next_ms, .. } = *failure;
-        FailureView { event: event_text(event), since: since_ms, attempts, next: next_ms }
+        FailureView { event: event.to_string(), since: since_ms, attempts, next: next_ms }
     }
 }
 
 impl WebhookView {
     /// Builds the view of a webhook.
-    pub fn of(webhook: &Webhook, progress: &WebhookProgress, has_owner: bool) -> WebhookView {
+    pub fn of(webhook: &Webhook, progress: &WebhookProgress, state: WebhookState) -> WebhookView {
         let loid = |loid: Option<Loid>| loid.map(|loid| loid.to_string());
         WebhookView {
             id: webhook.id.to_string(),
@@ -129,9 +112,9 @@ impl WebhookView {
             below: loid(webhook.selection.below),
             owner: webhook.owner.to_string(),
             created: webhook.created_ms,
-            state: WebhookState::of(webhook, progress, has_owner),
+            state,
             ended: progress.ended.clone(),
-            position: progress.position.map(event_text),
+            position: progress.position.to_string(),
             delivered: progress.delivered,
             failure: progress.failure.as_ref().map(FailureView::of),
         }
@@ -159,10 +142,13 @@ impl DeliveryView {
     /// Builds the view of an attempt.
     pub fn of(delivery: &Delivery) -> DeliveryView {
         let Delivery { event, kind, at_ms, took_ms, status, error } = delivery.clone();
-        DeliveryView { event: event.map(event_text), kind, at: at_ms, milliseconds: took_ms, status, error }
+        DeliveryView {
+            event: event.map(|event| event.to_string()),
+            kind,
+            at: at_ms,
+            milliseconds: took_ms,
+            status,
+            error,
+        }
     }
-}
-
-fn event_text(event: EventId) -> String {
-    EventKey::from(event).to_string()
 }

@@ -142,10 +142,63 @@ fn a_receiver_is_told_what_the_owner_may_see() {
     // An object that the reporter does not see can't be named either.
     let body = json!({ "url": receiver.url, "container": stories[0] });
     reporter.call("stet-webhook-create-post", &[]).json(&body).fails(404, "ObjectNotFound");
-    // Whoever changes what is told becomes the owner.
-    admin.call("stet-webhook-put", &[&id]).json(&json!({ "paused": false })).gives(&json!({ "owner": "reporter" }));
-    admin.call("stet-webhook-put", &[&id]).json(&json!({ "kinds": [] })).gives(&json!({ "owner": "admin" }));
-    admin.call("stet-webhook-put", &[&id]).json(&json!({ "description": "ours" })).gives(&json!({ "owner": "admin" }));
+    // Whoever changes what is told becomes the owner, and names the receiver.
+    let put = |body: Value| admin.call("stet-webhook-put", &[&id]).json(&body);
+    let same = json!({ "kinds": ["object.lock"], "description": "ours", "paused": false });
+    put(same).gives(&json!({ "owner": "reporter", "description": "ours" }));
+    says(&put(json!({ "kinds": [] })).fails(403, "PermissionDenied"), "`url`");
+    says(&admin.call("stet-webhook-secret-post", &[&id]).fails(403, "PermissionDenied"), "`reporter`");
+    put(json!({ "kinds": [], "url": receiver.url })).gives(&json!({ "owner": "admin", "kinds": [] }));
+    admin.call("stet-webhook-secret-post", &[&id]).ok();
+}
+
+/// Regression test: up to 64 events had been selected already, and were sent to the new receiver.
+#[test]
+fn changed_settings_hold_for_all_events_that_were_not_sent() {
+    let server = Server::with(&HERE);
+    let reported = Reported::on(&server, 4);
+    let story = &reported.stories[0];
+    let body = json!({ "container": "", "kinds": ["drawer.item.add"] });
+    reported.client.call("stet-webhook-put", &[&reported.webhook]).json(&body).ok();
+    reported.receiver.answer(500);
+    reported.put_in(0);
+    wait_for_state(&reported.client, &reported.webhook, "failing");
+    reported.client.call("stet-object-lock-post", &[story]).ok();
+    (1..4).for_each(|story| reported.put_in(story));
+    let other = Receiver::start();
+    let body = json!({ "url": other.url, "kinds": ["object.lock"] });
+    reported.client.call("stet-webhook-put", &[&reported.webhook]).json(&body).ok();
+    assert_eq!(other.wait_for(1)[0].body["data"]["container"], json!(story));
+    assert!(other.messages().iter().all(|message| message.kind() == "object.lock"));
+}
+
+/// Readers of a liveblog hear of approved posts only, by webhooks as well.
+#[test]
+fn posts_that_wait_for_approval_are_not_told_to_readers() {
+    let server = Server::with(&HERE);
+    let (admin, editor) = (server.user("admin"), server.user("editor"));
+    let grants = json!([{ "privilege": "read" }, { "privilege": "configure" }]);
+    let body = json!({ "groupName": "reported", "members": ["reader"], "privileges": grants });
+    admin.call("group-create-post", &[]).json(&body).ok();
+    let reader = server.user("reader");
+    let blog = editor.liveblog(&own_folder(), "blog");
+    let receiver = Receiver::start();
+    webhook(&reader, &json!({ "url": receiver.url, "container": blog, "kinds": ["liveblog.post.*"] }));
+    let post = || {
+        let content: &[File<'_>] = &[("content", "post.txt", "text/plain", b"text")];
+        editor.call("liveblog-post-create", &[&blog]).form(&json!({}), content).ok()["info"]["id"].clone()
+    };
+    let first = post();
+    let first = first.as_str().expect("a post has an id");
+    editor.call("liveblog-post-pending-post", &[&blog, &first]).ok();
+    editor.call("liveblog-post-put", &[&blog, &first]).form(&json!({ "title": "while it waits" }), &[]).ok();
+    let second = post();
+    let told: Vec<_> =
+        receiver.wait_for(3).iter().map(|it| (it.kind().to_owned(), it.body["data"]["ids"].clone())).collect();
+    let about = |kind: &str, post: Value| (kind.to_owned(), json!([post]));
+    let expected =
+        [about("liveblog.post.add", json!(first)), about("removed", json!(first)), about("liveblog.post.add", second)];
+    assert_eq!(told, expected);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn settings_are_refused_with_the_field_and_the_value() {
         (json!({ "url": "ftp://example.org/" }), "$.url"),
         (json!({ "url": "http://example.org/x#y" }), "$.url"),
         (json!({ "url": "https://10.0.0.1/" }), "10.0.0.1"),
-        (json!({ "url": "https://[::1]/" }), "::1"),
+        (json!({ "url": "https://[::1]/" }), "[::1]"),
         (json!({ "url": "http://1.1.1.1/" }), "1.1.1.1"),
         (json!({ "url": "https://webhook.invalid/", "kinds": ["drawer.*", "no kind"] }), "$.kinds[1]"),
     ] {
@@ -27,7 +27,9 @@ fn settings_are_refused_with_the_field_and_the_value() {
     let id = webhook(&admin, &json!({ "url": url, "paused": true }));
     let position =
         |position: &str| admin.call("stet-webhook-position-post", &[&id]).json(&json!({ "position": position })).send();
-    says(&position("yesterday").fails(400, "InvalidBody"), "yesterday");
+    for wrong in ["yesterday", "999999999-0", "1-", "-1"] {
+        says(&position(wrong).fails(400, "InvalidBody"), wrong);
+    }
     for id in ["0198c1de", "00000000-0000-0000-0000-000000000000"] {
         admin.call("stet-webhook-get", &[&id]).fails(404, "ObjectNotFound");
         admin.call("stet-webhook-test-post", &[&id]).fails(404, "ObjectNotFound");
@@ -45,7 +47,11 @@ fn webhooks_are_for_people_who_configure_the_server() {
     says(&create(&key, &settings).fails(403, "PermissionDenied"), "key");
     let id = webhook(&admin, &settings);
     key.call("stet-webhook-put", &[&id]).json(&json!({ "kinds": [] })).fails(403, "PermissionDenied");
-    key.call("stet-webhook-secret-post", &[&id]).fails(403, "PermissionDenied");
+    for call in ["stet-webhook-secret-post", "stet-webhook-test-post", "stet-webhook-delete"] {
+        key.call(call, &[&id]).fails(403, "PermissionDenied");
+    }
+    let body = json!({ "position": "oldest" });
+    key.call("stet-webhook-position-post", &[&id]).json(&body).fails(403, "PermissionDenied");
     assert_eq!(show(&key, &id)["owner"], "admin");
 }
 

@@ -93,25 +93,27 @@ pub async fn create(call: Call) -> Result<Json<WebhookSecretReply>> {
 pub async fn change(call: Call) -> Result<Json<WebhookView>> {
     let settings: WebhookSettings = call.json().await?;
     let who = person(&call)?;
-    let owner = Some(who.user.clone());
-    Json::of(&webhooks(&call).change(who, owner, call.param("id"), settings, finder(&call)).await?)
+    let user = Some(who.user.clone());
+    Json::of(&webhooks(&call).change(who, user, call.param("id"), settings, finder(&call)).await?)
 }
 
 /// `DELETE /v3/webhook/{id}`
 pub async fn remove(call: Call) -> Result<Json<WebhookView>> {
-    Json::of(&webhooks(&call).remove(call.identity()?, call.param("id")).await?)
+    Json::of(&webhooks(&call).remove(person(&call)?, call.param("id")).await?)
 }
 
 /// `POST /v3/webhook/{id}/secret`
 pub async fn renew_secret(call: Call) -> Result<Json<WebhookSecretReply>> {
-    let (webhook, secret) = webhooks(&call).renew_secret(person(&call)?, call.param("id")).await?;
+    let who = person(&call)?;
+    let user = Some(who.user.clone());
+    let (webhook, secret) = webhooks(&call).renew_secret(who, user, call.param("id")).await?;
     Json::of(&WebhookSecretReply { secret: Secret::new(secret), webhook })
 }
 
 /// `POST /v3/webhook/{id}/position`
 pub async fn set_position(call: Call) -> Result<Json<WebhookView>> {
     let PositionRequest { position } = call.json().await?;
-    Json::of(&webhooks(&call).set_position(call.identity()?, call.param("id"), &position).await?)
+    Json::of(&webhooks(&call).set_position(person(&call)?, call.param("id"), &position).await?)
 }
 
 /// `GET /v3/webhook/{id}/delivery`
@@ -123,5 +125,6 @@ pub async fn deliveries(call: Call) -> Result<Json<DeliveryList>> {
 
 /// `POST /v3/webhook/{id}/test`
 pub async fn test(call: Call) -> Result<Json<DeliveryView>> {
+    person(&call)?;
     Json::of(&webhooks(&call).test(call.param("id")).await?)
 }

@@ -247,7 +247,7 @@ pub(super) const METRICS: &[Metric] = &[
     gauge(
         "stet_webhook_oldest_seconds",
         NONE,
-        "Age of the oldest event that a receiver has not accepted; 0 if there is none.",
+        "Age of the oldest event that webhooks have yet to deliver, paused ones aside; 0 if there is none.",
     )
     .of(Unit::Seconds),
     counter(
