@@ -25,12 +25,18 @@ pub struct Deliveries {
     pub event: Vec<u8>,
 }
 
-/// Opens `followers` connections with `request`, then sends `cause` every `gap`. Waits until each
-/// follower has received all events.
+/// A connection of a follower: its request, and the number of events before those that are counted.
+pub struct Following<'a> {
+    pub request: &'a [u8],
+    pub greetings: usize,
+}
+
+/// Opens `followers` connections, then sends `cause` every `gap`. Waits until each follower has
+/// received all events.
 pub fn follow(
     address: &str,
     pid: u32,
-    request: &[u8],
+    following: &Following<'_>,
     cause: &[u8],
     followers: usize,
     gap: Duration,
@@ -54,7 +60,8 @@ pub fn follow(
         let mut tasks = Vec::new();
         for _ in 0..followers {
             let stream = TcpStream::connect(address).await.expect("the server listens");
-            tasks.push(tokio::spawn(one(stream, request.to_vec(), count, begun.clone())));
+            let request = following.request.to_vec();
+            tasks.push(tokio::spawn(one(stream, request, (following.greetings, count), begun.clone())));
         }
         while begun.load(Ordering::Relaxed) < followers {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -93,32 +100,32 @@ pub fn follow(
     })
 }
 
-/// Follows `count` events. Returns the time at which each arrived, and the text of the last.
+/// Follows `count` events after some greetings. Returns the time at which each arrived, and the text
+/// of the last.
 async fn one(
     mut stream: TcpStream,
     request: Vec<u8>,
-    count: usize,
+    (mut greetings, count): (usize, usize),
     begun: Arc<AtomicUsize>,
 ) -> (Vec<Instant>, Vec<u8>) {
     stream.write_all(&request).await.expect("the server reads");
     let (mut heard, mut buffer) = (Vec::with_capacity(count), Vec::new());
-    let mut greeted = false;
     let mut text = Vec::new();
     while heard.len() < count {
         assert!(stream.read_buf(&mut buffer).await.expect("the server tells") > 0, "the server closed the connection");
         let now = Instant::now();
-        // Each event ends with an empty line; the first one says hello.
+        // Each event ends with an empty line; the first ones say hello.
         while let Some(end) = buffer.windows(2).position(|two| two == b"\n\n") {
             let event: Vec<u8> = buffer.drain(..end + 2).collect();
             if !event.windows(MARK.len()).any(|window| window == MARK) {
                 continue;
             }
-            if greeted {
+            if greetings == 0 {
                 heard.push(now);
                 text = event;
             } else {
-                greeted = true;
-                begun.fetch_add(1, Ordering::Relaxed);
+                greetings -= 1;
+                begun.fetch_add(usize::from(greetings == 0), Ordering::Relaxed);
             }
         }
     }

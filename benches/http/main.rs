@@ -4,9 +4,9 @@
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios.
 //! They are: hot, many, size, single, read, caches, rights, start, redis, trailbase, liveblog,
-//! followers, topic, folder, disk, threads. The environment sets `ROUNDS` (default 5) and `SECONDS`
-//! per measurement (default 2). `STET_BINARY` names another server to measure in place of the one
-//! built with this, such as the version before.
+//! followers, streams, topic, folder, disk, threads. The environment sets `ROUNDS` (default 5) and
+//! `SECONDS` per measurement (default 2). `STET_BINARY` names another server to measure in place of
+//! the one built with this, such as the version before.
 
 mod bare;
 mod client;
@@ -82,6 +82,9 @@ fn main() {
     }
     if wanted("followers") {
         liveblog::followers(&plan);
+    }
+    if wanted("streams") {
+        liveblog::streams(&plan);
     }
     if wanted("topic") {
         topic::sizes(&plan);

@@ -52,6 +52,8 @@ impl Stet {
             .args(["serve", "--listen", "127.0.0.1:0", "--data", "data"])
             .env("STET_ADMIN_PASSWORD", "bench-secret")
             .env("STET_STORE__DURABILITY", durability)
+            // All followers are one user.
+            .env("STET_EVENTS__CONTAINERS_PER_USER", "100000")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -164,7 +166,7 @@ impl Stet {
         reply["result"]["id"].as_str().expect("an object has an id").to_owned()
     }
 
-    fn drawer(&self, name: &str, sources: &[String]) -> String {
+    pub fn drawer(&self, name: &str, sources: &[String]) -> String {
         let body = json!({ "name": name, "folderPath": "/Bench", "capacity": 10_000, "sources": sources });
         let reply = self.call("POST", "/v3/container/drawer", &body);
         reply["info"]["id"].as_str().expect("a drawer has an id").to_owned()

@@ -9,7 +9,7 @@ use crate::Server;
 /// The configuration's sections, and single keys, that do not change how a new data directory is
 /// filled.
 const ALIKE: &[&str] =
-    &["SERVER__", "LIMITS__", "EVENTS__", "RUNTIME__", "AUTH__FAILURE", "AUTH__CAS__", "PLANTED_BUG"];
+    &["SERVER__", "LIMITS__", "EVENTS__", "WEBHOOKS__", "RUNTIME__", "AUTH__FAILURE", "AUTH__CAS__", "PLANTED_BUG"];
 
 /// The files of a data directory whose server has been shut down.
 pub struct Filled {

@@ -74,7 +74,8 @@ impl Server {
     pub fn shared() -> &'static Server {
         static SHARED: OnceLock<(Server, Child)> = OnceLock::new();
         let (server, _) = SHARED.get_or_init(|| {
-            let server = Server::start();
+            // No webhook may be refused because of those of other tests.
+            let server = Server::with(&[("WEBHOOKS__MOST", "1000")]);
             // A static is never dropped. This server waits for its pipe to close, which happens
             // when the tests end, even by a crash.
             let clean_up = format!("cat; kill -9 {}; rm -rf {:?} {:?}", server.child.id(), server.data(), server.log);
@@ -123,8 +124,6 @@ impl Server {
             .env("STET_AUTH__PASSWORD_ITERATIONS", "1")
             // No session may end because of another test's login.
             .env("STET_AUTH__SESSIONS_PER_USER", "0")
-            // Nor may a webhook be refused because of those of other tests.
-            .env("STET_WEBHOOKS__MOST", "1000")
             .envs(settings.iter().map(|(key, value)| (variable(key), value)))
             .stdout(Stdio::piped())
             .stderr(errors);

@@ -136,3 +136,41 @@ fn a_change_of_status_with_more_has_an_event_for_each() {
     assert_eq!(changed["info"]["revision"], record(&desk.editor, &topic)["revision"]);
     assert_eq!(steps(&item), ["Topic/Proposed>Topic/Done"]);
 }
+
+/// Regression test: the condition of the call was met by the topic as it was before the first
+/// attempt, so the items that were left then were refused.
+#[test]
+fn an_interrupted_call_with_a_condition_goes_on_with_the_other_items_of_a_topic() {
+    let mut server = Server::start();
+    let mut desk = Desk::at(&server);
+    let topic = desk.container("topic-post", "interrupted");
+    let items: Vec<String> = (0..100).map(|number| desk.item(&topic, &number.to_string())).collect();
+    let mut status = ["Topic/Accepted", "Topic/Proposed"].into_iter().cycle();
+    // A first attempt may be as quick as the kill.
+    for attempt in 0..20 {
+        let to = status.next().expect("it never ends");
+        let tag = desk.editor.call("topic-get", &[&topic]).send().header("etag").expect("it has a tag").to_owned();
+        let body = json!({ "sources": items, "status": to });
+        let key = format!("interrupted-{attempt}");
+        let mut follow = desk.editor.follow(&topic, None);
+        follow.must();
+        let cut = std::thread::scope(|scope| {
+            let call = desk.editor.call("stet-objects-status-post", &[]).json(&body);
+            let call = call.header("if-match", &tag).header("idempotency-key", &key);
+            let sent = scope.spawn(move || call.try_send().is_err());
+            follow.must();
+            server.kill();
+            sent.join().expect("it does not panic")
+        });
+        server = server.restart();
+        desk.editor = desk.editor.to(&server);
+        let again = desk.editor.call("stet-objects-status-post", &[]).json(&body);
+        let reply = again.header("if-match", &tag).header("idempotency-key", &key).ok();
+        assert_eq!(reply["errors"].as_array().map_or(0, Vec::len), 0, "{}", reply["errors"][0]);
+        assert_eq!(reply["items"].as_array().map(Vec::len), Some(items.len()));
+        if cut {
+            return;
+        }
+    }
+    panic!("no attempt was interrupted");
+}
