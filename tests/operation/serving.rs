@@ -391,7 +391,7 @@ fn limited(data: &Path, files: usize) -> Command {
             None => command.env_remove(name),
         };
     }
-    command.env("STET_SERVER__WORKERS", "1").env("STET_LIMITS__UPLOADS_AT_ONCE", "10");
+    command.env("STET_SERVER__WORKERS", "1").env("STET_LIMITS__UPLOADS_AT_ONCE", "10").env("STET_WEBHOOKS__MOST", "0");
     command
 }
 
