@@ -84,7 +84,14 @@ impl TextRope {
                 self.pieces.push_back(Bytes::copy_from_slice(&self.tail));
                 self.tail.clear();
             }
-            _ => self.pieces.push_back(mem::take(&mut self.tail).into()),
+            _ => {
+                let mut piece = mem::take(&mut self.tail);
+                // The buffer may have been made for what is shared now.
+                if piece.capacity() - piece.len() > FEW {
+                    piece.shrink_to_fit();
+                }
+                self.pieces.push_back(piece.into());
+            }
         }
         self.pieces.push_back(bytes.clone());
     }

@@ -72,12 +72,10 @@ impl<'c> BulkChange<'c> {
     pub fn done_before(&self) -> Option<Loid> {
         let object = self.caller.once()?.done_at(self.place)?;
         self.caller.changed.set(true);
-        // The revision that the earlier attempt left is not known any more. For a part it is that
-        // of its container. If the container can't be read, the next change fails.
+        // The revision that the earlier attempt left is not known any more. That of a container is
+        // not known either, but others may have changed it since: its other parts keep the
+        // condition of the call.
         self.note_left(object, Precondition::Any);
-        if let Ok(Some(container)) = self.caller.newsroom.repository.container_of(object) {
-            self.note_left(container, Precondition::Any);
-        }
         Some(object)
     }
 

@@ -94,6 +94,11 @@ impl StreamTexts for FollowerStream<StreamSubtree> {
         if Instant::now() >= self.next_comment() {
             return Ok(self.comment());
         }
+        // Reading a long log must not delay the end of the server. The comment has the place.
+        if self.followed.next == NextAction::Stored && self.followers.is_closed() {
+            self.over = true;
+            return Ok(self.comment());
+        }
         match self.followed.next {
             NextAction::Stored | NextAction::Last => self.stored().await,
             NextAction::Live => self.live().await,
