@@ -220,7 +220,7 @@ impl Deliverer {
         let turn = self.webhooks.searches.acquire().await;
         let found = offload::offload_at_once(search).await?.map_err(|error| store_failure(&error))?;
         drop(turn);
-        // A receiver that is told of a change must find it in the container.
+        // A receiver that gets an event must find its change in the container.
         self.webhooks.repository.views_agree().await;
         if found.has_gap {
             let (event, kind, now_ms) = (Some(found.position), String::new(), self.now_ms());
@@ -339,7 +339,7 @@ fn search(
         }
     }
     // Asked afterwards, since events may be removed meanwhile. A search from the very beginning
-    // takes what there is.
+    // has no gap.
     let kept = log.oldest()?.map_or(end_of_log, EventId::before);
     found.has_gap = position < kept && position != EventId::default();
     if position < kept {

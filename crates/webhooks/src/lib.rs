@@ -1,4 +1,4 @@
-//! Webhooks (docs/api/webhooks.md): other systems are told of changes by signed HTTP requests, at
+//! Webhooks (docs/api/webhooks.md) report changes to other systems by signed HTTP requests, at
 //! least once and in the order of the changes, even if they were unreachable for days.
 //!
 //! A webhook is a row: address, selection of events, owner, secret ([`rows`]). Beside it is its

@@ -36,7 +36,7 @@ struct MessageBody<'a> {
 /// A rendered message.
 #[derive(Debug)]
 pub struct RenderedEvent {
-    /// The kind of the event as the receiver is told.
+    /// The kind of the event that the receiver gets.
     pub kind: String,
     /// The body.
     pub body: Bytes,
@@ -51,7 +51,7 @@ pub async fn render_event(newsroom: &Newsroom, webhook: &Webhook, event: Event) 
     let principal = Principal::User(webhook.owner.clone());
     let rights = principal.rights(newsroom)?;
     let access = principal.access(newsroom, &rights);
-    // Of a destroyed container it is not known any more who may see what.
+    // Nothing is left of a destroyed container by which the owner's rights could be checked.
     let Some(record) = record_of(newsroom, container)? else { return Ok(None) };
     let is_below = match webhook.selection.below {
         Some(folder) => access.lies_within(&record, folder)?,

@@ -85,7 +85,7 @@ impl Webhooks {
         self.live.read().values().cloned().collect()
     }
 
-    /// Returns the object that a source names, whoever may see it.
+    /// Returns the object that a source names, without a check of rights.
     ///
     /// # Errors
     /// `ObjectNotFound`; errors of the store.
@@ -173,9 +173,10 @@ impl Webhooks {
         Ok((self.view(&live)?, live.webhook().secret.text()))
     }
 
-    /// Changes the given settings of a webhook. A user who changes what another's webhook tells
-    /// becomes its owner, and must name the receiver: nobody tells a receiver of somebody else's
-    /// choice what they may see. `user` is `None` for the operator, who changes no owner.
+    /// Changes the given settings of a webhook. A user who changes the selection of another's
+    /// webhook becomes its owner, and must name the receiver: otherwise a receiver of somebody
+    /// else's choice would get what that user may see. `user` is `None` for the operator, who
+    /// changes no owner.
     ///
     /// # Errors
     /// `ObjectNotFound`; `InvalidBody` for settings; `PermissionDenied` for a change of another's

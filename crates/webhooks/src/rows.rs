@@ -26,7 +26,7 @@ pub struct Webhook {
     pub description: String,
     /// The wanted events.
     pub selection: EventSelection,
-    /// The name of the user who sees what the receiver is told.
+    /// The name of the user whose rights decide what is sent.
     pub owner: SharedText,
     /// The secret that signs.
     pub secret: WebhookSecret,

@@ -15,7 +15,7 @@ pub(super) const TRY_AGAIN: Duration = Duration::from_millis(200);
 /// A cursor in the log of events.
 pub struct LogCursor {
     repository: Reader,
-    /// The channel that tells of each commit, once its events are in the log.
+    /// The channel that is notified of each commit, once its events are in the log.
     commits: watch::Receiver<()>,
     /// The last place that was read.
     at: EventId,

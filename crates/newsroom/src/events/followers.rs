@@ -39,7 +39,7 @@ pub struct Followers {
     list: RwLock<FollowerList>,
     /// The streams that can be changed, by name, as long as they are open.
     streams: Mutex<HashMap<String, Weak<StreamControl>>>,
-    /// The channel that tells of commits, which carries no values.
+    /// The channel that is notified of commits, which carries no values.
     commits: watch::Sender<()>,
     /// The signs of all who are present in containers.
     pub presence: Presence,
@@ -313,7 +313,7 @@ impl Followers {
         Ok(())
     }
 
-    /// Returns the channel that tells of every commit, for readers of the whole log of events. A
+    /// Returns the channel that is notified of every commit, for readers of the whole log. A
     /// reader that has seen nothing new waits for it.
     pub fn commits(&self) -> watch::Receiver<()> {
         self.commits.subscribe()

@@ -181,7 +181,8 @@ impl FollowerStream<StreamSubtree> {
         self.texts(stretch).await
     }
 
-    /// Goes on with the oldest event that is kept. A follower that has not asked for that is told.
+    /// Goes on with the oldest event that is kept. A follower that has not asked for that receives
+    /// `reset`.
     fn skip_gap(&mut self, at: EventId, kept: EventId) -> Result<StreamText, StreamEnd> {
         if at == EventId::default() {
             self.followed.at = Some(kept);
