@@ -1,0 +1,60 @@
+//! A bound for the memory of documents that wait for the writer's thread.
+
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+use tantivy::TantivyDocument;
+use tantivy::schema::Document;
+
+/// The most bytes of documents that wait, except for a single larger one.
+const MAX_QUEUED_BYTES: usize = 16 << 20;
+
+/// The number of bytes of documents that wait.
+#[derive(Debug, Default)]
+pub(super) struct DocumentQueue {
+    bytes: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl DocumentQueue {
+    /// Waits until there is room for a document, and takes it.
+    pub fn enter(self: &Arc<Self>, bytes: usize) -> QueuePermit {
+        let mut queued = self.bytes.lock();
+        while *queued > 0 && queued.saturating_add(bytes) > MAX_QUEUED_BYTES {
+            self.freed.wait(&mut queued);
+        }
+        *queued += bytes;
+        QueuePermit { queue: Arc::clone(self), bytes }
+    }
+}
+
+/// The room that a document takes in the queue.
+#[derive(Debug)]
+pub(super) struct QueuePermit {
+    queue: Arc<DocumentQueue>,
+    bytes: usize,
+}
+
+impl Drop for QueuePermit {
+    fn drop(&mut self) {
+        *self.queue.bytes.lock() -= self.bytes;
+        self.queue.freed.notify_all();
+    }
+}
+
+/// A document that waits for the writer's thread.
+pub(super) struct QueuedDocument {
+    pub document: TantivyDocument,
+    /// Released when the writer has taken the document over.
+    #[expect(dead_code, reason = "dropping it is its use")]
+    pub permit: QueuePermit,
+}
+
+impl Document for QueuedDocument {
+    type Value<'a> = <TantivyDocument as Document>::Value<'a>;
+    type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        Document::iter_fields_and_values(&self.document)
+    }
+}
