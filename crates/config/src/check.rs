@@ -10,7 +10,7 @@ use stet_store::LimitOptions;
 
 use super::edge::{is_origin, network};
 use super::repository::USER;
-use super::{Config, LimitsConfig, MemoryConfig, ServerConfig, SmtpSecurity};
+use super::{Config, LimitsConfig, MemoryConfig, SEARCH_LANGUAGES, ServerConfig, SmtpSecurity};
 
 /// Maximum value of `auth.password_min_length`, in characters: that many fit into the longest
 /// password of 1,024 bytes in any script.
@@ -78,6 +78,7 @@ impl Config {
         self.check_events(&mut faults);
         self.check_messages(&mut faults);
         self.check_webhooks(&mut faults);
+        self.check_search(&mut faults);
         self.check_store(&mut faults);
         self.check_content(&mut faults);
         self.check_lists(&mut faults);
@@ -332,6 +333,16 @@ impl Config {
         faults.within("webhooks.timeout_seconds", webhooks.timeout_seconds, 1, 50);
         faults.within("webhooks.retry_seconds", webhooks.retry_seconds, 1, 900);
         faults.within("webhooks.give_up_hours", webhooks.give_up_hours, 1, 720);
+    }
+
+    fn check_search(&self, faults: &mut ConfigFaults) {
+        let search = &self.search;
+        faults.within("search.languages", search.languages.len(), 1, 8);
+        for language in &search.languages {
+            let wanted = format!("codes of known languages: {}", SEARCH_LANGUAGES.join(", "));
+            faults.unless(SEARCH_LANGUAGES.contains(&language.as_str()), "search.languages", &wanted, language);
+        }
+        faults.within("search.content_bytes", search.content_bytes, 0, 16 << 20);
     }
 
     fn check_events(&self, faults: &mut ConfigFaults) {

@@ -25,6 +25,7 @@ mod load;
 mod memory;
 mod messages;
 mod repository;
+mod search;
 mod service;
 mod templates;
 #[cfg(test)]
@@ -52,6 +53,7 @@ pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, RecycleBinConfig, SampleConfig,
     StoreConfig, for_user,
 };
+pub use self::search::{SEARCH_LANGUAGES, SearchConfig};
 pub use self::service::{
     AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig, TracesConfig,
 };
@@ -91,6 +93,8 @@ pub struct Config {
     pub smtp: SmtpConfig,
     /// Reports of changes to other systems.
     pub webhooks: WebhooksConfig,
+    /// Search in everything.
+    pub search: SearchConfig,
     /// The writing of changes to the disk.
     pub store: StoreConfig,
     /// The bytes of objects.
@@ -134,6 +138,7 @@ impl Default for Config {
             messages: MessagesConfig::default(),
             smtp: SmtpConfig::default(),
             webhooks: WebhooksConfig::default(),
+            search: SearchConfig::default(),
             store: StoreConfig::default(),
             content: ContentConfig::default(),
             databases: vec![DatabaseConfig { main: true, ..DatabaseConfig::named(1, "main") }],

@@ -129,6 +129,11 @@ impl Caller {
         self.claim.as_ref()
     }
 
+    /// Returns the user, key or nobody for whom something is done.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
     /// Returns the caller's rights, as last looked up.
     pub fn rights(&self) -> &Arc<Rights> {
         &self.rights

@@ -255,6 +255,18 @@ pub(super) const METRICS: &[Metric] = &[
         &[("outcome", LabelValues::These(|| vec!["delivered", "failed"]))],
         "Attempts to deliver an event to a webhook, by outcome.",
     ),
+    gauge("stet_search_documents", NONE, "Objects, posts and messages in the index of the search."),
+    gauge("stet_search_bytes", NONE, "Bytes of the index of the search on the disk.").of(Unit::Bytes),
+    gauge(
+        "stet_search_behind_seconds",
+        NONE,
+        "Age of the oldest change that can't be found yet; while the index is incomplete, the time since it became so.",
+    )
+    .of(Unit::Seconds),
+    gauge("stet_search_complete", NONE, "1 if everything can be found, 0 while the index is compared or made anew."),
+    counter("stet_search_comparisons_total", NONE, "Comparisons of the whole data with the index of the search."),
+    counter("stet_search_rebuilds_total", NONE, "Times that the index of the search was made anew."),
+    histogram("stet_search_seconds", NONE, "Duration of searches.").of(Unit::Seconds),
     gauge(
         "stet_tls_certificate_ends_seconds",
         NONE,
