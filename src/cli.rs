@@ -13,6 +13,7 @@ use stet_newsroom::audit::AuditFilter;
 use stet_transfer::Transfer;
 
 use crate::admin::command::{AdminOptions, GroupArgs, KeyArgs, SessionArgs, UserArgs};
+use crate::admin::reindex::ReindexArgs;
 use crate::admin::webhook::WebhookArgs;
 
 const AFTER_HELP: &str = "\
@@ -94,6 +95,8 @@ pub enum CliCommand {
     Session(SessionArgs),
     /// Create, change and list webhooks of a running server, which report changes to other systems
     Webhook(WebhookArgs),
+    /// Make the index of the search of a running server anew, which is never needed
+    Reindex(ReindexArgs),
     /// Print the audit trail, oldest change first, whether a server runs or not
     Audit(AuditArgs),
     /// Write the contents of a folder as a tree of files, each with its record beside it
@@ -372,6 +375,7 @@ impl CliCommand {
                 | CliCommand::Key(_)
                 | CliCommand::Session(_)
                 | CliCommand::Webhook(_)
+                | CliCommand::Reindex(_)
                 | CliCommand::Export(_)
                 | CliCommand::Import(_)
                 | CliCommand::Config(_)
@@ -395,7 +399,8 @@ impl CliCommand {
             | CliCommand::Group(GroupArgs { common, .. })
             | CliCommand::Key(KeyArgs { common, .. })
             | CliCommand::Session(SessionArgs { common, .. })
-            | CliCommand::Webhook(WebhookArgs { common, .. }) => {
+            | CliCommand::Webhook(WebhookArgs { common, .. })
+            | CliCommand::Reindex(ReindexArgs { common }) => {
                 let AdminOptions { config, data, .. } = common;
                 (config, data)
             }

@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         CliCommand::Group(group) => administer(&config, group.job()),
         CliCommand::Key(key) => administer(&config, key.job()),
         CliCommand::Session(session) => administer(&config, session.job()),
+        CliCommand::Reindex(args) => admin::reindex::run(&config, args),
         CliCommand::Webhook(webhook) => admin::webhook::run(&config, webhook),
         CliCommand::Export(export) => server::transfer(config, export.into()),
         CliCommand::Import(import) => server::transfer(config, import.into()),

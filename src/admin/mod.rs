@@ -1,5 +1,6 @@
 //! The administration of users, groups, keys, sessions and webhooks: over HTTP, and with `stet
-//! user`, `stet group`, `stet key`, `stet session` and `stet webhook`. `stet audit` reads the trail
+//! user`, `stet group`, `stet key`, `stet session` and `stet webhook`. `stet reindex` makes
+//! the index of the search anew. `stet audit` reads the trail
 //! of a running server in the same way.
 //!
 //! A command sends its request to the server that has the data directory open, through the Unix
@@ -11,6 +12,7 @@
 pub mod command;
 mod local;
 mod print;
+pub mod reindex;
 pub(crate) mod socket;
 pub mod webhook;
 

@@ -23,11 +23,13 @@ use stet_auth::leaves_no_administrator;
 use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error};
 use stet_newsroom::administration::{Admin, AdminOutcome, AdminRequest};
+use stet_search::NewsroomSearch;
 use stet_webhooks::Webhooks;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 
+use super::reindex::{self, ReindexCommand, ReindexReply};
 use super::webhook::{self, WebhookCommand, WebhookReply};
 
 /// The socket's name in the data directory.
@@ -71,6 +73,7 @@ pub type SocketReply = Result<AdminOutcome, AdminRefusal>;
 enum SocketRequest {
     Admin(AdminRequest),
     Webhook(WebhookCommand),
+    Reindex(ReindexCommand),
 }
 
 /// The outcome of either request.
@@ -79,6 +82,7 @@ enum SocketRequest {
 enum SocketOutcome {
     Admin(AdminOutcome),
     Webhook(WebhookReply),
+    Reindex(ReindexReply),
 }
 
 /// The operations that the socket offers.
@@ -88,6 +92,8 @@ pub struct AdminOperations {
     pub admin: Admin,
     /// Webhooks.
     pub webhooks: Arc<Webhooks>,
+    /// The search, if the server has one.
+    pub search: Option<Arc<NewsroomSearch>>,
 }
 
 /// The open socket; it is closed and removed when dropped.
@@ -163,7 +169,7 @@ async fn accept(listener: UnixListener, operations: AdminOperations) {
 }
 
 async fn answer(stream: UnixStream, operations: AdminOperations) {
-    let AdminOperations { admin, webhooks } = operations;
+    let AdminOperations { admin, webhooks, search } = operations;
     let (read, mut write) = stream.into_split();
     let mut line = Vec::new();
     let mut read = tokio::io::BufReader::new(read.take(MAX_REQUEST));
@@ -182,6 +188,9 @@ async fn answer(stream: UnixStream, operations: AdminOperations) {
         Ok(SocketRequest::Webhook(command)) => {
             let outcome = webhook::carry_out(&webhooks, command).await;
             outcome.map(SocketOutcome::Webhook).map_err(AdminRefusal::from)
+        }
+        Ok(SocketRequest::Reindex(ReindexCommand::Reindex)) => {
+            reindex::carry_out(search.as_deref()).map(SocketOutcome::Reindex).map_err(AdminRefusal::from)
         }
         Err(_) => Err(Error::new(
             Code::InvalidBody,

@@ -36,6 +36,7 @@ use stet_newsroom::records::RecordCache;
 use stet_newsroom::{Newsroom, NewsroomParts};
 use stet_observe::metering::DataFigures;
 use stet_observe::telemetry;
+use stet_search::{ChangedObjects, NewsroomSearch};
 use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
 use stet_sysconfig::SysConfig;
 use stet_web::app::{App, ServerStage};
@@ -264,8 +265,9 @@ impl PreparedServer {
         let records =
             Arc::new(RecordCache::new(config.memory.caches().records(), MemoryBudget::new(config.memory.calls())));
         let followers = Arc::new(Followers::new(config.events.clone()));
-        let observed: Arc<dyn Store> =
-            Arc::new(ObservedStore::new(store.clone(), Arc::new((records.clone(), followers.clone()))));
+        let changed = config.search.enabled.then(Arc::<ChangedObjects>::default);
+        let observers = (records.clone(), Arc::new((followers.clone(), Arc::new(changed.clone()))));
+        let observed: Arc<dyn Store> = Arc::new(ObservedStore::new(store.clone(), Arc::new(observers)));
         let repository = Repository::start(observed, ground.clock, config.runtime_options())
             .await
             .map_err(|error| Failure::new(Exit::Data, format!("{data} can't be opened: {error}")))?;
@@ -286,7 +288,8 @@ impl PreparedServer {
             Failure::new(Exit::Data, format!("{data} can't be opened: the webhooks can't be read: {error}"))
         })?;
         let mut surface = stet_api::surface(&newsroom.config);
-        surface.kept = surface.kept.with(Arc::new(webhooks));
+        let search = changed.map(|changed| Arc::new(NewsroomSearch::of(newsroom.clone(), changed)));
+        surface.kept = surface.kept.with(Arc::new(webhooks)).with(search);
         let app = Arc::new(App::new(newsroom, surface, metrics));
         Ok(PreparedServer { app, repository, store, certificates, tends: true })
     }
@@ -370,8 +373,12 @@ pub fn users_and_sessions(
 /// Opens the administration socket for the command line. The server also runs without it.
 fn open_socket(app: &App) -> Option<AdminSocket> {
     let data = &app.config.data.directory;
-    let admin = Admin::of(app, CallerIdentity::operator());
-    AdminSocket::open(data, AdminOperations { admin, webhooks: app.kept::<Arc<Webhooks>>().clone() })
+    let operations = AdminOperations {
+        admin: Admin::of(app, CallerIdentity::operator()),
+        webhooks: app.kept::<Arc<Webhooks>>().clone(),
+        search: app.kept::<Option<Arc<NewsroomSearch>>>().clone(),
+    };
+    AdminSocket::open(data, operations)
         .inspect_err(|error| {
             let path = data.join(socket::NAME);
             tracing::warn!(

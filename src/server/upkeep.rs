@@ -16,6 +16,7 @@ use stet_domain::error::{Code, Error};
 use stet_domain::id::DatabaseId;
 use stet_domain::lifecycle::{PurgeBinEntry, bin_cursor, entry_of_bin};
 use stet_observe::metering::DataFigures;
+use stet_search::{FeedThread, NewsroomSearch};
 use stet_store::RedbStore;
 use stet_web::app::App;
 use stet_webhooks::{Webhooks, deliverer};
@@ -40,6 +41,7 @@ struct GracefulTasks {
     relaying: JoinHandle<()>,
     end_delivering: watch::Sender<()>,
     delivering: JoinHandle<()>,
+    indexing: Option<FeedThread>,
 }
 
 impl Upkeep {
@@ -49,7 +51,11 @@ impl Upkeep {
         let (end_collecting, collecting) = collect(app, repository);
         let (end_relaying, relaying) = relay(app);
         let (end_delivering, delivering) = deliver(app);
-        let more = [actix::spawn(maintain(app.clone())), actix::spawn(purge(app.clone(), repository.clone()))];
+        let more = [
+            actix::spawn(maintain(app.clone())),
+            actix::spawn(purge(app.clone(), repository.clone())),
+            actix::spawn(measure_search(app.clone())),
+        ];
         Upkeep {
             recurring: least.recurring.into_iter().chain(more).collect(),
             tending: Some(GracefulTasks {
@@ -59,6 +65,7 @@ impl Upkeep {
                 relaying,
                 end_delivering,
                 delivering,
+                indexing: index(app),
             }),
         }
     }
@@ -81,7 +88,7 @@ impl Upkeep {
             task.abort();
         }
         let Some(tasks) = self.tending else { return };
-        let GracefulTasks { collecting, mut relaying, delivering, .. } = tasks;
+        let GracefulTasks { collecting, mut relaying, delivering, indexing, .. } = tasks;
         drop((tasks.end_collecting, tasks.end_relaying, tasks.end_delivering));
         // Awaited while the data directory is still locked: the next server must not find a file
         // that is about to be removed.
@@ -90,6 +97,11 @@ impl Upkeep {
         }
         if let Err(error) = delivering.await {
             tracing::error!(%error, "delivering events to webhooks was interrupted");
+        }
+        // The last commit of the index takes a moment, so it does not run on a thread that serves.
+        let indexing = tokio::task::spawn_blocking(|| indexing.map(FeedThread::end));
+        if let Err(error) = indexing.await {
+            tracing::error!(%error, "indexing changes for the search was interrupted");
         }
         // The relay ends after its current mail. If the mail server blocks it too long, it is
         // aborted, and the fate of that mail is unknown.
@@ -184,6 +196,23 @@ fn relay(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
 fn deliver(app: &App) -> (watch::Sender<()>, JoinHandle<()>) {
     let (sender, end) = watch::channel(());
     (sender, actix::spawn(deliverer::run(app.kept::<Arc<Webhooks>>().clone(), end)))
+}
+
+/// Starts to index changes for the search, if the server has one. Without a thread for it the
+/// search stays incomplete.
+fn index(app: &App) -> Option<FeedThread> {
+    let search = app.kept::<Option<Arc<NewsroomSearch>>>().clone()?;
+    let started = FeedThread::start(search);
+    started.inspect_err(|error| tracing::error!(%error, "changes can't be indexed for the search")).ok()
+}
+
+/// Measures how far the index of the search is behind, forever.
+async fn measure_search(app: Arc<App>) {
+    let mut turns = tokio::time::interval(Duration::from_secs(1));
+    while let Some(search) = app.kept::<Option<Arc<NewsroomSearch>>>() {
+        turns.tick().await;
+        search.measure();
+    }
 }
 
 /// The time between two readings of the disk and of one content folder.

@@ -25,6 +25,7 @@ pub mod older;
 pub mod opendocument;
 pub mod print;
 pub mod recyclebin;
+pub mod search;
 pub mod session;
 #[cfg(test)]
 mod tests;
@@ -67,6 +68,7 @@ pub const GROUPS: &[EndpointGroup] = &[
     table_of("object", "Objects and their content.", &[object::routes::ROUTES]),
     table_of("print", "Previews of stories.", &[print::routes::ROUTES]),
     table_of("recycle bin", "Discarded objects.", &[recyclebin::routes::ROUTES]),
+    table_of("search", "Search in everything.", &[search::routes::ROUTES]),
     table_of("audit", "The audit trail of changes.", &[audit::routes::ROUTES]),
     table_of("events", "Live events of containers.", &[events::routes::ROUTES]),
     table_of("webhook", "Reports of changes to other systems.", &[webhook::routes::ROUTES]),
