@@ -24,6 +24,7 @@ mod object;
 mod older;
 mod paths;
 mod rights;
+mod search;
 mod session;
 mod status;
 mod topic;
@@ -49,6 +50,7 @@ const CASES: &[&[Case]] = &[
     message::CASES,
     object::CASES,
     older::CASES,
+    search::CASES,
     session::CASES,
     topic::CASES,
     user::CASES,

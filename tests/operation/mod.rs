@@ -13,6 +13,7 @@ mod main_database;
 mod manual;
 pub mod metrics;
 mod probe;
+mod search;
 mod serving;
 mod traces;
 mod transfer;

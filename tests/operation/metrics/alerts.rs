@@ -250,6 +250,23 @@ fn receivers_of_webhooks_that_accept_nothing_raise_alerts() {
     raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetWebhookEnded"]);
 }
 
+#[test]
+fn an_index_that_can_not_be_opened_raises_an_alert() {
+    let mut server = Server::start();
+    let complete = |server: &Server| Scrape::of(&server.base).series["stet_search_complete"] == 1.0;
+    wait_patiently_until("everything can be found", || complete(&server));
+    let before = Scrape::of(&server.base);
+    assert_eq!(server.terminate(), Some(0));
+    let lock = std::fs::File::options().append(true).open(server.data().join("search.lock")).expect("it is there");
+    lock.try_lock().expect("the server has ended");
+    let server = server.restart();
+    let behind = || Scrape::of(&server.base).series["stet_search_behind_seconds"] > 5.0;
+    wait_patiently_until("the index is behind", behind);
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetSearchBehind"]);
+    drop(lock);
+    wait_patiently_until("the index is opened", || complete(&server));
+}
+
 /// A look at a server that shows this certificate.
 fn scrape_over_tls(server: &Server, certificate: &str) -> Scrape {
     let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
