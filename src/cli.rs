@@ -29,6 +29,7 @@ Examples:
   stet key add wire --user agency --privilege read --privilege create
   stet session list --json                list the users who are logged in
   stet webhook list                       list the webhooks and what each is doing
+  stet reindex --data /srv/stet           make the index of the search of a running server anew
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
   stet export /srv/copy --data /srv/stet  write objects as a tree of files; `import` creates them again
   stet import wire --url http://127.0.0.1:8080 --into /News/Wire
