@@ -115,6 +115,17 @@ fn the_index_is_made_anew_by_command() {
 }
 
 #[test]
+fn the_index_leaves_the_last_free_bytes_of_the_disk_to_changes() {
+    let server = Server::with(&[("STORE__RESERVE_BYTES", "1000000000000")]);
+    let client = server.user("admin");
+    let drawer = client.drawer("/News", "bilby", 10);
+    assert!(client.items(&drawer).is_empty(), "changes need no room of the index");
+    wait_until("the log has the reason", || server.log().contains("less free space than store.reserve_bytes"));
+    let found = client.call("stet-search-get", &[]).query("query", "bilby").ok();
+    assert_eq!((&found["total"], &found["complete"]), (&json!(0), &json!(false)));
+}
+
+#[test]
 fn another_list_of_languages_makes_the_index_anew() {
     let server = Server::with(&[("SEARCH__LANGUAGES", "en")]);
     let folder = own_folder();

@@ -12,7 +12,7 @@ use stet_fulltext::TextIndex;
 use stet_newsroom::Newsroom;
 
 use crate::documents::{key_of, loid_of};
-use crate::feed::{COMMIT_AFTER, FeedFault, update_message, update_object};
+use crate::feed::{COMMIT_AFTER, FeedFault, check_room, update_message, update_object};
 use crate::service::NewsroomSearch;
 
 /// Number of documents that are read from the index at once.
@@ -112,6 +112,7 @@ impl Comparison<'_> {
         self.uncommitted += put;
         if self.uncommitted >= COMMIT_AFTER {
             self.uncommitted = 0;
+            check_room(&self.search.newsroom)?;
             self.index.commit(self.up_to.seq)?;
         }
         Ok(())

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use metrics::{counter, gauge};
 use stet_actors::runtime::store_failure;
 use stet_actors::thread::lower_priority;
+use stet_base::disk::free_at;
 use stet_domain::error::Error;
 use stet_domain::id::Loid;
 use stet_domain::liveblog::{Liveblog, Post};
@@ -74,6 +75,8 @@ impl FeedThread {
 pub enum FeedFault {
     /// A new index is asked for, or the end.
     Interrupted,
+    /// The disk has no more room than changes need.
+    NoRoom,
     /// The index can't be read or written.
     Index(SearchError),
     /// The store can't be read.
@@ -84,6 +87,7 @@ impl fmt::Display for FeedFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FeedFault::Interrupted => f.write_str("it was interrupted"),
+            FeedFault::NoRoom => f.write_str("the disk has less free space than store.reserve_bytes"),
             FeedFault::Index(error) => error.fmt(f),
             FeedFault::Store(error) => error.fmt(f),
         }
@@ -183,6 +187,7 @@ impl Feed {
     fn compare(&self, index: &TextIndex) -> Result<RoundEnd, FeedFault> {
         let (search, began) = (&self.search, Instant::now());
         search.set_complete(false);
+        check_room(&search.newsroom)?;
         let up_to = search.newsroom.repository.end_of_log();
         search.changes.forget();
         if index.state().is_some_and(|state| state > up_to.seq) {
@@ -218,6 +223,7 @@ impl Feed {
             }
         };
         if !objects.is_empty() || !messages.is_empty() {
+            check_room(&search.newsroom)?;
             for object in &objects {
                 update_object(&search.newsroom, index, *object, false)?;
             }
@@ -236,6 +242,15 @@ impl Feed {
         gauge!("stet_search_documents").set(index.documents() as f64);
         gauge!("stet_search_bytes").set(index.size_bytes() as f64);
     }
+}
+
+/// Checks that the index may grow: the last free bytes of the disk are for changes.
+///
+/// # Errors
+/// [`FeedFault::NoRoom`]. A disk that can't be asked refuses nothing.
+pub fn check_room(newsroom: &Newsroom) -> Result<(), FeedFault> {
+    let free = free_at(&newsroom.config.data.directory).unwrap_or(u64::MAX);
+    if free < newsroom.config.store.reserve_bytes { Err(FeedFault::NoRoom) } else { Ok(()) }
 }
 
 enum RoundEnd {

@@ -1,7 +1,8 @@
 //! Analysis: the way from a text to the forms by which words are found.
 //!
-//! A word has written forms ([`normalise::fold`]) and stems ([`StemLanguage`]). Documents and queries are
-//! analysed by the same functions. A change of their results needs a new [`ANALYSER_VERSION`].
+//! A word has written forms ([`normalise::fold`]) and stems ([`StemLanguage`]). Documents and
+//! queries are analysed by the same functions. A change of their results needs a new
+//! [`ANALYSER_VERSION`].
 
 mod compounds;
 mod normalise;
