@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::time::Instant;
 
 use super::*;
 
@@ -23,7 +22,6 @@ fn a_server_that_does_not_answer_is_told_at_once() {
     let free =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("there is a free port");
     for mut command in commands(&format!("http://{free}"), files.path(), &[]) {
-        let begun = Instant::now();
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the binary can be started");
         let mut line = String::new();
         let err = child.stderr.take().expect("it is piped");
@@ -33,7 +31,7 @@ fn a_server_that_does_not_answer_is_told_at_once() {
             line.contains("refused") && line.contains("Trying again, up to 5 times within about 30 seconds"),
             "{line}"
         );
-        assert!(begun.elapsed().as_secs() < 20, "before the attempts end");
+        assert!(matches!(child.try_wait(), Ok(None)), "before the attempts end");
         child.kill().expect("it can be killed");
         child.wait().expect("it ends");
     }
@@ -63,7 +61,6 @@ fn a_certificate_that_is_not_trusted_fails_at_once() {
     let url = server.client().base;
     assert!(url.starts_with("https://"), "{url}");
     for command in commands(&url, &at("in"), &[]) {
-        let begun = Instant::now();
         let ended = run(command);
         assert_eq!(ended.code, Some(1), "{}", ended.err);
         assert!(
@@ -72,7 +69,6 @@ fn a_certificate_that_is_not_trusted_fails_at_once() {
             ended.err
         );
         assert!(!ended.err.contains("Trying again"), "{}", ended.err);
-        assert!(begun.elapsed().as_secs() < 20, "it is not tried again");
     }
     for command in commands(&url, &at("in"), &["--ca", path(&certificate)]) {
         done(run(command));
