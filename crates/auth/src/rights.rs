@@ -171,6 +171,7 @@ mod tests {
         for one in Privilege::ALL {
             let alone = Privileges::from(one);
             assert_eq!(alone.iter().collect::<Vec<_>>(), [one]);
+            assert_eq!(format!("{alone:?}"), format!("{{{one:?}}}"));
         }
     }
 }
