@@ -89,6 +89,43 @@ async fn commands_are_told_what_readers_are() {
 }
 
 #[actix::test]
+async fn homes_are_made_where_their_names_are_missing_and_nowhere_else() {
+    let fixture = NewsroomFixture::new().await;
+    let top = root(DatabaseId::FIRST);
+    let other = fixture.folder(top, "other").await;
+    let user: SharedText = "ada".into();
+    let rights = |privileges: &[Privilege]| {
+        let grants: Vec<_> = privileges
+            .iter()
+            .map(|privilege| Grant { privilege: *privilege, folder: Some(other.to_string()) })
+            .collect();
+        Rights::sum(&grants, |source: &str| Ok::<_, Error>(source.parse().ok())).expect("grants add up")
+    };
+    let [enough, too_few] = [rights(&[Privilege::Read, Privilege::Create]), rights(&[Privilege::Read])];
+    let makes = |rights: &Rights, person, folder, missing: &[String]| {
+        let caller = Some(RightsHolder { user: &user, rights, person });
+        let access = Access { rows: AccessRows::Committed(&fixture.newsroom), caller, home: None };
+        access.may_make_home(folder, missing).expect("the store reads")
+    };
+    let home = fixture.newsroom.home_of("ada").expect("it is known");
+    let names: Vec<String> = home.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let with = |names: &[String], more: &str| [names, &[more.to_owned()]].concat();
+    let mut at = top;
+    for made in 0..names.len() {
+        let missing = &names[made..];
+        assert!(makes(&enough, true, at, missing) && makes(&enough, true, at, &with(missing, "inside")));
+        assert!(!makes(&enough, true, other, missing), "the same names in another folder");
+        assert!(!makes(&enough, true, at, &with(&missing[..missing.len() - 1], "bob")), "another home");
+        assert!(!makes(&enough, true, at, &missing[..missing.len() - 1]), "only a folder on the way");
+        assert!(!makes(&enough, false, at, missing) && !makes(&too_few, true, at, missing));
+        at = fixture.folder(at, &names[made]).await;
+    }
+    for missing in [&[][..], &["inside".to_owned()]] {
+        assert!(!makes(&enough, true, at, missing), "the home is there");
+    }
+}
+
+#[actix::test]
 async fn discarded_objects_are_not_readable_by_a_command() {
     let fixture = NewsroomFixture::new().await;
     let desk = fixture.folder(root(DatabaseId::FIRST), "desk").await;
