@@ -205,4 +205,19 @@ mod tests {
         drop(file);
         files.open(StoreFile::Journal).expect("it was there before");
     }
+
+    #[test]
+    fn files_set_aside_take_names_that_are_free() {
+        let data = tempfile::tempdir().expect("a directory");
+        let files = Files::new(data.path());
+        assert_eq!(files.set_aside(StoreFile::Journal).expect("there is none"), None);
+        for number in 1..=3 {
+            let content = format!("number {number}");
+            std::fs::write(data.path().join("journal.wal"), &content).expect("written");
+            let name = files.set_aside(StoreFile::Journal).expect("moved").expect("it was there");
+            assert_eq!(name, format!("journal.wal.lost-{number}"));
+            assert_eq!(std::fs::read_to_string(data.path().join(name)).expect("kept"), content);
+            assert!(!files.is_there(StoreFile::Journal).expect("known"));
+        }
+    }
 }
