@@ -91,6 +91,8 @@ struct SimulatedDiskState {
     /// The number of syncs that wait because their file is stalled.
     waiting: usize,
     failing_reads: Option<(StoreFile, u64)>,
+    /// The number of reads of a file before the one that runs out of memory.
+    reads_in_memory: Option<(StoreFile, u64)>,
     bad: Option<BadSectors>,
     /// The number of crashes. Handles from before the last one are dead.
     boot: u64,
@@ -200,6 +202,17 @@ impl SimulatedDisk {
     /// Makes the next `times` reads of `file` fail.
     pub fn fail_reads(&self, file: StoreFile, times: u64) {
         self.0.0.lock().failing_reads = Some((file, times));
+    }
+
+    /// Makes one read of `file` run out of memory, after `reads` others of it. Such a failure says
+    /// nothing about the bytes.
+    pub fn run_out_of_memory(&self, file: StoreFile, reads: u64) {
+        self.0.0.lock().reads_in_memory = Some((file, reads));
+    }
+
+    /// Reports whether a read has run out of memory as planned, and drops the plan otherwise.
+    pub fn has_run_out_of_memory(&self) -> bool {
+        self.0.0.lock().reads_in_memory.take().is_none()
     }
 
     /// Makes each sector of `file` that contains `text` unreadable, or reading it panic. Returns
@@ -389,6 +402,13 @@ impl StorageBackend for Handle {
             {
                 *times -= 1;
                 return Err(error(DiskFault::Sync));
+            }
+            if let Some((_, reads)) = inner.reads_in_memory.as_mut().filter(|(file, _)| *file == self.file) {
+                if *reads == 0 {
+                    inner.reads_in_memory = None;
+                    return Err(io::ErrorKind::OutOfMemory.into());
+                }
+                *reads -= 1;
             }
             let from = offset as usize;
             if let Some(bad) = inner.bad.as_ref().filter(|bad| bad.file == self.file)

@@ -12,7 +12,7 @@ use crate::blob::{self, ChangeSetParts};
 use crate::fault::{DiskFault, FaultPlan};
 use crate::journal::FORMAT;
 use crate::migrate::{MIGRATIONS, Migration, present};
-use crate::record::{FileHead, MarkContent, PAGE, Salt};
+use crate::record::{FileHead, HEAD, MarkContent, PAGE, Salt};
 use crate::tables::{FOLDED, META};
 use crate::{Backends, JournalLoss, StoreFile};
 
@@ -89,6 +89,12 @@ fn spoil(files: &mut Bytes3, last: u64, byte: impl Fn(u8) -> u8) {
     }
 }
 
+/// Changes one bit of a change's record.
+fn flip(files: &mut Bytes3, number: u64, offset: usize) {
+    let at = record(files, number) + offset;
+    files.get_mut(&StoreFile::Journal).expect("there")[at] ^= 1;
+}
+
 fn cut(files: &mut Bytes3, last: u64) {
     let at = record(files, CHANGES - last + 1);
     files.get_mut(&StoreFile::Journal).expect("there").truncate(at);
@@ -117,6 +123,10 @@ const DAMAGES: &[Damage] = &[
     ("the last two records are damaged", |files| spoil(files, 2, |byte| byte ^ 0x40), 8, Some(10)),
     ("the last six records are damaged", |files| spoil(files, 6, |byte| !byte), 4, Some(10)),
     ("the last two records are zeros", |files| spoil(files, 2, |_| 0), 8, Some(10)),
+    ("the newest record has another checksum", |files| flip(files, CHANGES, HEAD - 1), 9, Some(10)),
+    ("the newest record has another content", |files| flip(files, CHANGES, HEAD), 9, Some(10)),
+    ("a record before others has another checksum", |files| flip(files, 6, HEAD - 1), 5, Some(10)),
+    ("a record before others has another content", |files| flip(files, 6, HEAD), 5, Some(10)),
     ("it is cut by one record", |files| cut(files, 1), 9, Some(10)),
     ("it is cut by two records", |files| cut(files, 2), 8, Some(10)),
     ("it is cut by six records", |files| cut(files, 6), 4, Some(10)),
@@ -286,6 +296,26 @@ fn a_page_that_can_not_be_read_is_as_one_that_is_damaged() {
     disk.lose_page(StoreFile::Journal, changed[1] * PAGE);
     let Err(OpenError::Lost(loss)) = try_open(&disk) else { panic!("it opens") };
     assert_eq!((loss.kept, loss.last), (CHANGES, Some(CHANGES + 1)), "{loss}");
+}
+
+/// A start that took such a failure for damage would report a loss, or replace the journal by a new
+/// one.
+#[test]
+fn a_read_that_fails_for_another_reason_is_not_taken_for_damage() {
+    let (_, sound) = killed();
+    for file in [StoreFile::Journal, StoreFile::Mark] {
+        for reads in 0.. {
+            let disk = on_disk(&sound);
+            disk.run_out_of_memory(file, reads);
+            let opened = try_open(&disk);
+            if !disk.has_run_out_of_memory() {
+                assert!(reads > 1, "{file:?} is read more than once");
+                break;
+            }
+            let Err(OpenError::Io(_)) = opened else { panic!("{file:?}, {reads}: {:?}", opened.map(drop)) };
+            assert_eq!(there(&open(&disk)), CHANGES, "{file:?}, {reads}");
+        }
+    }
 }
 
 /// Regression test: the mark was older than the close, whose empty record was taken for that of a
