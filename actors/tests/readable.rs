@@ -148,7 +148,8 @@ enum Step {
     Position(u64, i64),
     Shift(u64, i64),
     Add(u64),
-    Remove(u64),
+    /// A removal of two items, of which one may be named twice; strict or not.
+    Remove([u64; 2], bool),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -160,7 +161,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (number.clone(), position.clone()).prop_map(|(number, position)| Step::Position(number, position)),
         4 => (number.clone(), position).prop_map(|(number, position)| Step::Shift(number, position)),
         1 => number.clone().prop_map(Step::Add),
-        1 => number.prop_map(Step::Remove),
+        1 => ([number.clone(), number], any::<bool>()).prop_map(|(numbers, strict)| Step::Remove(numbers, strict)),
     ]
 }
 
@@ -235,13 +236,27 @@ fn check(drawer: &mut Bare, step: Step) {
             let there = is_seen(object) && !drawer.rows.bin.contains(&object);
             assert_eq!(outcome.is_ok(), there && (before.contains(&object) || !full), "{outcome:?}");
         }
-        Step::Remove(number) => {
-            let object = object(number);
-            let remove = RemoveDrawerItems { items: vec![DrawerItemAddress::Object(object)], strict: true };
-            let there = is_seen(object) && before.contains(&object);
-            assert_eq!(drawer.apply(&remove, true).is_ok(), there);
-            assert_eq!(drawer.all(), if there { without(&before, object) } else { before });
-        }
+        Step::Remove(numbers, strict) => check_removal(drawer, numbers, strict),
+    }
+}
+
+fn check_removal(drawer: &mut Bare, numbers: [u64; 2], strict: bool) {
+    let before = drawer.all();
+    let items = numbers.map(|number| DrawerItemAddress::Object(object(number))).to_vec();
+    let outcome = drawer.apply(&RemoveDrawerItems { items, strict }, true);
+    let place = |object: Loid| Some((seen(&before).iter().position(|known| *known == object)?, object));
+    let mut wanted: Vec<_> = numbers.into_iter().filter_map(|number| place(object(number))).collect();
+    wanted.dedup();
+    if strict && wanted.len() < numbers.len() {
+        assert_eq!(outcome.expect_err("one is not there").code, Code::ObjectNotFound);
+        assert_eq!(drawer.all(), before);
+    } else {
+        let removed = outcome.expect("the others are removed");
+        let items: Vec<_> = removed.items.iter().map(|(place, item)| (*place, item.object)).collect();
+        assert_eq!(items, wanted, "with the positions that they had for the caller");
+        assert_eq!(removed.errors.len(), numbers.len() - wanted.len());
+        let left = wanted.iter().fold(before, |left, (_, object)| without(&left, *object));
+        assert_eq!(drawer.all(), left);
     }
 }
 
