@@ -328,6 +328,29 @@ fn without_a_lock_a_write_takes_one_and_gives_it_back() {
 }
 
 #[test]
+fn the_first_content_is_the_first_version_however_it_is_written() {
+    run(|mut world| async move {
+        let parts = parts_of(world.record().family);
+        let over = |name: &str, mode, content| {
+            let mut object = NewObject::document(name, "Story");
+            (object.parts, object.mode, object.content) = (parts.clone(), mode, content);
+            CreateInFolder { folder: root(DatabaseId::FIRST), below: Vec::new(), object }
+        };
+        for (name, mode) in [("b.xml", CreateMode::Replace), ("c.xml", CreateMode::NewVersion)] {
+            world.object = world.run("ada/1", over(name, CreateMode::Exception, None)).await.unwrap().loid;
+            assert_eq!(world.record().version, 0);
+            world.run("ada/1", over(name, mode, Some(content("first")))).await.unwrap();
+            assert_eq!(world.versions(), ["first"], "{mode:?}");
+        }
+        for (name, new_version) in [("d.xml", false), ("e.xml", true)] {
+            world.object = world.run("ada/1", over(name, CreateMode::Exception, None)).await.unwrap().loid;
+            world.write("ada/1", "first", WriteSwitches { new_version, ..IN }).await.unwrap();
+            assert_eq!(world.versions(), ["first"], "a new version: {new_version}");
+        }
+    });
+}
+
+#[test]
 fn checked_out_objects_are_saved_as_draft_and_then_checked_in() {
     run(|world| async move {
         let out = WriteSwitches { check_out: true, ..SAVE };
