@@ -189,6 +189,32 @@ fn a_name_that_is_taken_is_met_as_the_mode_says() {
 }
 
 #[test]
+fn a_loid_with_a_version_reads_a_post_only_while_that_version_is_present() {
+    run(|world| async move {
+        let first = world.run(post("one", 1)).await.post;
+        let other = world.run(post("other", 2)).await.post;
+        for present in 1..=3 {
+            let view = world.view().await;
+            for version in 1..=4 {
+                let address = PostAddress::Loid(first.at_version(version));
+                match view.state.read(&address) {
+                    Ok(found) => assert_eq!((found.loid(), version), (first, present)),
+                    Err(error) => {
+                        assert_ne!(version, present);
+                        assert_eq!(error.code, Code::ObjectNotFound);
+                    }
+                }
+                assert!(view.state.find(&address).is_none(), "only readers name a post by its version");
+            }
+            for loid in [first, other] {
+                assert_eq!(view.state.read(&PostAddress::Loid(loid)).expect("it is there").loid(), loid);
+            }
+            world.run(AddPost { mode: CreateMode::NewVersion, ..post("again", 1) }).await;
+        }
+    });
+}
+
+#[test]
 fn a_post_that_was_moved_is_back_at_the_time_it_is_written_again_with() {
     run(|world| async move {
         let named = world.run(post("one", 1)).await.post;
