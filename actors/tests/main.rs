@@ -11,6 +11,7 @@ mod families;
 mod large;
 mod liveblog;
 mod memory;
+mod places;
 mod readable;
 mod runtime_model;
 mod runtime_rules;
