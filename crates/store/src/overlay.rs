@@ -296,11 +296,37 @@ fn weight(events: &[StoredEvent]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::option::of;
+    use proptest::prelude::*;
+
     use super::*;
     use crate::tests::until;
 
     fn put(table: Table, key: &str, value: Bytes) -> RowChange {
         RowChange { table, key: Bytes::copy_from_slice(key.as_bytes()), value: Some(value) }
+    }
+
+    proptest! {
+        /// Each commit counts what it adds and drops, and a fall-back counts anew.
+        #[test]
+        fn the_running_count_of_rows_and_bytes_is_that_of_a_recount(
+            sets in prop::collection::vec((prop::collection::vec((0..4u8, of(0..200usize)), 1..4), 0..5u64), 1..60),
+        ) {
+            let (overlay, mut committed): (_, Seq) = (Overlay::new(), 0);
+            for (seq, (set, pending)) in (1 as Seq..).zip(sets) {
+                let change = |(key, len): (u8, Option<usize>)| RowChange {
+                    table: Table::ALL[0],
+                    key: Bytes::copy_from_slice(&[key]),
+                    value: len.map(|len| vec![0; len].into()),
+                };
+                let changes: Vec<_> = set.into_iter().map(change).collect();
+                committed = committed.max((seq - 1).saturating_sub(pending));
+                overlay.insert(seq, &changes, &[], committed);
+                let counted = overlay.total();
+                overlay.fall_back(seq);
+                prop_assert_eq!(overlay.total(), counted);
+            }
+        }
     }
 
     /// A regression test: the frozen generation was counted before it was dropped, and the count
