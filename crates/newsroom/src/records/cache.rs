@@ -400,6 +400,7 @@ impl Observer for RecordCache {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
+    use stet_base::limits::offload::Offload;
     use stet_domain::id::DatabaseId;
     use stet_domain::lifecycle::NewObject;
     use stet_domain::object::FamilyKind;
@@ -435,8 +436,11 @@ mod tests {
         }
         assert!(cached.attributes.get().is_none());
         let weight = cached.bytes();
+        // While all turns on other threads are taken, nothing can be read there.
+        let turns: Vec<_> = std::iter::from_fn(|| Offload::turn().now_or_never()?.ok()).collect();
         let mut reading = Box::pin(cache.attributes(repository, &cached));
         assert!(reading.as_mut().now_or_never().is_none(), "they are read on another thread");
+        drop(turns);
         let attributes = reading.await.expect("they can be read");
         assert_eq!(attributes, &repository.attributes(large).expect("they can be read"));
         assert!(cached.bytes() > weight + PIECE as u64);
