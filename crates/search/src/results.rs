@@ -124,8 +124,11 @@ impl<'a> ResultReader<'a> {
         let titles = document.titles.iter().map(|text| ("title", text));
         let texts = document.texts.iter().map(|text| ("text", text));
         let all = titles.chain([("name", &document.name)]).chain(texts);
+        // The index has stems of the document's language, or of the first one.
+        let mut languages: Vec<String> = document.language.iter().chain(self.languages.first()).cloned().collect();
+        languages.dedup();
         let found = all.filter_map(|(field, text)| {
-            let highlight = query.highlight(beginning(text), self.languages, EXTRACT_CHARS)?;
+            let highlight = query.highlight(beginning(text), &languages, EXTRACT_CHARS)?;
             Some(HitHighlight { field, text: highlight.text, matches: highlight.matches })
         });
         found.take(MOST_EXTRACTS).collect()

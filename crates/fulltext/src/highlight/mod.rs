@@ -1,6 +1,6 @@
 //! Highlights: the fragment of a text that shows best why it was found.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::analysis::{
     AnalysedWord, CleanText, MAX_DOCUMENT_WORDS, PartForm, StemLanguage, analyse, compound_entry, part_borders,
@@ -103,10 +103,12 @@ impl<'a> ConditionForms<'a> {
     /// Finds the matches in the words of a text.
     fn find(&self, words: &[AnalysedWord], languages: &[StemLanguage], mut found: impl FnMut(usize, usize)) {
         let single = if let [word] = &self.condition.words[..] { Some(word) } else { None };
+        let mut derived: HashMap<&str, bool> = HashMap::new();
         for word in words {
             let written =
                 single.into_iter().chain(&self.condition.whole).any(|one| is_form_of(word, one, self.condition.prefix));
-            if written || self.is_derived(word, languages) {
+            let mut is_derived = || *derived.entry(&word.lower).or_insert_with(|| self.is_derived(word, languages));
+            if written || is_derived() {
                 found(word.start, word.end);
             }
         }
@@ -121,8 +123,15 @@ impl<'a> ConditionForms<'a> {
             return false;
         }
         languages.iter().any(|language| {
-            language.stems(word).iter().any(|stem| self.stems.contains(&language.term(stem)))
+            let stems = language.stems(word);
+            // Few words pass this test. Finding the borders of a word takes longer than its stem.
+            let may_have = |part: &PartForm| {
+                let text = part.text.as_str();
+                stems.first().is_some_and(|stem| stem.starts_with(text) || stem.ends_with(text))
+            };
+            stems.iter().any(|stem| self.stems.contains(&language.term(stem)))
                 || (language.has_compounds()
+                    && self.parts.iter().any(may_have)
                     && compound_entry(*language, word)
                         .is_some_and(|entry| self.parts.iter().any(|part| !part_borders(&entry, part).is_empty())))
         })
