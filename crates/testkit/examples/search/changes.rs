@@ -47,7 +47,7 @@ impl ChangeMix {
         }
     }
 
-    /// Sends changes at a rate, as far as the server keeps up, until the end is near.
+    /// Sends changes at a rate, as far as the server keeps up, until `over` is set.
     pub fn send(self, rate: usize, over: &Arc<AtomicBool>) -> CallSamples {
         let (mix, begun) = (Arc::new(self), Instant::now());
         run(async {

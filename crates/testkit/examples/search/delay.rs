@@ -45,11 +45,11 @@ fn probe(options: &BenchOptions, corpus: &Corpus, server: &Server) -> CallSample
     })
 }
 
-/// Returns a word of letters that stand for numbers.
+/// Returns a word of consonants that stand for numbers, so that no two words have one stem.
 fn unique_word(numbers: &[usize]) -> String {
     let digits = numbers.iter().map(usize::to_string).collect::<Vec<_>>().join("x");
-    let letter = |digit: char| digit.to_digit(10).map_or(digit, |digit| char::from(b'a' + digit as u8));
-    format!("probe{}", digits.chars().map(letter).collect::<String>())
+    let letter = |digit: char| digit.to_digit(10).map_or(digit, |digit| char::from(b"bcdfghjklm"[digit as usize]));
+    format!("probe{}kwk", digits.chars().map(letter).collect::<String>())
 }
 
 /// Changes one text after the other, each when the change before was found.

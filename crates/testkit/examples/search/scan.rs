@@ -1,7 +1,7 @@
 //! A plain scan of all texts beside a search.
 
 use std::io::{BufWriter, Write};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use stet_testkit::{Server, encoded};
@@ -47,8 +47,10 @@ pub fn measure(corpus: &Corpus, server: &Server, table: &mut FigureTable) {
 fn scan(texts: &std::path::Path, word: &str) -> Duration {
     let begun = Instant::now();
     let mut grep = Command::new("grep");
-    grep.env("LC_ALL", "C.UTF-8").args(["-c", "-i", "-w", "-F", "-e", word]).arg(texts).stdout(Stdio::null());
-    assert!(grep.status().expect("`grep` can be run").success(), "`{word}` is in the texts");
+    grep.env("LC_ALL", "C.UTF-8").args(["-c", "-i", "-w", "-F", "-e", word]).arg(texts);
+    // Its output is read. If it were discarded, the scan would end at the first match.
+    let output = grep.output().expect("`grep` can be run");
+    assert!(output.status.success(), "`{word}` is in the texts");
     begun.elapsed()
 }
 

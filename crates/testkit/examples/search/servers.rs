@@ -11,7 +11,7 @@ use crate::corpus::Corpus;
 use crate::figures::FigureTable;
 use crate::options::BenchOptions;
 
-/// The settings of both servers. Sessions and logs are no part of the measurement.
+/// The settings of both servers: what they log.
 const SETTINGS: [(&str, &str); 1] = [("LOG__FILTER", "warn,stet_search=info")];
 /// The name of the folder of the index in a data directory.
 pub const INDEX_FOLDER: &str = "search";
