@@ -20,7 +20,7 @@ struct PlaceFilter;
 
 impl DocumentFilter for PlaceFilter {
     fn admits(&self, document: &FilterFields<'_>) -> bool {
-        !document.place.is_multiple_of(4) && (document.visible || document.has_owner("owner1"))
+        !document.place().is_multiple_of(4) && (document.is_visible() || document.has_owner("owner1"))
     }
 }
 

@@ -118,23 +118,40 @@ pub trait DocumentFilter {
     fn admits(&self, document: &FilterFields<'_>) -> bool;
 }
 
-/// The values of a document that a [`DocumentFilter`] decides by.
+/// The values of a document that a [`DocumentFilter`] decides by. Each is read when it is asked
+/// for.
 pub struct FilterFields<'a> {
-    /// [`IndexDocument::key`].
-    pub key: u128,
-    /// [`IndexDocument::place`].
-    pub place: u128,
-    /// [`IndexDocument::kind`].
-    pub kind: &'a str,
-    /// [`IndexDocument::visible`].
-    pub visible: bool,
-    /// The columns of the segment, for values that are read on demand.
-    pub(crate) columns: &'a SegmentColumns,
+    columns: &'a SegmentColumns,
     /// The number of the document in the segment.
-    pub(crate) doc: tantivy::DocId,
+    doc: tantivy::DocId,
 }
 
-impl FilterFields<'_> {
+impl<'a> FilterFields<'a> {
+    /// Returns the values of a document of a segment.
+    pub(crate) fn of(columns: &'a SegmentColumns, doc: tantivy::DocId) -> Self {
+        Self { columns, doc }
+    }
+
+    /// Returns [`IndexDocument::key`].
+    pub fn key(&self) -> u128 {
+        self.columns.key(self.doc)
+    }
+
+    /// Returns [`IndexDocument::place`].
+    pub fn place(&self) -> u128 {
+        self.columns.place(self.doc)
+    }
+
+    /// Returns [`IndexDocument::kind`].
+    pub fn kind(&self) -> &'a str {
+        self.columns.kind(self.doc)
+    }
+
+    /// Reports whether [`IndexDocument::visible`] is set.
+    pub fn is_visible(&self) -> bool {
+        self.columns.is_visible(self.doc)
+    }
+
     /// Reports whether [`IndexDocument::owners`] contains a name, which is compared exactly.
     pub fn has_owner(&self, name: &str) -> bool {
         self.columns.has_owner(self.doc, name)

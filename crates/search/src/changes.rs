@@ -12,7 +12,7 @@ const MOST: usize = 10_000;
 
 /// The time between the first change and the commit of the index that contains it. Changes of an
 /// object in this time are indexed once.
-const COMMIT_DELAY: Duration = Duration::from_millis(250);
+const COMMIT_DELAY: Duration = Duration::from_millis(400);
 
 /// The notes about changed objects, which commits write and the feed reads.
 #[derive(Default)]

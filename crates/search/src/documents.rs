@@ -43,6 +43,9 @@ const TITLE_ELEMENTS: [&str; 2] = ["title", "headline"];
 /// The elements of attributes that state the language of an object.
 const LANGUAGE_ELEMENTS: [&str; 2] = ["language", "lang"];
 
+/// Maximum bytes of the text of an element that can be found as `element:word`.
+const MAX_FIELD_BYTES: usize = 255;
+
 /// Maximum number of entries of a topic or plan whose texts are indexed.
 const MOST_ENTRIES: usize = 10_000;
 
@@ -174,7 +177,8 @@ fn attribute_texts(
     for (name, text) in own.iter().chain(system.iter().filter(|(name, _)| is_title(name))) {
         if is_title(name) { titles.push(text.clone()) } else { texts.push(text.clone()) }
     }
-    (titles, language, texts, own.into_iter().chain(system).collect())
+    let fields = own.into_iter().chain(system).filter(|(_, text)| text.len() <= MAX_FIELD_BYTES);
+    (titles, language, texts, fields.collect())
 }
 
 /// Returns the beginning of an object's latest content as text; `None` if it has none.

@@ -2,7 +2,7 @@
 //!
 //! The index of `stet-fulltext` follows the store. [`ChangedObjects`] notes which objects each
 //! commit has changed, and the [`feed`] reads these objects from the store and puts their
-//! [`documents`] into the index, a quarter of a second after the first change. The index is never
+//! [`documents`] into the index, 400 ms after the first change. The index is never
 //! in the way of a change, and nothing depends on it but search.
 //!
 //! At the start, and whenever too much has changed at once, the feed compares the whole store with

@@ -31,6 +31,8 @@ pub struct ReadableDocuments<'a> {
     person: Option<&'a str>,
     /// The folder in which all documents must lie.
     within: Option<Loid>,
+    /// Whether all objects are admitted, wherever they lie.
+    sees_all: bool,
     places: RefCell<HashMap<u128, bool>>,
     liveblogs: RefCell<HashMap<u128, Option<PostSight>>>,
     messages: OnceCell<HashSet<u128>>,
@@ -52,6 +54,7 @@ impl<'a> ReadableDocuments<'a> {
         Ok(ReadableDocuments {
             newsroom,
             access: access.knowing_home()?,
+            sees_all: access.sees_all() && within.is_none(),
             person,
             within,
             places: RefCell::new(HashMap::new()),
@@ -79,9 +82,6 @@ impl<'a> ReadableDocuments<'a> {
     }
 
     fn admits_place(&self, place: u128) -> bool {
-        if self.access.sees_all() && self.within.is_none() {
-            return true;
-        }
         if let Some(known) = self.places.borrow().get(&place) {
             return *known;
         }
@@ -165,10 +165,11 @@ fn keep<T>(decisions: &RefCell<HashMap<u128, T>>, key: u128, decision: T) {
 
 impl DocumentFilter for ReadableDocuments<'_> {
     fn admits(&self, fields: &FilterFields<'_>) -> bool {
-        match fields.kind {
-            MESSAGE => self.admits_message(fields.key),
-            POST => self.admits_post(fields.place, fields.visible, |user| fields.has_owner(user)),
-            _ => self.admits_place(fields.place),
+        match fields.kind() {
+            MESSAGE => self.admits_message(fields.key()),
+            POST => self.admits_post(fields.place(), fields.is_visible(), |user| fields.has_owner(user)),
+            _ if self.sees_all => true,
+            _ => self.admits_place(fields.place()),
         }
     }
 }

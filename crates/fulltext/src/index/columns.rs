@@ -119,18 +119,21 @@ impl SegmentColumns {
 
     /// Reports whether a filter admits a document.
     pub fn is_admitted(&self, doc: DocId, filter: &dyn DocumentFilter) -> bool {
-        filter.admits(&FilterFields {
-            key: self.key(doc),
-            place: self.place.first(doc).map_or(0, u128::from),
-            kind: self.kind(doc),
-            visible: self.visible.first(doc).unwrap_or_default(),
-            columns: self,
-            doc,
-        })
+        filter.admits(&FilterFields::of(self, doc))
+    }
+
+    /// Returns the place of a document.
+    pub fn place(&self, doc: DocId) -> u128 {
+        self.place.first(doc).map_or(0, u128::from)
+    }
+
+    /// Reports whether the flag of a document is set.
+    pub fn is_visible(&self, doc: DocId) -> bool {
+        self.visible.first(doc).unwrap_or_default()
     }
 
     /// Returns the kind of a document.
-    fn kind(&self, doc: DocId) -> &str {
+    pub fn kind(&self, doc: DocId) -> &str {
         let Some(column) = self.category(Category::Kind) else { return "" };
         let kinds = self.kinds.get_or_init(|| {
             let count = column.dictionary().num_terms() as u64;

@@ -6,8 +6,9 @@ use parking_lot::{Condvar, Mutex};
 use tantivy::TantivyDocument;
 use tantivy::schema::Document;
 
-/// The most bytes of documents that wait, except for a single larger one.
-const MAX_QUEUED_BYTES: usize = 16 << 20;
+/// The most bytes of documents that wait, except for a single larger one. In the queue they take
+/// many times that, because each word is a token of its own.
+const MAX_QUEUED_BYTES: usize = 2 << 20;
 
 /// The number of bytes of documents that wait.
 #[derive(Debug, Default)]

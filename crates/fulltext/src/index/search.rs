@@ -216,8 +216,8 @@ impl<'a> SearchWalk<'a> {
                     }
                 }
                 if self.window > 0 {
-                    let rank = self.rank(columns, doc, || walker.points());
-                    push_best(&mut heap, rank, self.window);
+                    let rank = self.rank_without_key(columns, doc, || walker.points());
+                    push_best(&mut heap, rank, self.window, || columns.key(doc));
                 }
             }
             doc = advance(walker.as_mut());
@@ -246,8 +246,8 @@ impl<'a> SearchWalk<'a> {
         columns.is_admitted(doc, request.filter)
     }
 
-    /// Returns the rank of a document.
-    fn rank(&self, columns: &SegmentColumns, doc: DocId, points: impl FnOnce() -> u32) -> DocumentRank {
+    /// Returns the rank of a document with 0 in place of the key.
+    fn rank_without_key(&self, columns: &SegmentColumns, doc: DocId, points: impl FnOnce() -> u32) -> DocumentRank {
         let modified = columns.modified(doc);
         let value = match self.request.sort {
             SortOrder::Relevance => i64::from(points()),
@@ -257,7 +257,7 @@ impl<'a> SearchWalk<'a> {
         };
         // The complement reverses the order of all values, the smallest included.
         let primary = if self.request.is_ascending() { !value } else { value };
-        DocumentRank { primary, modified, key: columns.key(doc) }
+        DocumentRank { primary, modified, key: 0 }
     }
 
     /// Adds the results of a segment to those of the search.
@@ -302,12 +302,24 @@ impl<'a> SearchWalk<'a> {
     }
 }
 
-/// Adds a rank to the best ones, at most `window`.
-fn push_best(heap: &mut BinaryHeap<Reverse<DocumentRank>>, rank: DocumentRank, window: usize) {
-    if heap.len() < window {
-        heap.push(Reverse(rank));
-    } else if heap.peek().is_some_and(|worst| worst.0 < rank) {
-        heap.pop();
-        heap.push(Reverse(rank));
+/// Adds a rank to the best ones, at most `window`. Its key is read only if it may be among them.
+fn push_best(
+    heap: &mut BinaryHeap<Reverse<DocumentRank>>,
+    rank: DocumentRank,
+    window: usize,
+    key: impl FnOnce() -> u128,
+) {
+    let worst = heap.peek().filter(|_| heap.len() >= window).map(|Reverse(worst)| *worst);
+    if worst.is_some_and(|worst| (rank.primary, rank.modified) < (worst.primary, worst.modified)) {
+        return;
+    }
+    let rank = DocumentRank { key: key(), ..rank };
+    match worst {
+        None => heap.push(Reverse(rank)),
+        Some(worst) if worst < rank => {
+            heap.pop();
+            heap.push(Reverse(rank));
+        }
+        Some(_) => {}
     }
 }

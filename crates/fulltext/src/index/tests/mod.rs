@@ -17,7 +17,7 @@ pub(crate) struct VisibleFilter;
 
 impl DocumentFilter for VisibleFilter {
     fn admits(&self, document: &FilterFields<'_>) -> bool {
-        document.visible
+        document.is_visible()
     }
 }
 

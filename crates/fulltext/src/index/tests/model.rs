@@ -57,7 +57,7 @@ struct ModelFilter;
 
 impl DocumentFilter for ModelFilter {
     fn admits(&self, document: &FilterFields<'_>) -> bool {
-        (document.visible && document.kind != "Secret" && document.place != 3) || document.has_owner("anna")
+        (document.is_visible() && document.kind() != "Secret" && document.place() != 3) || document.has_owner("anna")
     }
 }
 
