@@ -22,6 +22,11 @@ fn finds(client: &Client, query: &str, number: u64) {
     assert_eq!((&found["total"], &found["complete"]), (&json!(number), &json!(true)), "{query}");
 }
 
+/// Waits until a search finds that many, and everything.
+fn will_find(client: &Client, query: &str, number: u64) {
+    wait_patiently_until("the last change can be found", || find(client, query)["total"] == number);
+}
+
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).expect("there is an index");
     entries.map(|entry| entry.expect("it can be read").path()).collect()
@@ -32,7 +37,7 @@ fn an_index_that_is_damaged_or_missing_is_made_anew() {
     let mut server = Server::start();
     let folder = own_folder();
     (0..3).for_each(|number| drop(server.user("admin").story(&folder, &format!("bandicoot{number}.xml"))));
-    finds(&server.user("admin"), "bandicoot*", 3);
+    will_find(&server.user("admin"), "bandicoot*", 3);
     let index = server.data().join("search");
     type Damage = fn(&Path);
     let damages: [(&str, Damage); 6] = [
@@ -96,7 +101,7 @@ fn the_index_is_made_anew_by_command() {
     let server = Server::start();
     let folder = own_folder();
     server.user("admin").story(&folder, "kowari.xml");
-    finds(&server.user("admin"), "kowari", 1);
+    will_find(&server.user("admin"), "kowari", 1);
     let reindex = || {
         let output = Command::new(binary()).args(["reindex", "--json", "--data"]).arg(server.data()).output();
         let output = output.expect("the binary can be started");
@@ -130,7 +135,7 @@ fn another_list_of_languages_makes_the_index_anew() {
     let server = Server::with(&[("SEARCH__LANGUAGES", "en")]);
     let folder = own_folder();
     server.user("admin").story(&folder, "numbats.xml");
-    finds(&server.user("admin"), "numbat", 1);
+    will_find(&server.user("admin"), "numbat", 1);
     let mut server = server;
     assert_eq!(server.terminate(), Some(0));
     let data = server.data().to_owned();

@@ -2,7 +2,7 @@
 //! different rights, random queries. A caller must find what they can read and what has the words,
 //! with the right totals and facets.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::*;
 
@@ -206,7 +206,7 @@ fn searches_find_what_a_scan_of_all_that_is_readable_finds() {
     let mut ground = Ground::new(&server);
     let clients = callers(&server, &ground);
     ground.author = Some(clients[5].clone());
-    for _ in 0..setting("STET_SEARCH_ROUNDS").unwrap_or(12) {
+    for _ in 0..setting("STET_SEARCH_ROUNDS").unwrap_or(6) {
         for _ in 0..10 {
             ground.change(&mut dice);
         }
