@@ -31,7 +31,7 @@ struct ChangeNotes {
     first: Option<Instant>,
     /// Whether somebody waits for the present state.
     awaited: bool,
-    /// Whether the index is to be made anew.
+    /// Whether the index is to be rebuilt.
     rebuild: bool,
     ended: bool,
 }
@@ -60,7 +60,7 @@ pub(crate) enum FeedTask {
     },
     /// Compare the whole store with the index.
     Compare,
-    /// Throw the index away, and make it anew.
+    /// Discard the index, and rebuild it.
     Rebuild,
     /// End.
     End,
@@ -90,7 +90,7 @@ impl ChangedObjects {
         self.state.lock().ended
     }
 
-    /// Reports whether the feed is to end or to make a new index, whatever it is doing.
+    /// Reports whether the feed is to end or to rebuild the index, whatever it is doing.
     pub(crate) fn is_interrupted(&self) -> bool {
         let state = self.state.lock();
         state.ended || state.rebuild

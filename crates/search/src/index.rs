@@ -1,4 +1,4 @@
-//! The index of the present, which is replaced when it is made anew.
+//! The slot of the open index, which a rebuild replaces.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -44,7 +44,7 @@ pub struct SearchState {
     /// The place in the log of events up to which all changes can be found.
     pub up_to: EventId,
     /// Whether everything can be found. False after the start until the index has been compared
-    /// with the data, and while it is made anew.
+    /// with the data, and while it is rebuilt.
     pub complete: bool,
 }
 
@@ -106,7 +106,7 @@ impl NewsroomSearch {
         self.index.get().map_or(0, |index| index.documents())
     }
 
-    /// Begins to make the index anew. Until that is done, results are incomplete.
+    /// Begins to rebuild the index. Until that is done, results are incomplete.
     pub fn rebuild(&self) {
         self.set_complete(false);
         self.changes.rebuild();

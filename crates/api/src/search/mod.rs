@@ -32,7 +32,7 @@ pub struct SearchReply {
     /// Total number of hits that the caller may read.
     total: u64,
     /// Whether everything can be found. It is false for a while after the start of the server, and
-    /// while the index is made anew.
+    /// while the index is rebuilt.
     complete: bool,
     /// Id of the event up to which all changes can be found.
     indexed_up_to: String,

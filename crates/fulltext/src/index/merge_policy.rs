@@ -27,7 +27,7 @@ impl Default for PurgingMergePolicy {
     }
 }
 
-/// Reports whether so many documents of a segment are deleted that it is written anew.
+/// Reports whether a segment has enough deleted documents to be rewritten.
 fn needs_purge(deleted: u32, all: u32) -> bool {
     u64::from(deleted) * 100 > u64::from(all) * MAX_DELETED_PERCENT
 }

@@ -122,7 +122,7 @@ fn create(dir: &Path, fields: &IndexFields) -> Result<OpenIndex> {
     Ok(OpenIndex { index, reader, number: None })
 }
 
-/// Returns a reader that changes only when it is told so.
+/// Returns a reader that shows a new commit only after a reload.
 fn reader(index: &Index) -> Result<IndexReader> {
     Ok(index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?)
 }

@@ -38,7 +38,7 @@ pub(super) struct DocumentBits {
 }
 
 impl DocumentBits {
-    /// Returns an empty set for a segment with so many documents.
+    /// Returns an empty set for a segment with that number of documents.
     pub fn new(max_doc: DocId) -> Self {
         Self { words: vec![0; (max_doc as usize).div_ceil(64)], count: 0 }
     }
