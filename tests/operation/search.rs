@@ -86,9 +86,7 @@ fn searches_find_everything_after_kills_at_any_moment() {
         std::thread::sleep(Duration::from_millis(dice.roll(600) as u64));
         server.kill();
         if round % 3 == 0 {
-            server = server.restart();
-            std::thread::sleep(Duration::from_millis(dice.roll(40) as u64));
-            server.kill();
+            server.crash_while_starting(Duration::from_millis(dice.roll(400) as u64));
         }
         server = server.restart();
         let client = server.login("admin");

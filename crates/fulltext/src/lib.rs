@@ -21,7 +21,8 @@ pub use document::{Category, DocumentFilter, FilterFields, IndexDocument};
 pub use error::{QueryError, SearchError};
 pub use highlight::Highlight;
 pub use index::{
-    FoundDocuments, IndexSettings, MAX_LANGUAGES, MAX_RESULT_WINDOW, OpenOutcome, SearchRequest, SortOrder, TextIndex,
+    FoundDocuments, IndexSettings, MAX_FACET_VALUES, MAX_LANGUAGES, MAX_RESULT_WINDOW, OpenOutcome, SearchRequest,
+    SortOrder, TextIndex,
 };
 pub use query::{MAX_QUERY_BYTES, MAX_QUERY_CONDITIONS, MAX_QUERY_WORDS, QueryOptions, SearchQuery};
 

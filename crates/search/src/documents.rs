@@ -46,8 +46,9 @@ const LANGUAGE_ELEMENTS: [&str; 2] = ["language", "lang"];
 /// Maximum bytes of the text of an element that can be found as `element:word`.
 const MAX_FIELD_BYTES: usize = 255;
 
-/// Maximum number of entries of a topic or plan whose texts are indexed.
-const MOST_ENTRIES: usize = 10_000;
+/// Maximum bytes of a topic's items that are indexed, and of the attributes of these. A topic is
+/// one document, and may have ten thousand items with megabytes of attributes each.
+const MOST_TOPIC_BYTES: usize = 4 << 20;
 
 /// Returns the number of an object's document.
 pub fn key_of(loid: Loid) -> u128 {
@@ -234,14 +235,15 @@ fn add_planning<F: Planning>(parts: &PartReader<'_>, document: &mut IndexDocumen
 
 /// Adds the texts of a topic's items.
 fn add_items(newsroom: &Newsroom, parts: &PartReader<'_>, document: &mut IndexDocument) -> Result<()> {
-    let mut items = Vec::new();
+    let (mut items, mut room) = (Vec::new(), MOST_TOPIC_BYTES);
     let read = parts.each(Topic::ENTRY, |_, value| {
-        if items.len() < MOST_ENTRIES {
+        if takes_room(&mut room, value.len()) {
             items.push(decode_value::<TopicItem>(TopicItem::FORMAT, &value)?);
         }
         Ok(())
     });
     read.map_err(|error| store_failure(&error))?;
+    let mut room = MOST_TOPIC_BYTES;
     for item in items {
         let texts = [&item.record.name, &item.comment, &item.occupation, &item.content_type];
         document.texts.extend(texts.into_iter().filter(|text| !text.is_empty()).map(|text| text.to_string()));
@@ -249,12 +251,26 @@ fn add_items(newsroom: &Newsroom, parts: &PartReader<'_>, document: &mut IndexDo
         let assignees = item.assignees.iter().map(|name| ("assignee", name));
         let words = words.into_iter().chain(assignees).filter(|(_, text)| !text.is_empty());
         document.fields.extend(words.map(|(name, text)| (name.to_owned(), text.to_string())));
+        if room == 0 {
+            continue;
+        }
         let attributes = newsroom.repository.attributes(item.record.loid)?;
+        if !takes_room(&mut room, attributes.text_bytes()) {
+            continue;
+        }
         let (titles, _, texts, fields) = attribute_texts(newsroom, &item.record, &attributes);
         document.texts.extend(titles.into_iter().chain(texts));
         document.fields.extend(fields);
     }
     Ok(())
+}
+
+/// Takes bytes off what remains, and reports whether they fit. Nothing fits after the first that
+/// does not.
+fn takes_room(room: &mut usize, bytes: usize) -> bool {
+    let left = room.checked_sub(bytes);
+    *room = left.unwrap_or(0);
+    left.is_some()
 }
 
 /// Returns the row of a post of a liveblog.
@@ -269,6 +285,15 @@ pub fn post_row(newsroom: &Newsroom, liveblog: Loid, post: Loid) -> Result<Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn room_is_used_up_by_the_first_that_does_not_fit() {
+        let mut room = 10;
+        let fit = [4, 6, 0, 1, 0].map(|bytes| takes_room(&mut room, bytes));
+        assert_eq!((fit, room), ([true, true, true, false, true], 0));
+        let mut room = 10;
+        assert_eq!([11, 1].map(|bytes| takes_room(&mut room, bytes)), [false, false]);
+    }
 
     #[test]
     fn documents_and_objects_have_the_same_numbers() {

@@ -23,7 +23,7 @@ use stet_domain::id::Loid;
 use stet_domain::liveblog::{Liveblog, Post};
 use stet_domain::object::FamilyKind;
 use stet_domain::part::PartReader;
-use stet_domain::store::{EventId, StoreError};
+use stet_domain::store::StoreError;
 use stet_fulltext::{SearchError, TextIndex};
 use stet_newsroom::Newsroom;
 
@@ -199,7 +199,8 @@ impl Feed {
         counter!("stet_search_comparisons_total").increment(1);
         let (documents, seconds) = (index.documents(), began.elapsed().as_secs_f64());
         tracing::info!(documents, indexed, seconds, "compared the index of the search with the data");
-        self.note(index, up_to);
+        measure(index);
+        search.set_up_to(up_to);
         search.set_complete(true);
         Ok(RoundEnd::UpToDate)
     }
@@ -217,7 +218,7 @@ impl Feed {
             FeedTask::Compare => return Ok(RoundEnd::TooMuch),
             FeedTask::End => return Err(FeedFault::Interrupted),
             FeedTask::Rebuild => {
-                // Asked for since the last look. It is taken by whoever handles the interruption.
+                // Requested after the check above. The handler of the interruption takes it.
                 search.changes.rebuild();
                 return Err(FeedFault::Interrupted);
             }
@@ -231,17 +232,18 @@ impl Feed {
                 update_message(&search.newsroom, index, *message)?;
             }
             index.commit(up_to.seq)?;
+            measure(index);
         }
-        self.note(index, up_to);
+        search.set_up_to(up_to);
         Ok(RoundEnd::UpToDate)
     }
+}
 
-    /// Publishes the place up to which everything is indexed.
-    fn note(&self, index: &TextIndex, up_to: EventId) {
-        self.search.set_up_to(up_to);
-        gauge!("stet_search_documents").set(index.documents() as f64);
-        gauge!("stet_search_bytes").set(index.size_bytes() as f64);
-    }
+/// Sets the metrics of the index after a commit. Clients that wait may
+/// begin many rounds without one.
+fn measure(index: &TextIndex) {
+    gauge!("stet_search_documents").set(index.documents() as f64);
+    gauge!("stet_search_bytes").set(index.size_bytes() as f64);
 }
 
 /// Checks that the index may grow: the last free bytes of the disk are for changes.

@@ -127,7 +127,7 @@ impl<'a> ResultReader<'a> {
         // The index has stems of the document's language, or of the first one.
         let mut languages: Vec<String> = document.language.iter().chain(self.languages.first()).cloned().collect();
         languages.dedup();
-        let found = all.filter_map(|(field, text)| {
+        let found = all.take_while(|_| Instant::now() < self.until).filter_map(|(field, text)| {
             let highlight = query.highlight(beginning(text), &languages, EXTRACT_CHARS)?;
             Some(HitHighlight { field, text: highlight.text, matches: highlight.matches })
         });

@@ -29,7 +29,7 @@ pub use opening::OpenOutcome;
 use opening::{CommitPayload, IndexRules, OpenIndex, lock_index, open_index};
 use queue::{DocumentQueue, QueuedDocument};
 use schema::IndexFields;
-pub use search::{FoundDocuments, MAX_RESULT_WINDOW, SearchRequest, SortOrder};
+pub use search::{FoundDocuments, MAX_FACET_VALUES, MAX_RESULT_WINDOW, SearchRequest, SortOrder};
 use word_filter::WordFilters;
 
 use crate::analysis::StemLanguage;

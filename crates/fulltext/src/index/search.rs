@@ -19,6 +19,10 @@ use crate::query::SearchQuery;
 /// The largest sum of offset and limit of a search.
 pub const MAX_RESULT_WINDOW: usize = 10_000;
 
+/// The most values of a category that are counted in a result. Others may make any number of them,
+/// such as types of their own.
+pub const MAX_FACET_VALUES: usize = 100;
+
 /// The number of documents between two looks at the clock.
 const DOCUMENTS_PER_CLOCK: u64 = 2_048;
 
@@ -101,7 +105,8 @@ pub struct FoundDocuments {
     pub total: u64,
     /// The keys of the documents from offset to limit.
     pub keys: Vec<u128>,
-    /// The counted values of the categories asked for: the most frequent first, then by value.
+    /// The counted values of the categories asked for: the most frequent first, then by value, at
+    /// most [`MAX_FACET_VALUES`] of each.
     pub facets: Vec<(Category, Vec<(String, u64)>)>,
 }
 
@@ -296,6 +301,7 @@ impl<'a> SearchWalk<'a> {
         let facets = self.request.facets.iter().zip(self.facets).map(|(category, facet)| {
             let mut values: Vec<(String, u64)> = facet.into_iter().collect();
             values.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+            values.truncate(MAX_FACET_VALUES);
             (*category, values)
         });
         FoundDocuments { total: self.total, keys, facets: facets.collect() }

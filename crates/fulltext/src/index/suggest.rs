@@ -19,6 +19,9 @@ const MAX_SUGGEST_TERMS: usize = 2_000;
 /// The most documents that the filter is asked for.
 const MAX_FILTER_CALLS: usize = 20_000;
 
+/// The most spellings of a word that are read.
+const MAX_SPELLINGS: usize = 16;
+
 /// The most documents with a word that count for its rank.
 const MAX_COUNTED: usize = 32;
 
@@ -112,8 +115,9 @@ impl SuggestionSearch<'_> {
         let prefix = joined_term(word, "");
         let spellings = Arc::clone(&segment.spellings);
         let mut terms = spellings.terms().range().ge(&prefix).into_stream()?;
-        let mut found = Vec::new();
-        while terms.advance() && terms.key().starts_with(prefix.as_bytes()) {
+        let (mut found, mut read) = (Vec::new(), 0);
+        while read < MAX_SPELLINGS && terms.advance() && terms.key().starts_with(prefix.as_bytes()) {
+            read += 1;
             let Ok(term) = std::str::from_utf8(terms.key()) else { continue };
             let postings = spellings.read_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
             if self.admitted(segment, postings, 1) > 0 {

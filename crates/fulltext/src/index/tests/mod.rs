@@ -89,6 +89,28 @@ fn documents_are_found_replaced_and_removed() {
 }
 
 #[test]
+fn facets_and_spellings_have_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let index = open(&dir.path().join("index"));
+    for key in 0..(MAX_FACET_VALUES as u128 + 20) {
+        // Marks of any number and order make other spellings of one word.
+        let marks: String = (0..7).map(|bit| if key >> bit & 1 == 1 { '\u{301}' } else { '\u{300}' }).collect();
+        let mut document = document(key, &format!("wort{marks}"), "");
+        document.type_name = format!("type{key:03}");
+        index.put(document).unwrap();
+    }
+    index.commit(1).unwrap();
+    let query = query("");
+    let mut request = SearchRequest::new(&query, &VisibleFilter);
+    request.facets = vec![Category::Type];
+    let found = index.search(&request).unwrap();
+    assert_eq!((found.total, found.facets[0].1.len()), (MAX_FACET_VALUES as u64 + 20, MAX_FACET_VALUES));
+    assert_eq!(found.facets[0].1[0], ("type000".to_owned(), 1));
+    let suggested = index.suggest("wor", &VisibleFilter, 1000).unwrap();
+    assert!((1..=16).contains(&suggested.len()), "{}", suggested.len());
+}
+
+#[test]
 fn facets_sorts_and_pages_count_admitted_documents() {
     let dir = tempfile::tempdir().unwrap();
     let index = open(&dir.path().join("index"));
