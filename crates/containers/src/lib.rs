@@ -29,7 +29,7 @@ pub fn handler_state(config: &Config) -> HandlerState {
 #[cfg(test)]
 fn surface(config: &Config) -> stet_web::app::ServedEndpoints {
     use stet_web::route::{EndpointGroup, Route};
-    const TABLES: &[&[Route]] = &[drawer::routes::ROUTES, liveblog::post::routes::ROUTES];
+    const TABLES: &[&[Route]] = &[drawer::routes::ROUTES, liveblog::post::routes::ROUTES, topicplan::routes::ROUTES];
     const GROUPS: &[EndpointGroup] = &[EndpointGroup { name: "containers", about: "", tables: TABLES }];
     stet_web::app::ServedEndpoints { groups: GROUPS, kept: handler_state(config) }
 }

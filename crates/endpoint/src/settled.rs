@@ -6,13 +6,17 @@
 //! reply is built again from a newer view. Otherwise a text that has not been approved could be
 //! shown as the approved part.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::repository::Reader;
+use stet_auth::Privilege;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::family::{Family, State};
+use stet_domain::id::Loid;
 use stet_domain::store::Row;
 use stet_newsroom::caller::SeenView;
+use stet_newsroom::records::CachedRecord;
 use stet_web::call::Call;
 
 /// The largest number of attempts to build a reply.
@@ -79,6 +83,20 @@ pub fn read_beside<R: Row, T>(
     Ok(read?)
 }
 
+/// Returns the record of an object that a view shows; `None` if the caller may not read it.
+///
+/// The change that removes an object also hides it in the containers that hold it. So a view that
+/// still shows a removed object is of the past. Leaving the object out would show a state that
+/// never was, if the container was changed between the view and the removal.
+///
+/// # Errors
+/// [`UnsettledReply::Changed`] if the object was removed or is in the recycle bin; errors of the
+/// store.
+pub fn readable_in_view(call: &Call, object: Loid) -> Result<Option<Arc<CachedRecord>>, UnsettledReply> {
+    let cached = call.app.records.get(&call.app.repository, object)?.ok_or(UnsettledReply::Changed)?;
+    Ok(call.access().may(Privilege::Read, &cached)?.then_some(cached))
+}
+
 /// Builds a reply about a container with `make`, and again from a newer view whenever a part has
 /// changed in between.
 ///
@@ -139,8 +157,6 @@ pub async fn change_in_place<P: PartialEq + Clone, T>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use bytes::Bytes;
     use serde::{Deserialize, Serialize};
     use stet_actors::repository::Repository;

@@ -105,15 +105,18 @@ pub(super) async fn seen<'v>(call: &Call, view: &'v DrawerView) -> Result<SeenIt
     Ok(SeenItems::Some(seen))
 }
 
-/// Reports whether the caller may read an item's object.
+/// Reports whether the caller may read an item's object, in the recycle bin or not: the view alone
+/// determines which items are visible. The object may have been discarded since the view was
+/// published, after other changes of the drawer that the reply does not show either.
 fn sees(call: &Call, access: Access<'_>, item: &Item) -> Result<bool> {
     if access.sees_all() {
         return Ok(true);
     }
-    Ok(match call.app.records.record(&call.app.repository, item.object)? {
-        Some(record) => access.may(Privilege::Read, &record)?,
-        None => false,
-    })
+    let repository = &call.app.repository;
+    if let Some(record) = call.app.records.record(repository, item.object)? {
+        return access.may(Privilege::Read, &record);
+    }
+    repository.any_record(item.object)?.map_or(Ok(false), |record| access.may(Privilege::Read, &record))
 }
 
 /// Renders an item with the record of its object. An item whose object was destroyed since the view
@@ -388,9 +391,13 @@ mod tests {
     use std::cell::Cell;
 
     use serde_json::json;
+    use stet_auth::{Grant, Rights};
     use stet_domain::drawer::NewDrawer;
-    use stet_domain::lifecycle::NewObject;
+    use stet_domain::id::DatabaseId;
+    use stet_domain::lifecycle::{DiscardObject, NewObject};
+    use stet_domain::object::Reach;
     use stet_endpoint::records::{BulkFailures, BulkReply};
+    use stet_newsroom::testing::by_editor;
 
     use super::*;
     use stet_web::testing::ServerFixture;
@@ -424,6 +431,23 @@ mod tests {
         };
         assert_eq!((seen.counts(), view.state.count()), ((0, 0), 1_000));
         assert!(turns.get() > 1, "{}", turns.get());
+    }
+
+    #[actix_web::test]
+    async fn items_discarded_since_the_view_was_published_are_shown_with_it() {
+        let fixture = ServerFixture::of(crate::surface).await;
+        let (call, view) = (fixture.call_of("drawer-get"), filled(&fixture, 2).await);
+        let root = stet_domain::folder::root(DatabaseId::FIRST);
+        let user = "ada".into();
+        let grants = [Grant { privilege: Privilege::Read, folder: Some(root.to_string()) }];
+        let rights = Rights::sum(&grants, |folder| Ok::<_, Error>(folder.parse().ok())).expect("grants add up");
+        let access = Access::of_user(&fixture.newsroom, &user, &rights, true);
+        let first = view.state.visible().next().expect("it has items");
+        assert!(!access.sees_all() && sees(&call, access, first).expect("the store reads"));
+        let discard = DiscardObject { object: first.object, reach: Reach::All };
+        fixture.repository.joint(discard, by_editor()).await.expect("it can be discarded");
+        assert!(sees(&call, access, first).expect("the store reads"));
+        assert!(!sees(&call, Access::anonymous(&fixture.newsroom), first).expect("the store reads"));
     }
 
     #[actix_web::test]

@@ -15,13 +15,12 @@ use stet_domain::error::{Code, Error, Result};
 use stet_domain::expect::RevisionTag;
 use stet_domain::family::State;
 use stet_domain::id::{Loid, ObjectSource};
-use stet_domain::object::Record;
 use stet_domain::planning::topic::{ItemAddress, Topic, TopicAttachment, TopicItem, TopicLineup, TopicState};
 use stet_domain::planning::{Divider, Line, LineupEntry, Planning};
 use stet_endpoint::kept::{KeptParts, RecordCopies, Renderings, ReplyLookup, ShownPart};
 use stet_endpoint::records::RemovedObject;
 use stet_endpoint::records::{info_of, locker_of, path_if_shown, readable, record_of};
-use stet_endpoint::settled::{OpenContainer, UnsettledReply, build_settled, read_beside};
+use stet_endpoint::settled::{OpenContainer, UnsettledReply, build_settled, read_beside, readable_in_view};
 use stet_newsroom::caller::SeenView;
 use stet_newsroom::caller::check_whole;
 use stet_newsroom::records::{CachedRecord, Display, Groups, ListingPage, ObjectRecord, is_large, render};
@@ -170,15 +169,7 @@ async fn attachment(
     extent: &TopicExtent,
 ) -> Result<Option<AttachedObject>, UnsettledReply> {
     let Some(hanging) = &item.attachment else { return Ok(None) };
-    let object = visible_attachment(call, hanging)?;
-    if object.is_none() && !hanging.hidden {
-        // When an object is discarded, the same change hides it at each item that it is attached
-        // to. So this is an older view.
-        let key = Record::live_key(hanging.object);
-        if call.app.repository.row::<Record>(key.table, &key.key)?.is_none() {
-            return Err(UnsettledReply::Changed);
-        }
-    }
+    let object = if hanging.hidden { None } else { readable_in_view(call, hanging.object)? };
     Ok(Some(match object {
         None => AttachedObject::Hidden(HiddenObject { hidden: true }),
         Some(cached) if extent.attachments => {

@@ -14,7 +14,7 @@ use stet_domain::planning::plan::{
 use stet_domain::planning::{AddDivider, DividerResult, Line, RemoveDivider, UpdateDivider};
 use stet_endpoint::records::{info_of, path_if_shown};
 use stet_endpoint::requests::BulkSources;
-use stet_endpoint::settled::UnsettledReply;
+use stet_endpoint::settled::{OpenContainer, build_settled};
 use stet_newsroom::caller::NamedContainer;
 use stet_newsroom::creation::Template;
 use stet_newsroom::titles::choose_title;
@@ -24,8 +24,8 @@ use stet_web::prefer::PreferredReply;
 use stet_web::reply::{Json, Reply};
 
 use self::reply::{
-    changed_divider, hash_facts, plan_reply, render_changed_plan, structure as structure_of, tag_of, topics,
-    visible_lines,
+    CommittedPlan, changed_divider, hash_facts, lines_after, plan_reply, render_changed_plan,
+    structure as structure_of, tag_of, topics,
 };
 use super::topic::export::{ExportFormat, TopicExport, answer, extent};
 use super::topic::reply::{TopicExtent, removed_part_reply};
@@ -45,6 +45,11 @@ const TYPE_NAME: &str = "TopicPlan";
 /// Returns the plan that the path names.
 fn plan(call: &Call) -> Result<NamedContainer<TopicPlan>> {
     call.container("topicPlan")
+}
+
+/// Opens the plan that the path names.
+async fn open(call: &Call) -> Result<CommittedPlan> {
+    CommittedPlan::of(call, call.view(&plan(call)?).await?)
 }
 
 /// Body of the addition of a topic to a plan.
@@ -107,47 +112,46 @@ async fn divide<C: Command<Family = TopicPlan, Reply = DividerResult>>(
 
 /// `GET /v3/container/topicplan/{topicPlan}`
 pub async fn get(call: Call) -> Result<Json<PlanReply>> {
-    let view = call.view(&plan(&call)?).await?;
     let (extent, page) = (TopicExtent::of_query(&call), call.query.page());
-    for _ in 0..TRIES {
-        let seen = visible_lines(&call, &view.state).await?;
-        let tag = ETag::new(tag_of(&view), (page, hash_facts(&call, &view.state, &seen, &extent).await?));
+    let (listing, tag) = build_settled(&call, open(&call).await?, async |plan| {
+        let (view, seen) = (plan.view(), plan.visible_lines(&call).await?);
+        let tag = ETag::new(tag_of(view), (page, hash_facts(&call, &view.state, &seen, &extent).await?));
         if call.has(&tag) {
-            return Ok(Json::not_modified(tag));
+            return Ok((None, tag));
         }
-        match plan_reply(&call, &view, &seen, &extent, page).await {
-            Ok(listing) => return Ok(listing.answer(call).with_etag(tag)),
-            Err(UnsettledReply::Failed(error)) => return Err(error),
-            // A topic was deleted since the plan was read, or an item of one was changed.
-            Err(UnsettledReply::Changed) => tokio::task::yield_now().await,
-        }
-    }
-    let plan = view.state.object().record.loid;
-    Err(Error::new(Code::Overloaded, format!("The topics of `{plan}` keep changing; try again.")).with_source(plan))
+        Ok((Some(plan_reply(&call, view, &seen, &extent, page).await?), tag))
+    })
+    .await?;
+    Ok(match listing {
+        Some(listing) => listing.answer(call).with_etag(tag),
+        None => Json::not_modified(tag),
+    })
 }
-
-/// Maximum number of attempts to render a reply.
-const TRIES: usize = 100;
 
 /// `GET /v3/container/topicplan/{topicPlan}/structure`
 pub async fn structure(call: Call) -> Result<Json<PlanStructure>> {
-    let (view, display, page) = (call.view(&plan(&call)?).await?, call.display(), call.query.page());
-    let seen = visible_lines(&call, &view.state).await?;
-    let shown: Vec<u128> = seen.iter().map(Line::id).collect();
-    let path = path_if_shown(&call.app, &view.state.object().record, &display)?;
-    let tag = ETag::new(tag_of(&view), ("structure", &display, page, path, shown));
-    if call.has(&tag) {
-        return Ok(Json::not_modified(tag));
-    }
-    Ok(Json::of(&structure_of(&call, &view, &seen, &display, page).await?)?.with_etag(tag))
+    let (display, page) = (call.display(), call.query.page());
+    build_settled(&call, open(&call).await?, async |plan| {
+        let (view, seen) = (plan.view(), plan.visible_lines(&call).await?);
+        let shown: Vec<u128> = seen.iter().map(Line::id).collect();
+        let path = path_if_shown(&call.app, &view.state.object().record, &display)?;
+        let tag = ETag::new(tag_of(view), ("structure", &display, page, path, shown));
+        if call.has(&tag) {
+            return Ok(Json::not_modified(tag));
+        }
+        Ok(Json::of(&structure_of(&call, view, &seen, &display, page).await?)?.with_etag(tag))
+    })
+    .await
 }
 
 /// `GET /v3/container/topicplan/{topicPlan}/export/{format}`: the items of the topics that the
 /// caller may read, in the plan's order.
 pub async fn export(call: Call) -> Result<Reply> {
     let format = ExportFormat::of(&call)?;
-    let view = call.view(&plan(&call)?).await?;
-    let seen = visible_lines(&call, &view.state).await?;
+    let (view, seen) = build_settled(&call, open(&call).await?, async |plan| {
+        Ok((plan.view().clone(), plan.visible_lines(&call).await?))
+    })
+    .await?;
     let facts = hash_facts(&call, &view.state, &seen, &extent()).await?;
     let topics = topics(&seen).into_iter().map(|(_, topic)| topic).collect();
     let object = view.state.object();
@@ -243,7 +247,7 @@ pub(super) async fn move_topics(
     if let Some(minimal) = call.minimal(target, tag_of(&view))? {
         return Ok(minimal);
     }
-    let seen = visible_lines(call, &view.state).await?;
+    let seen = lines_after(call, &view.state).await?;
     let places: std::collections::HashMap<u128, usize> =
         seen.iter().enumerate().map(|(place, line)| (line.id(), place)).collect();
     let found = done.reply.lines.iter().filter_map(|done| {

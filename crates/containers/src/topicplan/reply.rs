@@ -11,7 +11,7 @@ use stet_domain::planning::Line;
 use stet_domain::planning::plan::{PlanState, TopicPlan};
 use stet_domain::planning::topic::Topic;
 use stet_endpoint::records::{info_of, locker_of, path_if_shown, readable, record_of};
-use stet_endpoint::settled::UnsettledReply;
+use stet_endpoint::settled::{OpenContainer, UnsettledReply, readable_in_view};
 use stet_newsroom::caller::SeenView;
 use stet_newsroom::records::{Display, ListingPage};
 use stet_web::app::App;
@@ -20,7 +20,6 @@ use stet_web::etag::ETag;
 use stet_web::listing::{EntryStep, Listing, NestedItem};
 use stet_web::prefer::PreferredReply;
 
-use super::TRIES;
 use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
 use crate::correlates::facts as facts_of_links;
 use crate::topic::reply::{
@@ -29,19 +28,51 @@ use crate::topic::reply::{
 };
 use crate::topic::{ChangedDivider, LineKind};
 
-/// Returns the lines of a plan that the caller may see, in order. The index of a line is its
-/// position.
-pub(super) async fn visible_lines(call: &Call, plan: &PlanState) -> Result<Vec<Line<TopicPlan>>> {
+/// Maximum number of attempts to render the reply to a change.
+const TRIES: usize = 100;
+
+/// A plan in its committed state.
+pub(super) struct CommittedPlan(pub SeenView<TopicPlan>);
+
+impl OpenContainer for CommittedPlan {
+    type Family = TopicPlan;
+
+    const PARTS: &'static str = "topics";
+
+    fn of(_: &Call, view: SeenView<TopicPlan>) -> Result<CommittedPlan> {
+        Ok(CommittedPlan(view))
+    }
+
+    fn view(&self) -> &SeenView<TopicPlan> {
+        &self.0
+    }
+}
+
+impl CommittedPlan {
+    /// Returns the lines that the caller may see, in order. The index of a line is its position.
+    ///
+    /// # Errors
+    /// [`UnsettledReply::Changed`] if a topic was removed since the view was published; errors of
+    /// the store.
+    pub(super) async fn visible_lines(&self, call: &Call) -> Result<Vec<Line<TopicPlan>>, UnsettledReply> {
+        lines(&self.0.state, |topic| Ok(readable_in_view(call, topic)?.is_some())).await
+    }
+}
+
+/// Returns the lines that the reply to a change shows: those of the plan after the change, without
+/// the topics that others have removed since.
+pub(super) async fn lines_after(call: &Call, plan: &PlanState) -> Result<Vec<Line<TopicPlan>>> {
+    lines(plan, |topic| Ok(readable(call, topic)?.is_some())).await
+}
+
+async fn lines<E>(plan: &PlanState, sees: impl Fn(Loid) -> Result<bool, E>) -> Result<Vec<Line<TopicPlan>>, E> {
     let mut timer = YieldTimer::start();
     let mut seen = Vec::with_capacity(plan.lineup().count());
     for line in plan.lineup().visible() {
         timer.yield_if_due().await;
-        if let Some(topic) = line.member()
-            && readable(call, topic.topic)?.is_none()
-        {
-            continue;
+        if line.member().map_or(Ok(true), |topic| sees(topic.topic))? {
+            seen.push(line.clone());
         }
-        seen.push(line.clone());
     }
     Ok(seen)
 }
@@ -179,7 +210,7 @@ pub(super) async fn render_changed_plan(
     }
     let extent = TopicExtent { display, attachments: false, correlates: false, below: false };
     for _ in 0..TRIES {
-        let seen = visible_lines(&call, &view.state).await?;
+        let seen = lines_after(&call, &view.state).await?;
         let shown = topics(&seen).into_iter().filter(|(_, topic)| about == Some(*topic)).collect();
         match plan_with(&call, view, &seen, shown, None, &extent).await {
             Ok(reply) => return Ok(reply.answer(call).with_etag(ETag::new(tag_of(view), "change")).shown().into()),
@@ -201,7 +232,40 @@ pub(super) async fn changed_divider(
     if let Some(minimal) = call.minimal(id, tag_of(view))? {
         return Ok(minimal);
     }
-    let seen = visible_lines(call, &view.state).await?;
+    let seen = lines_after(call, &view.state).await?;
     let info = dividers_among(seen.iter()).find(|divider| divider.id == id.to_string());
     divider_reply(id, info, tag_of(view))
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_domain::lifecycle::{DiscardObject, NewObject};
+    use stet_domain::object::Reach;
+    use stet_domain::planning::plan::{NewPlan, NewPlanLine};
+    use stet_domain::planning::topic::NewTopic;
+    use stet_newsroom::testing::by_editor;
+    use stet_web::testing::ServerFixture;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_view_with_a_topic_that_was_discarded_since_is_not_shown() {
+        let fixture = ServerFixture::of(crate::surface).await;
+        let topic = fixture.create(NewObject::of::<Topic>("topic", "Topic", NewTopic::default())).await;
+        let new = NewPlan { lines: vec![NewPlanLine::Topic(topic)], ..NewPlan::default() };
+        let plan = fixture.create(NewObject::of::<TopicPlan>("plan", "TopicPlan", new)).await;
+        let view = async || {
+            CommittedPlan(SeenView::of_test(fixture.app.repository.view::<TopicPlan>(plan).await.expect("it is there")))
+        };
+        let (call, before) = (fixture.call_of("topicplan-get"), view().await);
+        // The caller may read nothing.
+        assert!(before.visible_lines(&call).await.expect("nothing has changed").is_empty());
+        let discard = DiscardObject { object: topic, reach: Reach::All };
+        fixture.repository.joint(discard, by_editor()).await.expect("it can be discarded");
+        // Without the topic, a state would be shown in which others may have made changes before.
+        let seen = before.visible_lines(&call).await;
+        assert!(matches!(seen, Err(UnsettledReply::Changed)), "{seen:?}");
+        assert!(view().await.visible_lines(&call).await.expect("it is hidden there").is_empty());
+        assert!(lines_after(&call, &before.view().state).await.expect("the store reads").is_empty());
+    }
 }
