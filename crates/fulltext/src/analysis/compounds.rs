@@ -9,7 +9,7 @@ use super::stems::StemLanguage;
 use super::words::AnalysedWord;
 
 /// The fewest letters of a word that may be a compound.
-const MIN_COMPOUND_CHARS: usize = 7;
+pub(crate) const MIN_COMPOUND_CHARS: usize = 7;
 
 /// The most letters of a word that is taken apart.
 const MAX_COMPOUND_CHARS: usize = 60;
@@ -165,6 +165,27 @@ pub(crate) fn part_borders(entry: &CompoundEntry, part: &PartForm) -> Vec<PartBo
         }
     }
     found
+}
+
+/// Reports whether a word in the plain form may be a compound with a part. It takes no stem.
+///
+/// The stem is the beginning of the plain form, but may lack an `e` behind `a`, `o` or `u`.
+pub(crate) fn may_be_compound_of(plain: &str, part: &PartForm) -> bool {
+    plain.len() >= MIN_COMPOUND_CHARS
+        && without_written_umlauts(plain).contains(without_written_umlauts(&part.text).trim_start_matches('e'))
+}
+
+/// Removes each `e` behind `a`, `o` or `u`.
+fn without_written_umlauts(plain: &str) -> String {
+    let mut previous = ' ';
+    let is_kept = |character: &char| {
+        let is_written_umlaut = *character == 'e' && matches!(previous, 'a' | 'o' | 'u');
+        if !is_written_umlaut {
+            previous = *character;
+        }
+        !is_written_umlaut
+    };
+    plain.chars().filter(is_kept).collect()
 }
 
 /// Words that are prefixes or suffixes of others and no parts of a compound.

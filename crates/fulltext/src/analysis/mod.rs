@@ -10,11 +10,12 @@ mod stems;
 mod words;
 
 pub(crate) use compounds::{
-    CompoundEntry, PartForm, compound_entry, min_rest_chars, part_borders, part_forms, rest_forms,
+    CompoundEntry, MIN_COMPOUND_CHARS, PartForm, compound_entry, may_be_compound_of, min_rest_chars, part_borders,
+    part_forms, rest_forms,
 };
-pub(crate) use normalise::{CleanText, fold_value};
+pub(crate) use normalise::{CleanText, first_letter, fold_value, lower};
 pub(crate) use stems::{STEMMER_VERSION, StemLanguage};
-pub(crate) use words::{AnalysedWord, analyse, is_single_character_word};
+pub(crate) use words::{AnalysedWord, analyse, analyse_chosen, is_single_character_word};
 
 /// The version of the analysis. An index of another version is built anew.
 pub const ANALYSER_VERSION: u32 = 1;

@@ -117,6 +117,14 @@ pub(crate) fn fold(lower: &str) -> (String, Option<String>) {
     (plain, differs.then_some(expanded))
 }
 
+/// Returns the first letter of the plain form of a word. Its expanded form begins with the same.
+pub(crate) fn first_letter(word: &str) -> Option<char> {
+    match word.as_bytes().first() {
+        Some(first) if first.is_ascii() => Some(first.to_ascii_lowercase().into()),
+        _ => fold(&lower(word)).0.chars().next(),
+    }
+}
+
 /// Composes the characters that have stayed decomposed, for example Hangul.
 fn compose(text: String) -> String {
     if text.is_ascii() { text } else { text.nfc().collect() }

@@ -60,6 +60,12 @@ impl StemLanguage {
         self.algorithm == Algorithm::German
     }
 
+    /// Reports whether a word and its stem without marks begin with the same letter. Some stemmers
+    /// remove prefixes.
+    pub fn keeps_first_letters(self) -> bool {
+        !matches!(self.algorithm, Algorithm::Arabic | Algorithm::Dutch | Algorithm::Tamil)
+    }
+
     /// Returns the stem of a word without marks.
     pub fn stem(self, word: &str) -> String {
         fold(&Stemmer::new(self.algorithm).stem(word)).0

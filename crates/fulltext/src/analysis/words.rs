@@ -93,7 +93,18 @@ fn is_inner_sign(character: char) -> bool {
 ///
 /// Positions begin with `first`.
 pub(crate) fn analyse(clean: &str, first: u32, limit: usize) -> Vec<AnalysedWord> {
-    let mut analysis = WordAnalysis { text: clean, words: Vec::new(), chain: Vec::new(), position: first, left: limit };
+    analyse_chosen(clean, first, limit, |_| true)
+}
+
+/// Analyses the words of a clean text like [`analyse`], and returns those whose text is chosen.
+pub(crate) fn analyse_chosen(
+    clean: &str,
+    first: u32,
+    limit: usize,
+    is_chosen: impl Fn(&str) -> bool,
+) -> Vec<AnalysedWord> {
+    let (words, chain) = (Vec::new(), Vec::new());
+    let mut analysis = WordAnalysis { text: clean, is_chosen, words, chain, position: first, left: limit };
     for (start, word) in clean.unicode_word_indices() {
         if analysis.left == 0 {
             break;
@@ -118,9 +129,10 @@ impl WordPiece<'_> {
     }
 }
 
-/// The state of [`analyse`].
-struct WordAnalysis<'a> {
+/// The state of [`analyse_chosen`].
+struct WordAnalysis<'a, F> {
     text: &'a str,
+    is_chosen: F,
     words: Vec<AnalysedWord>,
     /// The pieces of the joined word that is being read.
     chain: Vec<WordPiece<'a>>,
@@ -128,7 +140,7 @@ struct WordAnalysis<'a> {
     left: usize,
 }
 
-impl<'a> WordAnalysis<'a> {
+impl<'a, F: Fn(&str) -> bool> WordAnalysis<'a, F> {
     /// Adds a word of UAX 29, which may consist of several pieces.
     fn add_segment(&mut self, start: usize, word: &'a str) {
         if word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
@@ -179,13 +191,11 @@ impl<'a> WordAnalysis<'a> {
         let whole = (chain.len() > 1 && chain.len() <= MAX_WHOLE_PARTS).then(|| self.whole(&chain)).flatten();
         let position = self.position;
         for piece in &chain {
-            let word = self.word(piece.text, piece.start, piece.end(), self.position, false);
-            self.words.push(word);
+            self.add_word(piece.text, piece.start, piece.end(), self.position, false);
             self.position += 1;
         }
         if let (Some(text), Some(first), Some(last)) = (whole, chain.first(), chain.last()) {
-            let word = self.word(&text, first.start, last.end(), position, true);
-            self.words.push(word);
+            self.add_word(&text, first.start, last.end(), position, true);
         }
         chain.clear();
         self.chain = chain;
@@ -222,11 +232,14 @@ impl<'a> WordAnalysis<'a> {
         (bytes <= MAX_WORD_CHARS).then(|| chain.iter().map(|piece| piece.text).collect())
     }
 
-    /// Makes a word of a piece.
-    fn word(&self, text: &str, start: usize, end: usize, position: u32, whole: bool) -> AnalysedWord {
+    /// Adds the word of a piece, if it is chosen.
+    fn add_word(&mut self, text: &str, start: usize, end: usize, position: u32, whole: bool) {
+        if !(self.is_chosen)(text) {
+            return;
+        }
         let cut = text.char_indices().nth(MAX_WORD_CHARS).map_or(text, |(at, _)| &text[..at]);
         let lower = lower(cut);
         let (plain, expanded) = fold(&lower);
-        AnalysedWord { lower, plain, expanded, position, start, end, whole }
+        self.words.push(AnalysedWord { lower, plain, expanded, position, start, end, whole });
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::analysis::{
-    AnalysedWord, CleanText, MAX_DOCUMENT_WORDS, PartForm, StemLanguage, analyse, compound_entry, part_borders,
-    part_forms,
+    AnalysedWord, CleanText, MAX_DOCUMENT_WORDS, MIN_COMPOUND_CHARS, PartForm, StemLanguage, analyse_chosen,
+    compound_entry, first_letter, may_be_compound_of, part_borders, part_forms,
 };
 use crate::query::{FieldScope, SearchQuery, WordCondition};
 
@@ -48,10 +48,14 @@ impl SearchQuery {
             return None;
         }
         let clean = CleanText::new(text);
-        let words = analyse(&clean.text, 0, MAX_DOCUMENT_WORDS);
+        let may_match = |text: &str| conditions.iter().any(|condition| condition.may_match(text));
+        let words = analyse_chosen(&clean.text, 0, MAX_DOCUMENT_WORDS, may_match);
         let mut ranges = Vec::new();
         for (number, condition) in conditions.iter().enumerate() {
             condition.find(&words, &languages, |start, end| ranges.push((start, end, number)));
+        }
+        if ranges.is_empty() {
+            return None;
         }
         ranges.sort_unstable();
         let matches = to_characters(&clean, &ranges);
@@ -82,22 +86,52 @@ struct ConditionForms<'a> {
     stems: HashSet<String>,
     /// The forms that may begin or end a compound.
     parts: Vec<PartForm>,
+    /// The first letters of words with one of the stems; `None` if they may have any.
+    stem_letters: Option<Vec<char>>,
+    /// The first letters of words that match as written.
+    written_letters: Vec<char>,
 }
 
 impl<'a> ConditionForms<'a> {
     /// Returns the forms of a condition.
     fn new(condition: &'a WordCondition, languages: &[StemLanguage]) -> Self {
         let single = if let [word] = &condition.words[..] { Some(word) } else { None };
-        let mut forms = Self { condition, stems: HashSet::new(), parts: Vec::new() };
+        let written = condition.words.iter().chain(&condition.whole);
+        let written_letters = written.filter_map(|word| word.plain.chars().next()).collect();
+        let (stems, stem_letters) = (HashSet::new(), Some(Vec::new()));
+        let mut forms = Self { condition, stems, parts: Vec::new(), stem_letters, written_letters };
         for word in single.into_iter().chain(&condition.whole).filter(|_| !condition.quoted) {
             for language in languages {
-                forms.stems.extend(language.stems(word).iter().map(|stem| language.term(stem)));
+                let stems = language.stems(word);
+                match &mut forms.stem_letters {
+                    Some(letters) if language.keeps_first_letters() => {
+                        letters.extend(stems.iter().filter_map(|stem| stem.chars().next()));
+                    }
+                    letters => *letters = None,
+                }
+                forms.stems.extend(stems.iter().map(|stem| language.term(stem)));
                 if language.has_compounds() {
                     forms.parts.extend(part_forms(*language, word));
                 }
             }
         }
         forms
+    }
+
+    /// Reports whether a word of a text may match, before it is analysed. Nearly all do not.
+    fn may_match(&self, text: &str) -> bool {
+        if !self.parts.is_empty() && text.len() >= MIN_COMPOUND_CHARS {
+            return true;
+        }
+        let Some(letters) = &self.stem_letters else { return true };
+        first_letter(text).is_none_or(|first| letters.contains(&first) || self.written_letters.contains(&first))
+    }
+
+    /// Reports whether a word may have a stem in common, or be a compound. It takes no stem.
+    fn may_be_derived(&self, word: &AnalysedWord) -> bool {
+        let Some(letters) = &self.stem_letters else { return true };
+        word.plain.chars().next().is_none_or(|first| letters.contains(&first))
+            || self.parts.iter().any(|part| may_be_compound_of(&word.plain, part))
     }
 
     /// Finds the matches in the words of a text.
@@ -107,7 +141,10 @@ impl<'a> ConditionForms<'a> {
         for word in words {
             let written =
                 single.into_iter().chain(&self.condition.whole).any(|one| is_form_of(word, one, self.condition.prefix));
-            let mut is_derived = || *derived.entry(&word.lower).or_insert_with(|| self.is_derived(word, languages));
+            let mut is_derived = || {
+                self.may_be_derived(word)
+                    && *derived.entry(&word.lower).or_insert_with(|| self.is_derived(word, languages))
+            };
             if written || is_derived() {
                 found(word.start, word.end);
             }

@@ -88,3 +88,24 @@ proptest! {
         }
     }
 }
+
+/// Pieces of words, of which compounds, inflected forms and words with umlauts are made.
+const PIECES: &str =
+    "(haus|häus|haeus|minist|tür|tuer|bau|erei|ue|e|aee|schloß|über|ge|löp|ski|er|en|s|ung|ий|нов|и|-|'){1,5}";
+
+proptest! {
+    #[test]
+    fn words_that_match_are_not_left_out(text in PIECES, word in PIECES, languages in "(de|en|fr|nl|ru|sv|ar)") {
+        let query = SearchQuery::parse(&word, QueryOptions::default()).unwrap();
+        let languages = [StemLanguage::from_code(&languages).unwrap()];
+        for condition in query.positive_words() {
+            let condition = ConditionForms::new(condition, &languages);
+            for word in crate::analysis::analyse(&text, 0, MAX_DOCUMENT_WORDS) {
+                let derived = condition.is_derived(&word, &languages);
+                let written = condition.condition.words.iter().any(|one| is_form_of(&word, one, true));
+                prop_assert!(condition.may_be_derived(&word) || !derived, "{word:?}");
+                prop_assert!(condition.may_match(&text[word.start..word.end]) || !derived && !written, "{word:?}");
+            }
+        }
+    }
+}
