@@ -7,6 +7,7 @@ use std::net::Ipv6Addr;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocId, SegmentReader};
 
+use super::matching::SearchClock;
 use super::schema::column;
 use crate::Result;
 use crate::analysis::fold_value;
@@ -105,11 +106,12 @@ impl SegmentColumns {
     }
 
     /// Returns for each value of a category whether it is one of some folded values.
-    pub fn category_choice(&self, category: Category, folded: &[String]) -> Result<Vec<bool>> {
+    pub fn category_choice(&self, category: Category, folded: &[String], clock: SearchClock) -> Result<Vec<bool>> {
         let mut choice = Vec::new();
         if let Some(column) = self.category(category) {
             let mut values = column.dictionary().stream()?;
             while values.advance() {
+                clock.check_at(choice.len())?;
                 let value = String::from_utf8_lossy(values.key());
                 choice.push(folded.contains(&fold_value(&value)));
             }

@@ -36,9 +36,6 @@ const MAX_RESTS: usize = 4_000;
 /// The fewest letters of the two words in the rest of a compound of three words.
 const MIN_INNER_CHARS: usize = 4;
 
-/// The number of terms between two looks at the clock.
-const TERMS_PER_CLOCK: usize = 256;
-
 impl TextIndex {
     /// Returns for each word of a query the stems of the compounds that it is part of.
     pub(super) fn compound_stems(
@@ -54,7 +51,7 @@ impl TextIndex {
         };
         let mut dictionaries = Vec::new();
         for (reader, columns) in segments {
-            let filter = self.word_filters.of(reader, &self.fields)?;
+            let filter = self.word_filters.of(reader, &self.fields, clock)?;
             for field in [self.fields.texts, self.fields.titles, self.fields.name] {
                 let stems = reader.inverted_index(field.stems)?;
                 let written = reader.inverted_index(field.written)?;
@@ -171,9 +168,7 @@ impl CompoundSearch<'_> {
         let mut stream = terms.range().ge(prefix).into_stream()?;
         let mut count = 0;
         while count < MAX_COMPOUND_TERMS && stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
-            if count % TERMS_PER_CLOCK == 0 {
-                self.clock.check()?;
-            }
+            self.clock.check_at(count)?;
             if let Ok(term) = std::str::from_utf8(stream.key()) {
                 take(term);
             }
@@ -235,9 +230,7 @@ impl CompoundSearch<'_> {
                 let mut doc = postings.doc();
                 let mut walked = 0;
                 while doc != TERMINATED {
-                    if walked % TERMS_PER_CLOCK == 0 {
-                        self.clock.check()?;
-                    }
+                    self.clock.check_at(walked)?;
                     let deleted = dictionaries.reader.is_deleted(doc);
                     if !deleted && dictionaries.columns.is_admitted(doc, self.filter) {
                         return Ok(true);

@@ -20,9 +20,6 @@ use crate::{Result, SearchError};
 /// The most words that the last word of an unquoted joined word stands for, in a segment.
 const MAX_PHRASE_PREFIX_TERMS: usize = 1_000;
 
-/// The number of terms between two looks at the clock.
-const TERMS_PER_CLOCK: usize = 512;
-
 /// The points of a word by the place and the form of its best match.
 #[derive(Clone, Copy)]
 pub(super) struct MatchPoints {
@@ -38,6 +35,9 @@ pub(super) const HEAD_POINTS: MatchPoints = MatchPoints { exact: 100, stem: 80, 
 /// The points of matches in texts and small fields.
 pub(super) const BODY_POINTS: MatchPoints = MatchPoints { exact: 40, stem: 30, prefix: 20, compound: 10 };
 
+/// The number of steps of a loop between two looks at the clock.
+const STEPS_PER_CLOCK: usize = 512;
+
 /// The end of the time that a search may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SearchClock {
@@ -51,6 +51,11 @@ impl SearchClock {
             Some(deadline) if Instant::now() >= deadline => Err(SearchError::TimedOut),
             _ => Ok(()),
         }
+    }
+
+    /// Looks at the clock in a loop, at the first step and now and then.
+    pub fn check_at(self, step: usize) -> Result<()> {
+        if step.is_multiple_of(STEPS_PER_CLOCK) { self.check() } else { Ok(()) }
     }
 }
 
@@ -217,9 +222,7 @@ impl SegmentMatcher<'_> {
         let mut terms = inverted.terms().range().ge(prefix).into_stream()?;
         let mut count = 0;
         while count < limit && terms.advance() && terms.key().starts_with(prefix.as_bytes()) {
-            if count % TERMS_PER_CLOCK == 0 {
-                self.clock.check()?;
-            }
+            self.clock.check_at(count)?;
             take(inverted.read_postings_from_terminfo(terms.value(), option)?);
             count += 1;
         }

@@ -23,9 +23,6 @@ pub const MAX_RESULT_WINDOW: usize = 10_000;
 /// such as types of their own.
 pub const MAX_FACET_VALUES: usize = 100;
 
-/// The number of documents between two looks at the clock.
-const DOCUMENTS_PER_CLOCK: u64 = 2_048;
-
 /// The order of results.
 ///
 /// Documents that are equal by it are ordered by the last change, the latest first, and then by
@@ -197,7 +194,7 @@ impl<'a> SearchWalk<'a> {
         let columns = matcher.columns;
         let mut choices = Vec::new();
         for (category, values) in &self.include {
-            choices.push((*category, columns.category_choice(*category, values)?));
+            choices.push((*category, columns.category_choice(*category, values, self.clock)?));
         }
         let mut counts: Vec<Vec<u64>> = Vec::new();
         for category in &self.request.facets {
@@ -208,10 +205,8 @@ impl<'a> SearchWalk<'a> {
         let mut walked = 0;
         let mut doc = walker.doc();
         while doc != TERMINATED {
+            self.clock.check_at(walked)?;
             walked += 1;
-            if walked % DOCUMENTS_PER_CLOCK == 0 {
-                self.clock.check()?;
-            }
             if !matcher.reader.is_deleted(doc) && self.is_included(columns, &choices, doc) {
                 self.total += 1;
                 for (category, counts) in self.request.facets.iter().zip(&mut counts) {

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use tantivy::SegmentReader;
 use tantivy::index::SegmentId;
 
+use super::matching::SearchClock;
 use super::schema::IndexFields;
 use crate::Result;
 
@@ -30,13 +31,13 @@ impl WordFilters {
     ///
     /// # Errors
     ///
-    /// An error is returned if the segment can't be read.
-    pub fn of(&self, reader: &SegmentReader, fields: &IndexFields) -> Result<Arc<WordFilter>> {
+    /// An error is returned if the segment can't be read, or the time is over.
+    pub fn of(&self, reader: &SegmentReader, fields: &IndexFields, clock: SearchClock) -> Result<Arc<WordFilter>> {
         let id = reader.segment_id();
         if let Some(filter) = self.0.lock().get(&id) {
             return Ok(filter.clone());
         }
-        let filter = Arc::new(WordFilter::of(reader, fields)?);
+        let filter = Arc::new(WordFilter::of(reader, fields, clock)?);
         self.0.lock().insert(id, filter.clone());
         Ok(filter)
     }
@@ -54,15 +55,17 @@ pub(super) struct WordFilter {
 }
 
 impl WordFilter {
-    fn of(reader: &SegmentReader, fields: &IndexFields) -> Result<WordFilter> {
+    fn of(reader: &SegmentReader, fields: &IndexFields, clock: SearchClock) -> Result<WordFilter> {
         let all = [fields.texts, fields.titles, fields.name].map(|field| [field.stems, field.written]);
         let dictionaries: Vec<_> =
             all.iter().flatten().map(|field| reader.inverted_index(*field)).collect::<tantivy::Result<_>>()?;
         let terms: usize = dictionaries.iter().map(|inverted| inverted.terms().num_terms()).sum();
         let mut filter = WordFilter { bits: vec![0; (terms * BITS_PER_TERM).div_ceil(64).max(1)] };
         for inverted in &dictionaries {
-            let mut stream = inverted.terms().stream()?;
+            let (mut stream, mut read) = (inverted.terms().stream()?, 0);
             while stream.advance() {
+                clock.check_at(read)?;
+                read += 1;
                 filter.places(stream.key()).for_each(|place| filter.bits[place / 64] |= 1 << (place % 64));
             }
         }

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::{VisibleFilter, document, keys, open, query};
 use crate::analysis::{MAX_DOCUMENT_WORDS, MAX_WORD_CHARS};
+use crate::document::Category;
+use crate::index::matching::SearchClock;
 use crate::index::*;
 use crate::query::{MAX_QUERY_BYTES, QueryOptions, SearchQuery};
 
@@ -72,6 +74,12 @@ fn a_search_ends_at_its_deadline() {
     assert!(matches!(index.search(&request), Err(SearchError::TimedOut)));
     request.deadline = Some(Instant::now() + Duration::from_secs(600));
     assert_eq!(index.search(&request).unwrap().total, 1);
+    // Loops over all values or words of a segment end at it, too.
+    let (searcher, over) = (index.reader.searcher(), SearchClock { deadline: Some(Instant::now()) });
+    let reader = searcher.segment_reader(0);
+    let choice = SegmentColumns::open(reader).unwrap().category_choice(Category::Type, &[], over);
+    assert!(matches!(choice, Err(SearchError::TimedOut)));
+    assert!(matches!(index.word_filters.of(reader, &index.fields, over), Err(SearchError::TimedOut)));
 }
 
 #[test]
