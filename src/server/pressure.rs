@@ -1,15 +1,18 @@
 //! The watch over the memory of the process, and the measures near its limit.
 //!
 //! Everything large is reserved before it is allocated, but reservations are estimates. So the
-//! resident memory is read several times a second. Caches and unused containers are dropped first.
-//! Beyond that, calls that need much memory are refused for a while.
+//! memory is read several times a second. Caches and unused containers are dropped first. Beyond
+//! that, calls that need much memory are refused for a while.
+//!
+//! Mapped files, such as the index of the search, do not count: the system drops them by itself when
+//! memory is scarce, and no measure here would make them fewer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use stet_actors::repository::Repository;
 use stet_base::limits::bounded_cache;
-use stet_observe::metering::resident_bytes;
+use stet_observe::metering::allocated_bytes;
 use stet_web::app::App;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -34,8 +37,8 @@ enum Pressure {
 }
 
 impl Pressure {
-    fn of(resident: u64, limit: u64) -> Pressure {
-        match resident.saturating_mul(100) / limit.max(1) {
+    fn of(allocated: u64, limit: u64) -> Pressure {
+        match allocated.saturating_mul(100) / limit.max(1) {
             0..=85 => Pressure::None,
             86..=92 => Pressure::High,
             _ => Pressure::Critical,
@@ -53,8 +56,8 @@ pub(super) async fn watch(app: Arc<App>, repository: Repository) {
     loop {
         looks.tick().await;
         // If it can't be read, reservations alone limit the memory.
-        let Some(resident) = resident_bytes() else { return };
-        let pressure = Pressure::of(resident, limit);
+        let Some(allocated) = allocated_bytes() else { return };
+        let pressure = Pressure::of(allocated, limit);
         let is_critical = pressure == Pressure::Critical;
         if is_critical != was_critical {
             app.memory.set_tight(is_critical);
@@ -69,7 +72,7 @@ pub(super) async fn watch(app: Arc<App>, repository: Repository) {
             metrics::counter!("stet_memory_shed_total").increment(1);
             if shed.is_none_or(|at| at.elapsed() >= 10 * SHED) {
                 tracing::warn!(
-                    resident,
+                    allocated,
                     limit,
                     containers,
                     "the process is near its limit of memory; caches were emptied"
@@ -86,7 +89,7 @@ mod tests {
 
     #[test]
     fn caches_give_way_before_calls_are_refused() {
-        let of = |resident| Pressure::of(resident, 1000);
+        let of = |allocated| Pressure::of(allocated, 1000);
         assert_eq!(
             [0, 859, 860, 929, 930, 5000].map(of),
             [Pressure::None, Pressure::None, Pressure::High, Pressure::High, Pressure::Critical, Pressure::Critical]

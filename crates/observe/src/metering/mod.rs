@@ -8,7 +8,7 @@ mod process;
 mod slowest;
 
 pub use self::data::DataFigures;
-pub use self::process::resident_bytes;
+pub use self::process::allocated_bytes;
 pub use self::slowest::slow_turn;
 
 /// Describes all metrics, and sets those that begin at 0. Must be called after the recorder is

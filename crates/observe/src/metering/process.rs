@@ -16,7 +16,7 @@ use super::catalogue;
 
 /// Sets the gauges. Returns the processor time in Prometheus' text format.
 pub(super) fn report() -> String {
-    if let Some((virtual_bytes, resident_bytes)) = memory() {
+    if let Some([virtual_bytes, resident_bytes, _]) = memory() {
         metrics::gauge!("process_virtual_memory_bytes").set(virtual_bytes as f64);
         metrics::gauge!("process_resident_memory_bytes").set(resident_bytes as f64);
     }
@@ -39,17 +39,18 @@ pub(super) fn report() -> String {
     format!("{}{name} {seconds}\n\n", catalogue::head(name))
 }
 
-/// Returns the resident memory of the process in bytes; `None` where it can't be determined.
-pub fn resident_bytes() -> Option<u64> {
-    memory().map(|(_, resident)| resident)
+/// Returns the bytes of memory that the process has allocated, without mapped files, which the system
+/// may drop; `None` where they can't be determined.
+pub fn allocated_bytes() -> Option<u64> {
+    memory().map(|[_, resident, mapped]| resident.saturating_sub(mapped))
 }
 
-/// Returns the bytes of address space and of resident memory.
-fn memory() -> Option<(u64, u64)> {
+/// Returns the bytes of address space, of resident memory, and of mapped files in it.
+fn memory() -> Option<[u64; 3]> {
     let text = fs::read_to_string("/proc/self/statm").ok()?;
     let mut pages = text.split_ascii_whitespace().map(str::parse::<u64>);
-    let page = page_size() as u64;
-    Some((pages.next()?.ok()? * page, pages.next()?.ok()? * page))
+    let mut bytes = || Some(pages.next()?.ok()? * page_size() as u64);
+    Some([bytes()?, bytes()?, bytes()?])
 }
 
 /// Returns the number of open files. Newer kernels report it as a size; for others the folder is
@@ -120,7 +121,8 @@ mod tests {
         // Other tests open and close some.
         assert!(open_files().unwrap() > before + 100);
         drop(files);
-        let (virtual_bytes, resident_bytes) = memory().unwrap();
-        assert!(virtual_bytes > resident_bytes && resident_bytes > 1 << 20);
+        let [virtual_bytes, resident_bytes, mapped] = memory().unwrap();
+        assert!(virtual_bytes > resident_bytes && resident_bytes > mapped && mapped > 1 << 20);
+        assert!(allocated_bytes().unwrap() < resident_bytes);
     }
 }
