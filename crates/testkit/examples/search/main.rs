@@ -23,7 +23,7 @@ mod wire;
 use self::corpus::Corpus;
 use self::figures::FigureTable;
 use self::options::BenchOptions;
-use self::servers::{BenchServers, resident};
+use self::servers::{BenchServers, allocated};
 
 fn main() {
     let options = BenchOptions::from_arguments();
@@ -33,7 +33,7 @@ fn main() {
     let measures = |part: &str| options.measures(part);
     if measures("drawer") {
         hot_drawer::measure(&options, &servers, &mut table);
-        let (with, without) = (resident(&servers.with_search), resident(&servers.without_search));
+        let (with, without) = (allocated(&servers.with_search), allocated(&servers.without_search));
         table.megabytes("memory with search, after that", with, None);
         table.megabytes("memory without search, after that", without, None);
     }
@@ -41,7 +41,7 @@ fn main() {
     if measures("searches") {
         searches::alone(&options, &corpus, &server, &mut table);
         searches::beside_changes(&options, &corpus, &server, &mut table);
-        table.megabytes("memory after these searches", resident(&server), None);
+        table.megabytes("memory after these searches", allocated(&server), None);
     }
     if measures("delay") {
         delay::measure(&options, &corpus, &server, &mut table);

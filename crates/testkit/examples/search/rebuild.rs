@@ -7,7 +7,7 @@ use stet_testkit::{Server, encoded};
 use crate::corpus::Corpus;
 use crate::figures::FigureTable;
 use crate::scan::size_of;
-use crate::servers::{INDEX_FOLDER, SearchServer, peak, resident};
+use crate::servers::{INDEX_FOLDER, SearchServer, allocated, mapped};
 use crate::wire::{CallSamples, UserSession, WireConnection, run};
 
 /// The pause between two searches meanwhile.
@@ -15,6 +15,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The time after which the index should be complete, with [`DOCUMENTS`] documents.
 const TARGET: f64 = 60.0;
 const DOCUMENTS: usize = 200_000;
+/// The bytes of memory that the index may take beside the rest.
+const MEMORY: u64 = 64 << 20;
 /// The time after which the measurement gives up.
 const PATIENCE: Duration = Duration::from_secs(1200);
 
@@ -28,8 +30,8 @@ pub fn measure(server: SearchServer, corpus: &Corpus, table: &mut FigureTable) -
         begun = Instant::now();
         server.restart()
     });
-    let before = resident(&server);
-    let (samples, first_reply) = search_until_complete(&server, corpus, begun);
+    let before = allocated(&server);
+    let (samples, first_reply, memory) = search_until_complete(&server, corpus, begun);
     let took = begun.elapsed().as_secs_f64();
     let target = TARGET * corpus.documents() as f64 / DOCUMENTS as f64;
     let documents = server.client().metric("stet_search_documents") as u64;
@@ -38,18 +40,19 @@ pub fn measure(server: SearchServer, corpus: &Corpus, table: &mut FigureTable) -
     table.times("searches meanwhile, ms", &samples.all(), [None, None]);
     table.count("searches that failed", samples.failures);
     table.megabytes("memory at the beginning", before, None);
-    table.megabytes("memory at most", peak(&server), None);
-    table.megabytes("memory at the end", resident(&server), None);
+    table.megabytes("memory at most", memory[0], Some(before + MEMORY));
+    table.megabytes("mapped files at most", memory[1], None);
+    table.megabytes("memory at the end", allocated(&server), None);
     server
 }
 
-/// Sends a search now and then until the index is complete. Returns the time of the first reply,
-/// too.
-fn search_until_complete(server: &Server, corpus: &Corpus, begun: Instant) -> (CallSamples, Duration) {
+/// Sends a search now and then until the index is complete. Returns the time of the first reply, too,
+/// and the most bytes of memory and of mapped files.
+fn search_until_complete(server: &Server, corpus: &Corpus, begun: Instant) -> (CallSamples, Duration, [u64; 2]) {
     let session = UserSession::of(server, "editor");
     run(async {
         let mut connection = WireConnection::open(&session.address).await;
-        let (mut samples, mut first_reply) = (CallSamples::default(), None);
+        let (mut samples, mut first_reply, mut most) = (CallSamples::default(), None, [0, 0]);
         for number in 0.. {
             let words = corpus.story(number % corpus.objects).keywords;
             let search = session.request("GET", &format!("/v3/search?query={}", encoded(&words[0])));
@@ -59,12 +62,13 @@ fn search_until_complete(server: &Server, corpus: &Corpus, begun: Instant) -> (C
                 first_reply.get_or_insert_with(|| begun.elapsed());
             }
             samples.add(0, sent.elapsed(), status);
+            most = [most[0].max(allocated(server)), most[1].max(mapped(server))];
             if connection.body().contains("\"complete\":true") {
                 break;
             }
             assert!(begun.elapsed() < PATIENCE, "the index does not become complete:\n{}", server.log());
             tokio::time::sleep(PAUSE).await;
         }
-        (samples, first_reply.unwrap_or_default())
+        (samples, first_reply.unwrap_or_default(), most)
     })
 }

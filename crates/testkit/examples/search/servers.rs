@@ -124,14 +124,14 @@ pub fn await_rest(server: &Server) {
     wait_patiently_until("the changes are folded", || client.metric("stet_store_unfolded_bytes") < 1e6);
 }
 
-/// Returns the bytes of memory that a server's process has at present.
-pub fn resident(server: &Server) -> u64 {
-    memory(server, "VmRSS:")
+/// Returns the bytes of memory that a server's process has allocated, without mapped files.
+pub fn allocated(server: &Server) -> u64 {
+    memory(server, "RssAnon:")
 }
 
-/// Returns the highest number of bytes of memory that a server's process has had.
-pub fn peak(server: &Server) -> u64 {
-    memory(server, "VmHWM:")
+/// Returns the bytes of mapped files in memory, such as the index. The system may drop them.
+pub fn mapped(server: &Server) -> u64 {
+    memory(server, "RssFile:")
 }
 
 /// Returns the seconds of processor time that a server's process has taken.
