@@ -12,7 +12,9 @@ mod search;
 mod suggest;
 mod walkers;
 mod word_filter;
+mod word_list;
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
@@ -24,6 +26,7 @@ use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocSet, IndexReader, IndexWriter, SegmentReader, TERMINATED, Term};
 
 pub(crate) use columns::SegmentColumns;
+use documents::DerivedForms;
 use merge_policy::PurgingMergePolicy;
 pub use opening::OpenOutcome;
 use opening::{CommitPayload, IndexRules, OpenIndex, lock_index, open_index};
@@ -31,6 +34,7 @@ use queue::{DocumentQueue, QueuedDocument};
 use schema::IndexFields;
 pub use search::{FoundDocuments, MAX_FACET_VALUES, MAX_RESULT_WINDOW, SearchRequest, SortOrder};
 use word_filter::WordFilters;
+use word_list::{WORD_LIST, WordListTokenizer};
 
 use crate::analysis::StemLanguage;
 use crate::document::IndexDocument;
@@ -110,8 +114,11 @@ pub struct TextIndex {
     /// Changes take a shared lock, commits an exclusive one.
     writer: RwLock<IndexWriter<QueuedDocument>>,
     queue: Arc<DocumentQueue>,
+    derived: Mutex<DerivedForms>,
     word_filters: WordFilters,
     number: Mutex<Option<u64>>,
+    /// The keys of documents that were put since the last commit.
+    uncommitted: Mutex<HashSet<u128>>,
     /// The lock beside the directory, released last.
     _lock: File,
 }
@@ -133,6 +140,7 @@ impl TextIndex {
         let rules = IndexRules::new(&languages.codes);
         let lock = lock_index(dir)?;
         let (OpenIndex { index, reader, number }, outcome) = open_index(dir, &fields, &rules)?;
+        index.tokenizers().register(WORD_LIST, WordListTokenizer::default());
         let options = IndexWriterOptions::builder()
             .memory_budget_per_thread(settings.writer_bytes.max(MIN_WRITER_BYTES))
             .num_worker_threads(1)
@@ -148,8 +156,10 @@ impl TextIndex {
             reader,
             writer: RwLock::new(writer),
             queue: Arc::default(),
+            derived: Mutex::default(),
             word_filters: WordFilters::default(),
             number: Mutex::new(number),
+            uncommitted: Mutex::default(),
             _lock: lock,
         };
         Ok((index, outcome))
@@ -171,11 +181,18 @@ impl TextIndex {
     pub fn put(&self, document: IndexDocument) -> Result<()> {
         let language = self.languages.of_document(document.language.as_deref());
         let permit = self.queue.enter(document.text_bytes());
-        let key = self.key_term(document.key);
-        let document = documents::index_document(&self.fields, &document, language);
-        let queued = QueuedDocument { document, permit };
-        // Together, so that of two documents with one key, put at the same time, one stays.
-        self.writer.read().run([UserOperation::Delete(key), UserOperation::Add(queued)])?;
+        let (key, term) = (document.key, self.key_term(document.key));
+        let document = documents::index_document(&self.fields, &document, language, &mut self.derived.lock());
+        let queued = QueuedDocument(Box::new((document, permit)));
+        let writer = self.writer.read();
+        // Held until the document is added: of two with one key, put at the same time, one stays.
+        let mut uncommitted = self.uncommitted.lock();
+        if uncommitted.insert(key) && !self.has_term(&term)? {
+            // A commit looks up each removed document in each segment.
+            writer.add_document(queued)?;
+        } else {
+            writer.run([UserOperation::Delete(term), UserOperation::Add(queued)])?;
+        }
         Ok(())
     }
 
@@ -202,8 +219,9 @@ impl TextIndex {
         commit.set_payload(&payload);
         commit.commit()?;
         *self.number.lock() = Some(number);
-        drop(writer);
         self.reader.reload()?;
+        self.uncommitted.lock().clear();
+        drop(writer);
         self.word_filters.retain(self.reader.searcher().segment_readers());
         Ok(())
     }
@@ -276,6 +294,16 @@ impl TextIndex {
         }
         found.sort_unstable();
         Ok(found)
+    }
+
+    /// Reports whether a term is in the last commit, be it of removed documents.
+    fn has_term(&self, term: &Term) -> Result<bool> {
+        for reader in self.reader.searcher().segment_readers() {
+            if reader.inverted_index(term.field())?.get_term_info(term)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the term of a key.

@@ -6,8 +6,8 @@ use parking_lot::{Condvar, Mutex};
 use tantivy::TantivyDocument;
 use tantivy::schema::Document;
 
-/// The most bytes of documents that wait, except for a single larger one. In the queue they take
-/// many times that, because each word is a token of its own.
+/// The most bytes of the texts of documents that wait, except for a single larger one. In the queue
+/// they take some twice that: the written forms and the stems.
 const MAX_QUEUED_BYTES: usize = 2 << 20;
 
 /// The number of bytes of documents that wait.
@@ -44,18 +44,16 @@ impl Drop for QueuePermit {
 }
 
 /// A document that waits for the writer's thread.
-pub(super) struct QueuedDocument {
-    pub document: TantivyDocument,
-    /// Released when the writer has taken the document over.
-    #[expect(dead_code, reason = "dropping it is its use")]
-    pub permit: QueuePermit,
-}
+///
+/// In a box, because each commit of the writer allocates 40,000 places for documents. The permit is
+/// released when the writer has taken the document over.
+pub(super) struct QueuedDocument(pub Box<(TantivyDocument, QueuePermit)>);
 
 impl Document for QueuedDocument {
     type Value<'a> = <TantivyDocument as Document>::Value<'a>;
     type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
 
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
-        Document::iter_fields_and_values(&self.document)
+        Document::iter_fields_and_values(&self.0.0)
     }
 }

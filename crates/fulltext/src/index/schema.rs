@@ -4,10 +4,11 @@ use tantivy::schema::{
     Field, IndexRecordOption, IpAddrOptions, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
 
+use super::word_list::WORD_LIST;
 use crate::document::Category;
 
 /// The version of the fields. An index of another version is built anew.
-pub(crate) const SCHEMA_VERSION: u32 = 1;
+pub(crate) const SCHEMA_VERSION: u32 = 2;
 
 /// The names of columns.
 pub(super) mod column {
@@ -52,7 +53,8 @@ pub(super) struct IndexFields {
     pub small: Field,
     /// The entries of German compounds.
     pub compounds: Field,
-    /// The spellings of words with marks: a written form, a separator, the word in lower case.
+    /// The spellings of words with marks or signs: a written form, a separator, the word in lower
+    /// case.
     pub spellings: Field,
 }
 
@@ -107,6 +109,6 @@ impl IndexFields {
 
 /// Returns the options of a field of words that were analysed before.
 fn words(option: IndexRecordOption) -> TextOptions {
-    let indexing = TextFieldIndexing::default().set_tokenizer("raw").set_fieldnorms(false).set_index_option(option);
+    let indexing = TextFieldIndexing::default().set_tokenizer(WORD_LIST).set_fieldnorms(false).set_index_option(option);
     TextOptions::default().set_indexing_options(indexing)
 }

@@ -29,7 +29,7 @@ impl TextIndex {
     /// Returns completions of the last word of a text, at most `limit` ones.
     ///
     /// Only words of names and titles of documents that the filter admits are returned, in lower
-    /// case and with their marks, those of most documents first. A text with a space at its end
+    /// case and with their marks and signs, those of most documents first. A text with a space at its end
     /// has none. The dictionary is read to a bound, so that of a very frequent beginning not all
     /// words are seen.
     ///
@@ -110,7 +110,7 @@ impl SuggestionSearch<'_> {
         Ok(())
     }
 
-    /// Returns the spellings of a word with marks.
+    /// Returns the spellings of a word with marks or signs.
     fn spellings(&mut self, segment: &mut SuggestionSegment<'_>, word: &str) -> Result<Vec<String>> {
         let prefix = joined_term(word, "");
         let spellings = Arc::clone(&segment.spellings);

@@ -19,7 +19,12 @@ fn suggestions_are_words_of_admitted_documents() {
     assert_eq!(suggest("musik", 10), [""; 0]);
     assert_eq!(suggest("mu ", 10), [""; 0]);
     assert_eq!(suggest("", 10), [""; 0]);
-    index.remove(1);
+    index.put(document(4, "harbour-ferry.xml, rock'n'roll and a Café-Bar", "")).unwrap();
     index.commit(2).unwrap();
+    assert_eq!(suggest("harb", 10), ["harbour", "harbour-ferry.xml"]);
+    assert_eq!(suggest("rock", 10), ["rock'n'roll"]);
+    assert_eq!(suggest("caf", 10), ["café", "café-bar"]);
+    index.remove(1);
+    index.commit(3).unwrap();
     assert_eq!(suggest("mu", 10), ["mueller", "münchen"]);
 }
