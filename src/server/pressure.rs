@@ -4,8 +4,8 @@
 //! memory is read several times a second. Caches and unused containers are dropped first. Beyond
 //! that, calls that need much memory are refused for a while.
 //!
-//! Mapped files, such as the index of the search, do not count: the system drops them by itself when
-//! memory is scarce, and no measure here would make them fewer.
+//! Mapped files, such as the index of the search, do not count: the system drops them by itself
+//! when memory is scarce, and no measure here would make them fewer.
 
 use std::sync::Arc;
 use std::time::Duration;

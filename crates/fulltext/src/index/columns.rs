@@ -106,7 +106,12 @@ impl SegmentColumns {
     }
 
     /// Returns for each value of a category whether it is one of some folded values.
-    pub fn category_choice(&self, category: Category, folded: &[String], clock: SearchClock) -> Result<Vec<bool>> {
+    pub(super) fn category_choice(
+        &self,
+        category: Category,
+        folded: &[String],
+        clock: SearchClock,
+    ) -> Result<Vec<bool>> {
         let mut choice = Vec::new();
         if let Some(column) = self.category(category) {
             let mut values = column.dictionary().stream()?;

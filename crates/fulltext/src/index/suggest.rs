@@ -29,9 +29,9 @@ impl TextIndex {
     /// Returns completions of the last word of a text, at most `limit` ones.
     ///
     /// Only words of names and titles of documents that the filter admits are returned, in lower
-    /// case and with their marks and signs, those of most documents first. A text with a space at its end
-    /// has none. The dictionary is read to a bound, so that of a very frequent beginning not all
-    /// words are seen.
+    /// case and with their marks and signs, those of most documents first. A text with a space at
+    /// its end has none. The dictionary is read to a bound, so that of a very frequent beginning
+    /// not all words are seen.
     ///
     /// # Errors
     ///

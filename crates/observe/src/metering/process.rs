@@ -39,8 +39,8 @@ pub(super) fn report() -> String {
     format!("{}{name} {seconds}\n\n", catalogue::head(name))
 }
 
-/// Returns the bytes of memory that the process has allocated, without mapped files, which the system
-/// may drop; `None` where they can't be determined.
+/// Returns the bytes of memory that the process has allocated, without mapped files, which the
+/// system may drop; `None` where they can't be determined.
 pub fn allocated_bytes() -> Option<u64> {
     memory().map(|[_, resident, mapped]| resident.saturating_sub(mapped))
 }

@@ -46,8 +46,8 @@ pub fn measure(server: SearchServer, corpus: &Corpus, table: &mut FigureTable) -
     server
 }
 
-/// Sends a search now and then until the index is complete. Returns the time of the first reply, too,
-/// and the most bytes of memory and of mapped files.
+/// Sends a search now and then until the index is complete. Returns the time of the first reply,
+/// too, and the most bytes of memory and of mapped files.
 fn search_until_complete(server: &Server, corpus: &Corpus, begun: Instant) -> (CallSamples, Duration, [u64; 2]) {
     let session = UserSession::of(server, "editor");
     run(async {
