@@ -55,7 +55,7 @@ pub use self::repository::{
 };
 pub use self::search::{SEARCH_LANGUAGES, SearchConfig};
 pub use self::service::{
-    AuthConfig, CompatConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig, TracesConfig,
+    AuthConfig, CompatConfig, ConsoleConfig, DataConfig, LimitsConfig, LogConfig, LogFormat, ServerConfig, TracesConfig,
 };
 pub use self::templates::{LiveblogConfig, StoryConfig, TopicConfig, TopicPlanConfig};
 pub use self::webhooks::WebhooksConfig;
@@ -81,6 +81,8 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// The compatibility with clients that were made for another server.
     pub compat: CompatConfig,
+    /// The console for browsers.
+    pub console: ConsoleConfig,
     /// Sessions and passwords.
     pub auth: AuthConfig,
     /// The options for running containers.
@@ -132,6 +134,7 @@ impl Default for Config {
             memory: MemoryConfig::default(),
             limits: LimitsConfig::default(),
             compat: CompatConfig::default(),
+            console: ConsoleConfig::default(),
             auth: AuthConfig::default(),
             runtime: RuntimeOptions::default(),
             events: EventsConfig::default(),

@@ -252,6 +252,20 @@ impl Default for CompatConfig {
     }
 }
 
+/// `[console]`: the web application that the server carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConsoleConfig {
+    /// Whether the server has the console, at `/console/` below the base path.
+    pub enabled: bool,
+}
+
+impl Default for ConsoleConfig {
+    fn default() -> ConsoleConfig {
+        ConsoleConfig { enabled: true }
+    }
+}
+
 /// `[auth]`: sessions and passwords.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

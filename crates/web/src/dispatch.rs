@@ -165,13 +165,18 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
 
 /// Answers a CORS preflight or a probe; returns `None` for any other request.
 async fn answer_aside(app: &Arc<App>, http: &HttpRequest, task: &CallTask) -> Option<HttpResponse> {
-    let response = match (cors::preflight(app, http), Probe::at(http.uri().path())) {
+    let probe = Probe::at(&app.config, http.uri().path());
+    let response = match (cors::preflight(app, http), probe) {
         (Some(preflight), _) => preflight,
         (None, Some(probe)) => TimedCall::new(task, pin!(probe.answer(app, http)), || NO_ENDPOINT).await,
         (None, None) => return None,
     };
     // These replies are the same for all clients and always in memory.
     let response = pieces::in_pieces(response, 0, &ReplyAccounting::Not).expect("what is not counted is not refused");
+    if matches!(probe, Some(Probe::Console(_))) {
+        // Its files were compressed when the binary was built.
+        return Some(response);
+    }
     let compression =
         Compression { from: app.config.server.compress_bytes, secret: false, memory: &app.memory, holder: None };
     Some(compression.of(response, http))

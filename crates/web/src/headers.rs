@@ -96,6 +96,7 @@ const UNEXPOSED: &[&str] = &[
     "connection",
     "content-security-policy",
     "content-type",
+    "cross-origin-opener-policy",
     "referrer-policy",
     "set-cookie",
     "strict-transport-security",

@@ -12,6 +12,7 @@ pub mod calls;
 pub mod client;
 pub mod compress;
 pub mod connection;
+mod console;
 pub mod cookie;
 pub mod cors;
 pub mod dates;

@@ -1,5 +1,5 @@
-//! Requests outside the base path, mostly from operators: health, readiness, metrics, the OpenAPI
-//! document, and the documentation, to which `/` redirects.
+//! Requests beside the endpoints: health, readiness, metrics, the OpenAPI document and the
+//! documentation, which are outside the base path, and the console, to which `/` redirects.
 
 use std::sync::Arc;
 
@@ -7,10 +7,12 @@ use actix_web::http::{Method, header};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 use stet_base::limits::offload::offload_at_once;
+use stet_config::Config;
 use stet_domain::error::Result;
 use stet_domain::store::Health;
 
 use super::app::{App, ServerStage};
+use super::console::{self, ConsoleRequest};
 use super::documents::{self, DocumentPage};
 use super::kept_text::KeptText;
 use super::openapi;
@@ -18,8 +20,12 @@ use super::openapi;
 /// A request outside the endpoints.
 #[derive(Debug, Clone, Copy)]
 pub enum Probe {
-    /// A redirect to the documentation, at this address relative to the request's.
-    Documents(&'static str),
+    /// A redirect to the console, or to the documentation without it.
+    Start,
+    /// A request to the console.
+    Console(ConsoleRequest),
+    /// A redirect to the documentation.
+    Documents,
     /// A page of the documentation.
     Document(&'static DocumentPage),
     /// Whether the process serves.
@@ -34,10 +40,13 @@ pub enum Probe {
 
 impl Probe {
     /// Returns the probe at a path, if there is one.
-    pub fn at(path: &str) -> Option<Probe> {
+    pub fn at(config: &Config, path: &str) -> Option<Probe> {
+        if let Some(request) = ConsoleRequest::at(config, path) {
+            return Some(Probe::Console(request));
+        }
         Some(match path {
-            "/" => Probe::Documents("docs/"),
-            "/docs" => Probe::Documents("docs/"),
+            "/" => Probe::Start,
+            "/docs" => Probe::Documents,
             "/healthz" => Probe::Health,
             "/readyz" => Probe::Readiness,
             "/metrics" => Probe::Metrics,
@@ -49,11 +58,13 @@ impl Probe {
     /// Answers the probe. The client is neither identified nor limited, so each answer must be
     /// cheap at any rate of requests.
     pub async fn answer(self, app: &Arc<App>, http: &HttpRequest) -> HttpResponse {
-        if !matches!(*http.method(), Method::GET | Method::HEAD) {
-            return HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish();
-        }
+        let is_read = matches!(*http.method(), Method::GET | Method::HEAD);
         let outcome = match self {
-            Probe::Documents(address) => Ok(redirect(address)),
+            // Its refusals have its headers, too.
+            Probe::Console(request) => Ok(request.answer(http)),
+            _ if !is_read => Ok(HttpResponse::MethodNotAllowed().insert_header(("allow", "GET, HEAD")).finish()),
+            Probe::Start => Ok(redirect(&console::start_address(&app.config))),
+            Probe::Documents => Ok(redirect("docs/")),
             Probe::Document(page) => Ok(document(page)),
             Probe::Health => Ok(health(app)),
             Probe::Readiness => Ok(readiness(app)),
@@ -67,7 +78,7 @@ impl Probe {
 
 /// Redirects to an address of this server. Browsers must not cache the answer, because the path may
 /// get a page of its own later.
-fn redirect(address: &'static str) -> HttpResponse {
+pub(super) fn redirect(address: &str) -> HttpResponse {
     HttpResponse::TemporaryRedirect().insert_header((header::LOCATION, address)).finish()
 }
 

@@ -1,0 +1,155 @@
+// Calls to the server, and addresses. Every other module makes its calls here.
+
+/** The server's address, below whatever prefix a proxy has put before it. */
+export const SERVER = new URL("..", document.baseURI);
+
+/**
+ * The page that the address names behind `#`, and what is shown on it: both empty if it names none.
+ * @returns {[page: string, shown: string]}
+ */
+export function partsOfAddress() {
+  const [, page = "", shown = ""] = location.hash.split("/");
+  try {
+    return [page, decodeURIComponent(shown)];
+  } catch {
+    return [page, shown];
+  }
+}
+
+/** A call that failed. */
+export class CallError extends Error {
+  /**
+   * @param {number} status 0 if no answer came.
+   * @param {string} code The code of docs/api/README.md without its prefix; empty if no answer came.
+   * @param {string} message
+   * @param {Record<string, any>} details
+   */
+  constructor(status, code, message, details) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details;
+  }
+
+  /** Whether no answer came, or one that says to try again. */
+  get isPassing() {
+    return this.status === 0 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504;
+  }
+}
+
+/** @type {((error: CallError) => void) | null} */
+let onSessionEnd = null;
+
+/**
+ * Sets what is called when the server no longer knows the session.
+ * @param {(error: CallError) => void} listener
+ */
+export function whenSessionEnds(listener) {
+  onSessionEnd = listener;
+}
+
+/**
+ * The address of an endpoint.
+ * @param {string} path Such as `v3/object/{source}`, whose parts in braces are replaced.
+ * @param {Record<string, string | number>} parts
+ * @param {Record<string, string | number | boolean | undefined>} query Without the undefined ones.
+ */
+export function address(path, parts = {}, query = {}) {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(parts[name])));
+  const url = new URL(filled, SERVER);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+/**
+ * @typedef {object} CallOptions
+ * @property {Record<string, string | number>} [parts] What replaces the parts in braces of the path.
+ * @property {Record<string, string | number | boolean | undefined>} [query]
+ * @property {unknown} [body] Sent as JSON.
+ * @property {FormData} [form] Sent in place of a body.
+ * @property {string} [match] The ETag that the object must have.
+ * @property {AbortSignal} [signal]
+ * @property {boolean} [isRead] Whether a POST changes nothing.
+ * @property {boolean} [login] Whether this is a login, which may be refused without ending a session.
+ */
+
+/**
+ * @typedef {object} Reply
+ * @property {any} result The result without its envelope; null unless it is JSON.
+ * @property {string} text The body.
+ * @property {string | null} etag
+ */
+
+/** The pauses before a call is sent again, in milliseconds. */
+const PAUSES = [250, 1000, 3000];
+
+/**
+ * Makes a call. While no answer comes, it is sent again: reads, and changes for which that is the same as once. A POST
+ * has a key for this (docs/api/README.md, "Sending a call again").
+ * @param {"GET" | "POST" | "PUT" | "DELETE"} method
+ * @param {string} path
+ * @param {CallOptions} options
+ * @returns {Promise<Reply>}
+ */
+export async function call(method, path, options = {}) {
+  const { parts, query, body, form, match, signal, isRead, login } = options;
+  /** @type {Record<string, string>} */
+  const headers = {};
+  if (body !== undefined) headers["content-type"] = "application/json";
+  if (match) headers["if-match"] = match;
+  if (method === "POST" && !login && !isRead) headers["idempotency-key"] = crypto.randomUUID();
+  const content = form ?? (body === undefined ? undefined : JSON.stringify(body));
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await once(address(path, parts, query), { method, headers, body: content, signal });
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      if (error.status === 401 && !login) onSessionEnd?.(error);
+      const isSent = error.code === "IdempotencyRunning";
+      if (attempt === PAUSES.length || !(error.isPassing || isSent)) throw error;
+      await pause(PAUSES[attempt] * (0.75 + Math.random() / 2), signal);
+    }
+  }
+}
+
+/**
+ * @param {URL} url
+ * @param {RequestInit} init
+ * @returns {Promise<Reply>}
+ */
+async function once(url, init) {
+  let reply;
+  let content = "";
+  try {
+    reply = await fetch(url, { ...init, credentials: "same-origin" });
+    content = await reply.text();
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new CallError(0, "", "", {});
+  }
+  /** @type {any} */
+  let json = null;
+  try {
+    json = JSON.parse(content);
+  } catch {
+    // A proxy may answer with a page. Its status says enough.
+  }
+  // The older surface replies without an envelope.
+  const result = json?.status === "success" ? json.result : json;
+  if (reply.ok) return { result, text: content, etag: reply.headers.get("etag") };
+  const { code = "", message = "", details = {} } = json?.result ?? {};
+  throw new CallError(reply.status, code.replace(/^.*\./, ""), message, details);
+}
+
+/**
+ * @param {number} milliseconds
+ * @param {AbortSignal} [signal]
+ */
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)), { once: true });
+  });
+}

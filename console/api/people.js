@@ -1,0 +1,81 @@
+// The signed-in user, and the names of the others.
+
+import { Signal } from "../lib/view.js";
+import { call } from "./calls.js";
+
+/** The connection and application under which this program logs in. */
+const CONNECTION = "Editorial";
+const APPLICATION = "console";
+
+/** @typedef {{ name: string }} User */
+
+/** The user. Null while nobody is signed in, undefined before that is known. */
+export const user = new Signal(/** @type {User | null | undefined} */ (undefined));
+
+/** Whether the session ended while somebody worked: what is on the screen stays until they sign in again. */
+export const hasEnded = new Signal(false);
+
+/** Finds out who is signed in. */
+export async function resume() {
+  try {
+    const { result } = await call("GET", "v3/auth/connection", { login: true });
+    user.value = { name: result.username };
+  } catch (error) {
+    if (/** @type {any} */ (error).status !== 401) throw error;
+    user.value = null;
+  }
+}
+
+/**
+ * Signs in.
+ * @param {string} username
+ * @param {string} password
+ */
+export async function signIn(username, password) {
+  const options = { loadConfig: false };
+  const body = { connectionId: CONNECTION, applicationId: APPLICATION, username, password, options };
+  const { result } = await call("POST", "v3/auth/login", { body, login: true });
+  hasEnded.value = false;
+  user.value = { name: result.username };
+}
+
+/** Signs out. */
+export async function signOut() {
+  await call("GET", "v3/auth/logout", { login: true });
+  user.value = null;
+}
+
+/** @type {Signal<Map<string, string>>} */
+const fullNames = new Signal(new Map());
+
+/** Reads the names of all users, after a login. */
+export async function readPeople() {
+  const { result } = await call("GET", "conf/user/list");
+  fullNames.value = new Map(result.map((/** @type {any} */ one) => [one.name, one.fullName]));
+}
+
+/**
+ * The full name of a user; the login name while that is not known.
+ * @param {string} name
+ */
+export const fullName = (name) => fullNames.value.get(name) || name;
+
+/**
+ * The first letters of a user's names.
+ * @param {string} name
+ */
+export function initials(name) {
+  const words = fullName(name).split(/\s+/).filter(Boolean);
+  const letters = words.length > 1 ? [words[0], words[words.length - 1]] : words;
+  return letters.map((word) => [...word][0]).join("").toLocaleUpperCase();
+}
+
+/**
+ * The number of the colour of a user, 0 to 7: the same everywhere.
+ * @param {string} name
+ */
+export function colour(name) {
+  let sum = 0;
+  for (const letter of name) sum = (31 * sum + (letter.codePointAt(0) ?? 0)) % 997;
+  return sum % 8;
+}

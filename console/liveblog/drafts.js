@@ -1,0 +1,29 @@
+// What somebody has typed and not sent yet. It stays in the browser until it is sent or thrown away.
+
+import { user } from "../api/people.js";
+
+/** @typedef {{ title: string, text: string, revision: number }} Draft With the revision of the post that it changes. */
+
+/** @param {string} of The live blog, or the post that is changed. */
+const key = (of) => `stet.draft.${user.now?.name}.${of}`;
+
+/**
+ * @param {string} of
+ * @returns {Draft | null}
+ */
+export function draftOf(of) {
+  try {
+    return JSON.parse(localStorage.getItem(key(of)) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * @param {string} of
+ * @param {Draft | null} draft
+ */
+export function keepDraft(of, draft) {
+  if (draft && (draft.title || draft.text)) localStorage.setItem(key(of), JSON.stringify(draft));
+  else localStorage.removeItem(key(of));
+}

@@ -1,0 +1,37 @@
+// An object as a card in a list.
+
+import { address } from "../api/calls.js";
+import { fullName } from "../api/people.js";
+import { html } from "../lib/html.js";
+import { ago, moment, text } from "../text/index.js";
+import { icon } from "./signs.js";
+
+/** @typedef {import("./entry.js").Entry} Entry */
+
+/**
+ * The picture of an object, or the sign of its type.
+ * @param {Entry} entry
+ */
+export function thumbnail(entry) {
+  if (!entry.isPicture) return html`<span class="thumb sign">${icon(entry.family || entry.type)}</span>`;
+  const source = address("v3/object/{id}/content/lowres", { id: entry.id }, { rev: entry.stamp.split(" ")[0] });
+  return html`<img class="thumb" loading="lazy" decoding="async" draggable="false" alt="" src=${source.href}>`;
+}
+
+/**
+ * The status, the time and the person of an object's last change.
+ * @param {Entry} entry
+ */
+export const facts = (entry) => html`
+  <p class="facts">
+    ${entry.status && html`<span class="status"><svg class="dot" viewBox="0 0 8 8" aria-hidden="true">
+      <circle cx="4" cy="4" r="4" fill=${safeColour(entry.statusColour)} /></svg>${entry.status}</span>`}
+    ${entry.locker && html`<span class="lock">${icon("lock")}${text().lockedBy(fullName(entry.locker))}</span>`}
+    <time datetime=${new Date(entry.modified).toISOString()} title=${moment(entry.modified)}>${text().by(fullName(entry.modifier), ago(entry.modified))}</time>
+  </p>`;
+
+/**
+ * A colour of the configuration, which any text may be.
+ * @param {string} colour
+ */
+const safeColour = (colour) => (/^(#[0-9a-f]{3,8}|rgba?\([\d., %]+\)|[a-z]+)$/i.test(colour) ? colour : "currentColor");

@@ -1,0 +1,107 @@
+// The frame around every page: where one is, who one is, and whether the server is there.
+
+import { SERVER, partsOfAddress } from "../api/calls.js";
+import { isLost } from "../api/events.js";
+import { fullName, hasEnded, signOut, user } from "../api/people.js";
+import { Signal, View, effect } from "../lib/view.js";
+import { html } from "../lib/html.js";
+import { openMenu } from "../parts/menu.js";
+import { notifyFault } from "../parts/notices.js";
+import { besideName } from "../parts/signs.js";
+import { LANGUAGES, language, setLanguage, text } from "../text/index.js";
+
+/**
+ * The pages, by the first part of the address behind `#`. What is not shown yet is not loaded yet.
+ * @type {Record<string, { label: () => string, load: () => Promise<unknown>, element: () => unknown }>}
+ */
+const PAGES = {
+  drawers: {
+    label: () => text().drawers,
+    load: () => import("../drawers/page.js"),
+    element: () => html`<drawers-page></drawers-page>`,
+  },
+  liveblog: {
+    label: () => text().liveblogs,
+    load: () => import("../liveblog/page.js"),
+    element: () => html`<liveblog-page></liveblog-page>`,
+  },
+};
+
+const pageOfAddress = () => {
+  const [name] = partsOfAddress();
+  return name in PAGES ? name : "drawers";
+};
+
+const page = new Signal(pageOfAddress());
+addEventListener("hashchange", () => (page.value = pageOfAddress()));
+
+/** Where the browser keeps the theme. */
+const THEME = "stet.theme";
+
+/** The chosen theme: `light`, `dark`, or empty for that of the system. */
+const theme = () => localStorage.getItem(THEME) ?? "";
+
+function showTheme() {
+  document.documentElement.style.colorScheme = theme() || "light dark";
+}
+
+showTheme();
+
+class StetFrame extends View {
+  begin() {
+    this.during(
+      effect(() => {
+        if (user.value) PAGES[page.value].load().catch(notifyFault);
+        if (user.value === null || hasEnded.value) import("./sign-in.js").catch(notifyFault);
+      }),
+    );
+  }
+
+  template() {
+    const who = user.value;
+    if (who === undefined) return html`<p class="wordmark waking">stet</p>`;
+    if (who === null) return html`<main><sign-in></sign-in></main>`;
+    return html`
+      <a class="skip" href="#content" @click=${skip}>${text().skip}</a>
+      <header class="bar" ?inert=${hasEnded.value}>
+        <span class="wordmark">stet</span>
+        <nav aria-label="stet">
+          ${Object.entries(PAGES).map(([name, { label }]) => html`
+            <a href=${`#/${name}`} aria-current=${name === page.value ? "page" : null}>${label()}</a>`)}
+        </nav>
+        <a class="docs" href=${new URL("docs/", SERVER).href} target="_blank" rel="noopener">${text().documentation}</a>
+        <button class="plain account" aria-haspopup="menu" title=${text().account}
+          @click=${(/** @type {Event} */ event) => this.#menu(event)}>${besideName(who.name)}<span>${fullName(who.name)}</span></button>
+      </header>
+      ${isLost.value ? html`<p class="lost" role="alert">${text().connectionLost}</p>` : ""}
+      <main id="content" tabindex="-1" ?inert=${hasEnded.value}>${PAGES[page.value].element()}</main>
+      ${hasEnded.value ? html`<div class="cover"><sign-in></sign-in></div>` : ""}`;
+  }
+
+  /** @param {Event} event */
+  #menu(event) {
+    const themes = /** @type {const} */ ([["", text().themeSystem], ["light", text().themeLight], ["dark", text().themeDark]]);
+    const sign = (/** @type {boolean} */ isChosen) => (isChosen ? "✓ " : "");
+    openMenu(/** @type {Element} */ (event.currentTarget), [
+      ...themes.map(([name, label]) => ({ label: sign(theme() === name) + label, act: () => {
+        localStorage.setItem(THEME, name);
+        showTheme();
+      } })),
+      null,
+      ...Object.entries(LANGUAGES).map(([tag, label]) => ({
+        label: sign(language() === tag) + label,
+        act: () => void setLanguage(tag).catch(notifyFault),
+      })),
+      null,
+      { label: text().signOut, act: () => void signOut().catch(notifyFault) },
+    ], text().account);
+  }
+}
+
+/** @param {Event} event */
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+}
+
+customElements.define("stet-frame", StetFrame);

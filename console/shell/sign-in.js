@@ -1,0 +1,55 @@
+// The form by which somebody signs in.
+
+import { CallError } from "../api/calls.js";
+import { hasEnded, signIn } from "../api/people.js";
+import { View } from "../lib/view.js";
+import { html } from "../lib/html.js";
+import { explain, text } from "../text/index.js";
+
+class SignIn extends View {
+  #fault = "";
+  #isBusy = false;
+
+  begin() {
+    requestAnimationFrame(() => this.querySelector("input")?.focus());
+  }
+
+  template() {
+    return html`
+      <form class="sign-in" @submit=${(/** @type {SubmitEvent} */ event) => this.#submit(event)}>
+        <h1 class="wordmark">stet</h1>
+        <p class="lead">${hasEnded.value ? text().sessionEnded : text().signInLead}</p>
+        <label>${text().user}<input name="username" autocomplete="username" autocapitalize="none" required></label>
+        <label>${text().password}<input name="password" type="password" autocomplete="current-password" required></label>
+        <p class="fault" role="alert">${this.#fault}</p>
+        <button class="primary" ?disabled=${this.#isBusy}>${text().signIn}</button>
+        <p class="hint">${text().firstPassword}</p>
+      </form>`;
+  }
+
+  /** @param {SubmitEvent} event */
+  async #submit(event) {
+    event.preventDefault();
+    const form = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    this.#isBusy = true;
+    this.#fault = "";
+    this.changed();
+    try {
+      await signIn(String(form.get("username")), String(form.get("password")));
+    } catch (error) {
+      this.#fault = faultOf(error);
+    } finally {
+      this.#isBusy = false;
+      this.changed();
+    }
+  }
+}
+
+/** @param {unknown} error */
+function faultOf(error) {
+  if (error instanceof CallError && error.code === "InvalidLogin") return text().wrongLogin;
+  if (error instanceof CallError && error.status === 429) return text().tooManyLogins;
+  return explain(error);
+}
+
+customElements.define("sign-in", SignIn);
