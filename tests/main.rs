@@ -4,6 +4,8 @@
 
 mod api;
 mod calendar;
+#[cfg(target_os = "linux")]
+mod console;
 mod crash;
 mod documents;
 mod faults;

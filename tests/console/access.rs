@@ -1,0 +1,50 @@
+//! Whether everybody can use the pages: axe-core finds no violation, in both themes and at two
+//! widths.
+
+use serde_json::json;
+
+use super::browser::{Browser, sign_in};
+use super::*;
+
+/// Checks what is shown, in both themes at two widths.
+#[track_caller]
+fn is_accessible(browser: &Browser, what: &str) {
+    for theme in ["light", "dark"] {
+        browser.script("document.documentElement.style.colorScheme = arguments[0];", &[json!(theme)]);
+        for width in [1280, 390] {
+            browser.set_window(width, 800);
+            let Some(violations) = browser.axe() else { return };
+            assert_eq!(violations, [""; 0], "{what}, {theme}, {width}");
+        }
+    }
+    browser.set_window(1280, 800);
+}
+
+#[test]
+fn every_page_is_accessible_in_both_themes_and_at_two_widths() {
+    let server = Server::start();
+    let Some(browser) = Browser::start() else { return };
+    browser.expect_error("401");
+    browser.open(&format!("{}/console/", server.base));
+    browser.find("[name=username]");
+    is_accessible(&browser, "signing in");
+    sign_in(&server.base, &browser, "editor", SAMPLE_PASSWORD);
+    browser.find("[data-object]");
+    browser.wait_for("hits", "document.querySelector('[data-hit]')");
+    is_accessible(&browser, "drawers");
+    browser.click("[data-object] .item-menu");
+    is_accessible(&browser, "the menu of an item");
+    browser.press("Escape");
+    browser.click(".toolbar button");
+    browser.find("dialog input");
+    is_accessible(&browser, "a dialog");
+    browser.press("Escape");
+    browser.open(&format!("{}/console/#/liveblog", server.base));
+    browser.find("[data-post]");
+    is_accessible(&browser, "a live blog");
+    browser.click("[data-post] .deeds button");
+    is_accessible(&browser, "a post that is edited");
+    browser.click(".tabs button:last-of-type");
+    browser.find(".readers");
+    is_accessible(&browser, "as readers see it");
+}

@@ -1,0 +1,301 @@
+//! The page of drawers.
+
+use serde_json::json;
+
+use super::browser::{Browser, sign_in, two_browsers};
+use super::front::Front;
+use super::*;
+
+/// A drawer with stories of these names.
+fn filled(client: &Client, name: &str, capacity: u32, stories: &[&str]) -> String {
+    let folder = own_folder();
+    let drawer = client.drawer(&folder, name, capacity);
+    for story in stories {
+        let story = client.story(&folder, story);
+        client.call("drawer-item-post", &[&drawer, &story]).ok();
+    }
+    drawer
+}
+
+/// Shows drawers in a browser that is signed in.
+fn show(browser: &Browser, base: &str, drawers: &[&str]) {
+    browser.open(&format!("{base}/console/#/drawers/{}", drawers.join(",")));
+    let script = "return document.querySelectorAll('[data-drawer][aria-busy=false]').length;";
+    wait_patiently_until("the drawers are shown", || browser.script(script, &[]) == json!(drawers.len()));
+}
+
+/// Opens drawers as a user.
+fn opened(server: &Server, user: &str, drawers: &[&str]) -> Option<Browser> {
+    let browser = Browser::start()?;
+    sign_in(&server.base, &browser, user, password_of(user));
+    show(&browser, &server.base, drawers);
+    Some(browser)
+}
+
+fn password_of(user: &str) -> &'static str {
+    if user == "admin" { ADMIN_PASSWORD } else { SAMPLE_PASSWORD }
+}
+
+/// The objects of a drawer as a page shows them.
+fn shown(browser: &Browser, drawer: &str) -> Vec<String> {
+    let script = "const column = document.querySelector(`[data-drawer='${arguments[0]}']`);
+        return [...column.querySelectorAll('[data-object]')].map((card) => card.dataset.object);";
+    let objects = browser.script(script, &[json!(drawer)]);
+    objects.as_array().expect("it is a list").iter().map(|one| one.as_str().expect("a loid").to_owned()).collect()
+}
+
+/// Waits until a page shows the drawer as it is on the server, and returns that.
+#[track_caller]
+fn agrees(browser: &Browser, client: &Client, drawer: &str) -> Vec<String> {
+    wait_patiently_until("the page shows the drawer", || shown(browser, drawer) == client.items(drawer));
+    client.items(drawer)
+}
+
+fn focus(browser: &Browser, object: &str) {
+    browser.script("document.querySelector(`[data-object='${arguments[0]}']`).focus();", &[json!(object)]);
+}
+
+fn card(object: &str) -> String {
+    format!("[data-object='{object}']")
+}
+
+#[test]
+fn somebody_signs_in_by_the_form_and_out_by_the_menu() {
+    let Some(browser) = Browser::start() else { return };
+    browser.expect_error("401");
+    browser.open(&format!("{}/", Server::shared().base));
+    browser.click("[name=username]");
+    browser.type_text("editor");
+    browser.click("[name=password]");
+    browser.type_text("wrong");
+    browser.press("Enter");
+    browser.wait_for("the fault", "document.querySelector('.fault').textContent.includes('wrong')");
+    assert_eq!(browser.script("return document.querySelector('[name=username]').value;", &[]), json!("editor"));
+    browser.click("[name=password]");
+    browser.press("Control+a");
+    browser.type_text(SAMPLE_PASSWORD);
+    browser.press("Enter");
+    browser.wait_for("the page of drawers", "document.querySelector('[data-drawer]')");
+    assert!(browser.find(".account").text().contains("Mara Lindqvist"));
+    browser.click(".account");
+    browser.press("End");
+    browser.press("Enter");
+    browser.find("[name=username]");
+}
+
+#[test]
+fn items_move_by_key_within_a_drawer_and_to_the_next() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let (one, two) = (filled(&client, "one", 10, &["a", "b", "c"]), filled(&client, "two", 10, &["d"]));
+    let before = client.items(&one);
+    let Some(browser) = opened(server, "editor", &[&one, &two]) else { return };
+    focus(&browser, &before[0]);
+    browser.press("Alt+ArrowDown");
+    let expected = [&before[1], &before[0], &before[2]].map(String::clone);
+    wait_patiently_until("it moved down", || client.items(&one) == expected);
+    let focused = "document.activeElement.dataset.object";
+    browser.wait_for("the focus stays with it", &format!("{focused} === '{}'", before[0]));
+    browser.press("ArrowDown");
+    browser.wait_for("the focus goes on", &format!("{focused} === '{}'", before[2]));
+    browser.press("Alt+Home");
+    wait_patiently_until("it moved to the top", || client.items(&one)[0] == before[2]);
+    browser.press("Alt+ArrowRight");
+    wait_patiently_until("it moved to the other drawer", || client.items(&two)[0] == before[2]);
+    assert_eq!(agrees(&browser, &client, &one).len(), 2);
+    assert_eq!(agrees(&browser, &client, &two).len(), 2);
+    browser.wait_for("the focus moved with it", &format!("{focused} === '{}'", before[2]));
+}
+
+#[test]
+fn items_move_by_pointer_and_by_menu() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let (one, two) = (filled(&client, "one", 10, &["a", "b", "c"]), filled(&client, "two", 10, &["d", "e"]));
+    let (first, second) = (client.items(&one), client.items(&two));
+    let Some(browser) = opened(server, "editor", &[&one, &two]) else { return };
+    // Below the middle of the last one.
+    browser.drag(&format!("{} h3", card(&first[0])), (0, 260));
+    wait_patiently_until("it moved to the end", || client.items(&one)[2] == first[0]);
+    browser.drag(&format!("{} h3", card(&first[1])), card(&second[1]).as_str());
+    wait_patiently_until("it moved to the other drawer", || client.items(&two).contains(&first[1]));
+    assert_eq!(client.items(&two)[0], second[0], "it was dropped below the first one");
+    agrees(&browser, &client, &one);
+    agrees(&browser, &client, &two);
+    // The first entry of the menu moves to the top.
+    let last = agrees(&browser, &client, &two)[2].clone();
+    browser.click(&format!("{} .item-menu", card(&last)));
+    browser.press("Enter");
+    wait_patiently_until("it moved to the top", || client.items(&two)[0] == last);
+}
+
+#[test]
+fn an_item_is_added_by_address_removed_and_brought_back() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let drawer = filled(&client, "one", 3, &["a", "b"]);
+    let story = client.story(&own_folder(), "pasted.xml");
+    let before = client.items(&drawer);
+    let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
+    browser.click("add-box input");
+    browser.type_text(&story);
+    browser.press("Enter");
+    wait_patiently_until("it was added", || client.items(&drawer).last() == Some(&story));
+    browser.wait_for("the box is empty", "document.querySelector('add-box input').value === ''");
+    // The drawer is full now: the refusal says so, and what was typed stays.
+    browser.expect_error("409");
+    let another = client.story(&own_folder(), "too-much.xml");
+    browser.type_text(&another);
+    browser.press("Enter");
+    browser.wait_for("the refusal", "document.querySelector('.notice.fault')?.textContent.includes('full')");
+    assert_eq!(browser.script("return document.querySelector('add-box input').value;", &[]), json!(another));
+    focus(&browser, &before[0]);
+    browser.press("Delete");
+    wait_patiently_until("it was removed", || client.items(&drawer) == [before[1].clone(), story.clone()]);
+    browser.wait_for("the offer", "document.querySelector('.notice:not(.fault) button')");
+    browser.click(".notice:not(.fault) button");
+    wait_patiently_until("it is back in its place", || client.items(&drawer)[0] == before[0]);
+    agrees(&browser, &client, &drawer);
+}
+
+#[test]
+fn something_found_is_dragged_into_a_drawer() {
+    let server = Server::start();
+    let client = server.user("editor");
+    let drawer = filled(&client, "one", 10, &["a"]);
+    let Some(browser) = opened(&server, "editor", &[&drawer]) else { return };
+    browser.click("find-panel input");
+    browser.type_text("ferry cross");
+    browser.wait_for("hits", "document.querySelector('find-panel mark')");
+    browser.drag("find-panel [data-hit] h3", "[data-drawer] [data-object]");
+    wait_patiently_until("it was added", || client.items(&drawer).len() == 2);
+    agrees(&browser, &client, &drawer);
+}
+
+#[test]
+fn two_people_in_one_drawer_see_each_other_and_a_killed_server_loses_nothing() {
+    let mut server = Server::start();
+    let client = server.user("editor");
+    let drawer = filled(&client, "shared", 30, &["a", "b", "c", "d", "e", "f"]);
+    let Some((one, two)) = two_browsers() else { return };
+    let front = Front::of(&server);
+    for (browser, user) in [(&one, "editor"), (&two, "admin")] {
+        // Requests that fail while the server is away.
+        browser.expect_error("Failed to load resource");
+        browser.expect_error("net::ERR");
+        sign_in(&front.base, browser, user, password_of(user));
+        show(browser, &front.base, &[&drawer]);
+    }
+    one.wait_for("the other is seen", "document.querySelector('.people .person')?.title === 'Ada Marsh'");
+    let mut dice = Dice::of(&[seed("STET_CONSOLE_SEED")]);
+    for round in 0..12 {
+        let browser = if dice.roll(2) == 0 { &one } else { &two };
+        let objects = shown(browser, &drawer);
+        let object = &objects[dice.roll(objects.len())];
+        focus(browser, object);
+        browser.press(["Alt+ArrowDown", "Alt+ArrowUp", "Alt+Home", "Alt+End"][dice.roll(4)]);
+        if round % 4 == 3 {
+            server.kill();
+            let browser = if dice.roll(2) == 0 { &one } else { &two };
+            focus(browser, &shown(browser, &drawer)[0]);
+            browser.press("Alt+ArrowDown");
+            server = server.restart();
+            front.moved_to(&server);
+        }
+    }
+    let client = server.user("editor");
+    for browser in [&one, &two] {
+        browser.wait_for("the connection is back", "!document.querySelector('.lost')");
+        let last = agrees(browser, &client, &drawer);
+        assert_eq!(last.len(), 6, "{last:?}");
+    }
+    // Another's move is marked with their name.
+    let first = client.items(&drawer)[0].clone();
+    focus(&two, &first);
+    two.press("Alt+ArrowDown");
+    one.wait_for("the mark", "document.querySelector('.card.marked .hand')?.textContent.includes('Ada Marsh')");
+}
+
+#[test]
+fn a_session_that_ends_keeps_the_screen_until_somebody_signs_in_again() {
+    let server = Server::start();
+    let client = server.user("editor");
+    let drawer = filled(&client, "one", 10, &["a", "b"]);
+    let Some(browser) = opened(&server, "editor", &[&drawer]) else { return };
+    browser.expect_error("401");
+    browser.click("add-box input");
+    browser.type_text("half a tho");
+    browser.script("return fetch('../v3/auth/logout').then(() => true);", &[]);
+    let before = client.items(&drawer);
+    focus(&browser, &before[0]);
+    browser.press("Alt+ArrowDown");
+    browser.find(".cover [name=username]");
+    browser.click(".cover [name=username]");
+    browser.type_text("editor");
+    browser.click(".cover [name=password]");
+    browser.type_text(SAMPLE_PASSWORD);
+    browser.press("Enter");
+    browser.wait_for("the form is gone", "!document.querySelector('.cover')");
+    assert_eq!(agrees(&browser, &client, &drawer), before, "the refused move is taken back");
+    assert_eq!(browser.script("return document.querySelector('add-box input').value;", &[]), json!("half a tho"));
+    // Events arrive again.
+    client.call("drawer-item-delete", &[&drawer, &before[0]]).ok();
+    agrees(&browser, &client, &drawer);
+}
+
+#[test]
+fn names_are_shown_as_text_whatever_they_contain() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let long = "ü".repeat(125);
+    let names = ["<script>alert(1)</script>".replace('/', "∕"), "<img src=x onerror=alert(1)>".to_owned(), long];
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.extend(["شريط الأخبار", "${7*7}", "{{7*7}}", "a\u{202e}b", "🗞️"]);
+    let drawer = filled(&client, "<b>bold</b>".replace('/', "∕").as_str(), 20, &names);
+    let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
+    let titles =
+        browser.script("return [...document.querySelectorAll('.card h3')].map((one) => one.textContent);", &[]);
+    let expected: Vec<String> = names.iter().map(|name| name.replace([':', '"', '|'], "_")).collect();
+    assert_eq!(titles, json!(expected));
+    assert_eq!(
+        browser.script("return document.querySelectorAll('.columns script, .columns b:not(.nothing b)').length;", &[]),
+        json!(0)
+    );
+}
+
+#[test]
+fn others_changes_wait_while_an_item_is_held() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let drawer = filled(&client, "one", 10, &["a", "b", "c"]);
+    let before = client.items(&drawer);
+    let Some((browser, other)) = two_browsers() else { return };
+    for (browser, user) in [(&browser, "editor"), (&other, "admin")] {
+        sign_in(&server.base, browser, user, password_of(user));
+        show(browser, &server.base, &[&drawer]);
+    }
+    browser.hold(&format!("{} h3", card(&before[2])), (0, -20));
+    other.wait_for("the hand is seen", "document.querySelector('.hand')?.textContent.includes('Mara Lindqvist')");
+    client.call("drawer-item-delete", &[&drawer, &before[0]]).ok();
+    browser.wait_for("the change waits", "document.querySelector('.waiting')");
+    assert_eq!(shown(&browser, &drawer), before);
+    browser.press("Escape");
+    browser.release();
+    assert_eq!(agrees(&browser, &client, &drawer), before[1..]);
+    browser.wait_for("nothing waits", "!document.querySelector('.waiting')");
+    other.wait_for("the hand is gone", "!document.querySelector('.hand')");
+}
+
+#[test]
+fn open_drawers_are_still_there_after_a_visit_to_another_page() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let drawer = filled(&client, "one", 10, &["a"]);
+    let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
+    browser.click("a[href='#/liveblog']");
+    browser.find("liveblog-page .tabs");
+    browser.click("a[href='#/drawers']");
+    browser.wait_for("the drawer", &format!("document.querySelector(\"[data-drawer='{drawer}'] [data-object]\")"));
+    let address = browser.script("return location.hash;", &[]);
+    assert_eq!(address, json!(format!("#/drawers/{drawer}")));
+}

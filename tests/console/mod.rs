@@ -1,0 +1,13 @@
+//! The console: its files over HTTP, and its pages in a browser.
+
+mod access;
+mod browser;
+mod drawers;
+mod driving;
+mod files;
+mod front;
+mod liveblogs;
+mod templates;
+mod typing;
+
+use crate::harness::*;
