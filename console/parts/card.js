@@ -15,7 +15,22 @@ import { icon } from "./signs.js";
 export function thumbnail(entry) {
   if (!entry.isPicture) return html`<span class="thumb sign">${icon(entry.family || entry.type)}</span>`;
   const source = address("v3/object/{id}/content/lowres", { id: entry.id }, { rev: entry.stamp.split(" ")[0] });
-  return html`<img class="thumb" loading="lazy" decoding="async" draggable="false" alt="" src=${source.href}>`;
+  return html`<img class="thumb" loading="lazy" decoding="async" draggable="false" alt="" src=${source.href} @error=${askAgain}>`;
+}
+
+/** How long a picture waits that a busy server has refused, in milliseconds. */
+const WAIT = 5000;
+
+/**
+ * Asks for a picture once more: a server that has too much to do refuses to scale it.
+ * @param {Event} event
+ */
+function askAgain(event) {
+  const picture = /** @type {HTMLImageElement} */ (event.target);
+  const again = new URL(picture.src);
+  if (again.searchParams.has("again")) return;
+  again.searchParams.set("again", "1");
+  setTimeout(() => (picture.src = again.href), WAIT);
 }
 
 /**
