@@ -50,11 +50,13 @@ const OPTIONS: [&str; 10] = [
 ];
 
 /// Failed requests that are none of a page's faults: the one with which the console finds out that
-/// there is no session, and that for the icon of a page that names none. Browsers log every failed
-/// request, whatever the page does about it.
-const HARMLESS: [&str; 2] = [
+/// there is no session, that for the icon of a page that names none, and pictures that a server
+/// beside other tests has no time to scale. Browsers log every failed request, whatever the page
+/// does about it.
+const HARMLESS: [&str; 3] = [
     "/v3/auth/connection - Failed to load resource: the server responded with a status of 401",
     "/favicon.ico - Failed",
+    "/content/lowres?rev=1 - Failed to load resource: the server responded with a status of 503",
 ];
 
 /// A browser with one window, killed when dropped.
