@@ -79,7 +79,7 @@ fn a_search_ends_at_its_deadline() {
     let reader = searcher.segment_reader(0);
     let choice = SegmentColumns::open(reader).unwrap().category_choice(Category::Type, &[], over);
     assert!(matches!(choice, Err(SearchError::TimedOut)));
-    assert!(matches!(index.word_filters.of(reader, &index.fields, over), Err(SearchError::TimedOut)));
+    assert!(matches!(WordFilters::default().of(reader, &index.fields, over), Err(SearchError::TimedOut)));
 }
 
 #[test]
