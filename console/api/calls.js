@@ -129,18 +129,34 @@ async function once(url, init) {
     if (init.signal?.aborted) throw error;
     throw new CallError(0, "", "", {});
   }
-  /** @type {any} */
-  let json = null;
-  try {
-    json = JSON.parse(content);
-  } catch {
-    // A proxy may answer with a page. Its status says enough.
-  }
+  if (!reply.ok) throw errorOf(reply.status, content);
+  const json = parse(content);
   // The older surface replies without an envelope.
   const result = json?.status === "success" ? json.result : json;
-  if (reply.ok) return { result, text: content, etag: reply.headers.get("etag") };
-  const { code = "", message = "", details = {} } = json?.result ?? {};
-  throw new CallError(reply.status, code.replace(/^.*\./, ""), message, details);
+  return { result, text: content, etag: reply.headers.get("etag") };
+}
+
+/**
+ * Returns the JSON of a reply. Null for anything else: a proxy may answer with a page.
+ * @param {string} content
+ * @returns {any}
+ */
+function parse(content) {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The error of a reply.
+ * @param {number} status
+ * @param {string} content
+ */
+export function errorOf(status, content) {
+  const { code = "", message = "", details = {} } = parse(content)?.result ?? {};
+  return new CallError(status, code.replace(/^.*\./, ""), message, details);
 }
 
 /**

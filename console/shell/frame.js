@@ -25,6 +25,16 @@ const PAGES = {
     load: () => import("../liveblog/page.js"),
     element: () => html`<liveblog-page></liveblog-page>`,
   },
+  files: {
+    label: () => text().files,
+    load: () => import("../files/page.js"),
+    element: () => html`<files-page></files-page>`,
+  },
+  bin: {
+    label: () => text().bin,
+    load: () => import("../files/bin.js"),
+    element: () => html`<bin-page></bin-page>`,
+  },
 };
 
 const pageOfAddress = () => {

@@ -47,4 +47,13 @@ fn every_page_is_accessible_in_both_themes_and_at_two_widths() {
     browser.click(".tabs button:last-of-type");
     browser.find(".readers");
     is_accessible(&browser, "as readers see it");
+    browser.open(&format!("{}/console/#/files", server.base));
+    browser.find("[data-entry]");
+    is_accessible(&browser, "a folder");
+    let client = server.user("editor");
+    let story = client.story("/Test", "discarded.xml");
+    client.call("object-discard", &[&story]).ok();
+    browser.click("a[href='#/bin']");
+    browser.find(".bin li");
+    is_accessible(&browser, "the recycle bin");
 }

@@ -5,6 +5,7 @@ mod browser;
 mod drawers;
 mod driving;
 mod files;
+mod folders;
 mod front;
 mod liveblogs;
 mod templates;
