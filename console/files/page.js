@@ -15,6 +15,9 @@ import { again, clearUploads, upload, uploads } from "./uploads.js";
 /** @typedef {import("../parts/entry.js").Entry} Entry */
 /** @typedef {typeof SORTS[number]} Column */
 
+/** The form of a loid. */
+const LOID = /^\d+\$\d+\.\d+\.\d+$/;
+
 /** Where the browser keeps the columns that are shown. */
 const KEPT = "stet.columns";
 
@@ -36,7 +39,7 @@ class FilesPage extends View {
   async #open() {
     const [page, source] = partsOfAddress();
     if (page !== "files") return;
-    const loid = source || (await call("GET", "v3/folder/root", { query: { limit: 0 } })).result.info.id;
+    const loid = LOID.test(source) ? source : await loidOf(source);
     if (!this.isConnected || this.#folder.now?.loid === loid) return;
     this.#folder.now?.close();
     const folder = new Folder(loid);
@@ -262,6 +265,19 @@ class FilesPage extends View {
       notifyFault(error);
     }
   }
+}
+
+/**
+ * The loid of a folder, by which its events name it.
+ * @param {string} path Empty for the root.
+ * @returns {Promise<string>}
+ */
+async function loidOf(path) {
+  const query = { limit: 0 };
+  const { result } = await (path
+    ? call("GET", "v3/folder/{path}", { parts: { path }, query })
+    : call("GET", "v3/folder/root", { query }));
+  return result.info.id;
 }
 
 /**

@@ -254,7 +254,7 @@ fn names_are_shown_as_text_whatever_they_contain() {
     let drawer = filled(&client, "<b>bold</b>".replace('/', "∕").as_str(), 20, &names);
     let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
     let titles =
-        browser.script("return [...document.querySelectorAll('.card h3')].map((one) => one.textContent);", &[]);
+        browser.script("return [...document.querySelectorAll('[data-object] h3')].map((one) => one.textContent);", &[]);
     let expected: Vec<String> = names.iter().map(|name| name.replace([':', '"', '|'], "_")).collect();
     assert_eq!(titles, json!(expected));
     assert_eq!(

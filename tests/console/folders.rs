@@ -17,7 +17,7 @@ fn opened(server: &Server, folder: &str) -> Option<Browser> {
 /// The names that the page shows.
 fn names(browser: &Browser) -> Value {
     browser.script(
-        "return [...document.querySelectorAll('.named > span > :first-child')].map((one) => one.textContent);",
+        "return [...document.querySelectorAll('.named > span:last-child > :first-child')].map((one) => one.textContent);",
         &[],
     )
 }
@@ -95,7 +95,7 @@ fn objects_are_renamed_moved_discarded_and_brought_back() {
     browser.type_text("/Test/two");
     browser.press("Enter");
     shows(&browser, &["b.xml", "z.xml"]);
-    client.get("/v3/object/%2FTest%2Ftwo%2Fc.xml").ok();
+    wait_patiently_until("it was moved", || client.get("/v3/object/%2FTest%2Ftwo%2Fc.xml").status == 200);
     focus(&browser, "b.xml");
     browser.press("Delete");
     shows(&browser, &["z.xml"]);
