@@ -3,8 +3,7 @@
 import { Signal } from "../lib/view.js";
 import { call } from "./calls.js";
 
-/** The connection and application under which this program logs in. */
-const CONNECTION = "Editorial";
+/** The application under which this program logs in. */
 const APPLICATION = "console";
 
 /** @typedef {{ name: string }} User */
@@ -27,13 +26,21 @@ export async function resume() {
 }
 
 /**
+ * The connections by which somebody can sign in.
+ * @returns {Promise<{ id: string, name: string }[]>}
+ */
+export async function connections() {
+  return (await call("GET", "v3/conf/connections", { login: true })).result.items;
+}
+
+/**
  * Signs in.
+ * @param {string} connectionId
  * @param {string} username
  * @param {string} password
  */
-export async function signIn(username, password) {
-  const options = { loadConfig: false };
-  const body = { connectionId: CONNECTION, applicationId: APPLICATION, username, password, options };
+export async function signIn(connectionId, username, password) {
+  const body = { connectionId, applicationId: APPLICATION, username, password, options: { loadConfig: false } };
   const { result } = await call("POST", "v3/auth/login", { body, login: true });
   hasEnded.value = false;
   user.value = { name: result.username };

@@ -6,6 +6,7 @@ const number = (count, one, many) => `${count.toLocaleString("de")} ${count === 
 /** @type {import("./en.js").Catalogue} */
 export const de = {
   signIn: "Anmelden",
+  connection: "Verbindung",
   user: "Benutzername",
   password: "Passwort",
   signInLead: "Die Arbeit der Redaktion an einem Ort.",

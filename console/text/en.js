@@ -6,6 +6,7 @@ const number = (count, one, many) => `${count.toLocaleString("en")} ${count === 
 export const en = {
   // Signing in
   signIn: "Sign in",
+  connection: "Connection",
   user: "User name",
   password: "Password",
   signInLead: "The newsroom's work, in one place.",

@@ -77,10 +77,25 @@ fn somebody_signs_in_by_the_form_and_out_by_the_menu() {
     browser.press("Enter");
     browser.wait_for("the page of drawers", "document.querySelector('[data-drawer]')");
     assert!(browser.find(".account").text().contains("Mara Lindqvist"));
+    // As if the configuration had two connections.
+    browser.script(
+        "const real = window.fetch;
+         const two = { status: 'success', result: { items: [{ id: 'Day', name: 'Day desk' }, { id: 'Editorial', name: 'All' }] } };
+         window.fetch = (url, init) => String(url).endsWith('v3/conf/connections')
+             ? Promise.resolve(new Response(JSON.stringify(two))) : real(url, init);",
+        &[],
+    );
     browser.click(".account");
     browser.press("End");
     browser.press("Enter");
-    browser.find("[name=username]");
+    browser.wait_for("the connections", "document.querySelectorAll('[name=connection] option').length === 2");
+    browser.script("document.querySelector('[name=connection]').value = 'Editorial';", &[]);
+    browser.click("[name=username]");
+    browser.type_text("editor");
+    browser.click("[name=password]");
+    browser.type_text(SAMPLE_PASSWORD);
+    browser.press("Enter");
+    browser.wait_for("the page of drawers", "document.querySelector('[data-drawer]')");
 }
 
 #[test]
