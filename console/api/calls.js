@@ -69,7 +69,6 @@ export function address(path, parts = {}, query = {}) {
  * @property {Record<string, string | number | boolean | undefined>} [query]
  * @property {unknown} [body] Sent as JSON.
  * @property {FormData} [form] Sent in place of a body.
- * @property {string} [match] The ETag that the object must have.
  * @property {AbortSignal} [signal]
  * @property {boolean} [isRead] Whether a POST changes nothing.
  * @property {boolean} [login] Whether this is a login, which may be refused without ending a session.
@@ -79,8 +78,10 @@ export function address(path, parts = {}, query = {}) {
  * @typedef {object} Reply
  * @property {any} result The result without its envelope; null unless it is JSON.
  * @property {string} text The body.
- * @property {string | null} etag
  */
+
+/** A key under which a call is made once. Pages without TLS have no other source of them than random bytes. */
+export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The pauses before a call is sent again, in milliseconds. */
 const PAUSES = [250, 1000, 3000];
@@ -94,12 +95,11 @@ const PAUSES = [250, 1000, 3000];
  * @returns {Promise<Reply>}
  */
 export async function call(method, path, options = {}) {
-  const { parts, query, body, form, match, signal, isRead, login } = options;
+  const { parts, query, body, form, signal, isRead, login } = options;
   /** @type {Record<string, string>} */
   const headers = {};
   if (body !== undefined) headers["content-type"] = "application/json";
-  if (match) headers["if-match"] = match;
-  if (method === "POST" && !login && !isRead) headers["idempotency-key"] = crypto.randomUUID();
+  if (method === "POST" && !login && !isRead) headers["idempotency-key"] = newKey();
   const content = form ?? (body === undefined ? undefined : JSON.stringify(body));
   for (let attempt = 0; ; attempt++) {
     try {
@@ -133,7 +133,7 @@ async function once(url, init) {
   const json = parse(content);
   // The older surface replies without an envelope.
   const result = json?.status === "success" ? json.result : json;
-  return { result, text: content, etag: reply.headers.get("etag") };
+  return { result, text: content };
 }
 
 /**

@@ -6,7 +6,7 @@ import { html, keyed } from "../lib/html.js";
 import { facts, thumbnail } from "../parts/card.js";
 import { besideName, icon, personMark } from "../parts/signs.js";
 import { openMenu } from "../parts/menu.js";
-import { notify, notifyFault, say } from "../parts/notices.js";
+import { copy, notify, notifyFault, say } from "../parts/notices.js";
 import { ago, explain, halfMinute, moment, text } from "../text/index.js";
 import { dragged, mayDrag, place } from "./drag.js";
 import { sourceOf } from "./add-box.js";
@@ -375,16 +375,6 @@ export class DrawerColumn extends View {
     ask(text().clearSure(drawer.title), html`<p>${text().clearSureHint}</p>`, text().clearDrawer.replace(/\s*…$/, ""), async () => {
       await drawer.clear().catch(notifyFault);
     });
-  }
-}
-
-/** @param {string} address */
-async function copy(address) {
-  try {
-    await navigator.clipboard.writeText(address);
-    notify(text().copied);
-  } catch (error) {
-    notifyFault(error);
   }
 }
 

@@ -57,7 +57,8 @@ export class Drawer extends OpenContainer {
    */
   move(item, to) {
     const expected = (/** @type {Item[]} */ items) => placed(items, item, to);
-    const parts = { drawer: this.loid, shortcut: item.shortcut, to };
+    // The end is the end, however many items the drawer has by then.
+    const parts = { drawer: this.loid, shortcut: item.shortcut, to: to < this.items.now.length - 1 ? to : -1 };
     return this.#changeItems(expected, () =>
       call("PUT", "v3/container/drawer/{drawer}/shortcut/{shortcut}/position/{to}", { parts }),
     );

@@ -6,7 +6,7 @@ import { html, keyed } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { thumbnail } from "../parts/card.js";
 import { openMenu } from "../parts/menu.js";
-import { notify, notifyFault } from "../parts/notices.js";
+import { copy, notify, notifyFault } from "../parts/notices.js";
 import { icon } from "../parts/signs.js";
 import { ago, explain, moment, text } from "../text/index.js";
 import { Folder, SORTS } from "./folder.js";
@@ -203,7 +203,7 @@ class FilesPage extends View {
       { label: text().open, act: () => open(entry), isOff: entry.family !== "folder" },
       { label: text().rename, act: () => void this.#rename(folder, entry).catch(notifyFault) },
       { label: text().moveObject, act: () => void this.#move(folder, entry).catch(notifyFault) },
-      { label: text().copyAddress, act: () => void navigator.clipboard.writeText(entry.id).then(() => notify(text().copied), notifyFault) },
+      { label: text().copyAddress, act: () => void copy(entry.id) },
       null,
       { label: text().discard, act: () => void this.#discard(folder, entry), isRisky: true },
     ], entry.title);

@@ -1,7 +1,7 @@
 // Files on their way into a folder: a few at a time, in the order in which they were dropped. One that fails keeps none
 // of the others.
 
-import { CallError, address, errorOf } from "../api/calls.js";
+import { CallError, address, errorOf, newKey } from "../api/calls.js";
 import { Signal } from "../lib/view.js";
 
 /**
@@ -35,7 +35,7 @@ export function upload(files, folder) {
     state: /** @type {const} */ ("waits"),
     share: 0,
     fault: null,
-    key: crypto.randomUUID(),
+    key: newKey(),
   }));
   uploads.value = [...uploads.now, ...more];
   proceed();

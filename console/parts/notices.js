@@ -62,6 +62,34 @@ export function say(words) {
   said.value = words;
 }
 
+/**
+ * Copies a text to the clipboard, and says so. Pages without TLS have only the older way.
+ * @param {string} words
+ */
+export async function copy(words) {
+  try {
+    if (navigator.clipboard) await navigator.clipboard.writeText(words);
+    else copySelected(words);
+    notify(text().copied);
+  } catch (error) {
+    notifyFault(error);
+  }
+}
+
+/** @param {string} words */
+function copySelected(words) {
+  const before = document.activeElement;
+  const area = document.createElement("textarea");
+  area.className = "unseen";
+  area.value = words;
+  document.body.append(area);
+  area.select();
+  const isCopied = document.execCommand("copy");
+  area.remove();
+  if (before instanceof HTMLElement) before.focus();
+  if (!isCopied) throw new Error("the clipboard");
+}
+
 class NoticeList extends View {
   template() {
     return html`

@@ -314,3 +314,31 @@ fn open_drawers_are_still_there_after_a_visit_to_another_page() {
     let address = browser.script("return location.hash;", &[]);
     assert_eq!(address, json!(format!("#/drawers/{drawer}")));
 }
+
+#[test]
+fn everything_works_without_tls_on_another_machine() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let drawer = filled(&client, "one", 10, &["a", "b"]);
+    let before = client.items(&drawer);
+    let Some(browser) = Browser::start() else { return };
+    // Which browsers obey only where nobody on the way can change it.
+    browser.expect_error("Cross-Origin-Opener-Policy");
+    let base = server.base.replace("127.0.0.1", "newsroom.test");
+    sign_in(&base, &browser, "editor", SAMPLE_PASSWORD);
+    show(&browser, &base, &[&drawer]);
+    assert_eq!(browser.script("return isSecureContext;", &[]), json!(false));
+    focus(&browser, &before[0]);
+    browser.press("Delete");
+    wait_patiently_until("it was removed", || client.items(&drawer) == before[1..]);
+    // A POST, which needs a key.
+    browser.click("add-box input");
+    browser.type_text(&before[0]);
+    browser.press("Enter");
+    wait_patiently_until("it was added", || client.items(&drawer).len() == 2);
+    browser.click(&format!("{} .item-menu", card(&before[0])));
+    browser.press("End");
+    browser.press("ArrowUp");
+    browser.press("Enter");
+    browser.wait_for("the address was copied", "document.querySelector('.notices').textContent.includes('copied')");
+}
