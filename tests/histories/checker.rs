@@ -167,6 +167,23 @@ fn a_call_without_an_answer_counts_from_its_asking_on() {
     assert!(told(&shrink(&history)).contains("read A -> list, 1 at 0 (#7)   <- nothing explains this"));
 }
 
+/// Without a bound, this took minutes and gigabytes.
+#[test]
+fn a_history_with_too_many_orders_is_undecided_and_refused_by_nobody() {
+    let recorder = Recorder::<Pair>::new();
+    for number in 0..24 {
+        recorder.asks(number, Op::Place(number % 2, number % OBJECTS, (number / 2 % 3) as i64));
+    }
+    let read = recorder.asks(24, Op::Read(0));
+    // No order shows an object twice.
+    let twice = [0, 1].map(|at| Shown { at, object: 0, shortcut: 1 });
+    recorder.is_answered(read, Reply::List(twice.to_vec()));
+    let history = recorder.history();
+    assert_eq!(record::is_explained(&history), None);
+    assert!(is_linearizable(&history));
+    assert_eq!(record::is_explained(&history[24..]), Some(false), "alone it is refused");
+}
+
 /// Returns a history of sequential calls on drawer A, each with the items that it shows there:
 /// object and shortcut.
 fn told_of_a(calls: &[(Op, &[(usize, u64)])]) -> History {

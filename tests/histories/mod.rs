@@ -39,6 +39,7 @@ fn is_explained<S: Subject>(rounds: u64) {
     println!("{done}, {:.1} s", begun.elapsed().as_secs_f64());
     // Otherwise it has shown nothing.
     assert!(done.overlapping > done.calls / 4, "{done:?}");
+    assert!(done.undecided <= done.histories / 20, "{done:?}");
     assert!(rounds < 4 || (done.kills > 0 && done.unknown > 0), "{done:?}");
 }
 

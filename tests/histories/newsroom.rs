@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::record::{Call, Recorder, Whiteboard, is_linearizable, shrink};
+use super::record::{Call, Recorder, Whiteboard, is_explained, shrink};
 use super::tell::told;
 use crate::harness::*;
 
@@ -71,6 +71,8 @@ pub struct Summary {
     pub overlapping: usize,
     /// Calls whose outcome is unknown.
     pub unknown: usize,
+    /// Histories that take the checker too long.
+    pub undecided: usize,
     pub kills: usize,
 }
 
@@ -87,11 +89,11 @@ impl Summary {
 
 impl std::fmt::Display for Summary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Summary { histories, calls, overlapping, unknown, kills } = self;
+        let Summary { histories, calls, overlapping, unknown, undecided, kills } = self;
         write!(
             f,
-            "{histories} histories: {calls} calls, {overlapping} of them while others were under way, {unknown} with an \
-             unknown outcome, {kills} kills and restarts"
+            "{histories} histories, {undecided} undecided: {calls} calls, {overlapping} of them while others were under \
+             way, {unknown} with an unknown outcome, {kills} kills and restarts"
         )
     }
 }
@@ -166,7 +168,9 @@ pub fn run<S: Subject>(plan: &Plan) -> Result<Summary, String> {
             let history = recorder.history();
             summary.count(&history);
             S::inspect(&mut room, (round, number), &history);
-            judge(&history, &format!("STET_HISTORY_SEED={} round {round} number {number}", plan.seed))?;
+            let is_decided =
+                judge(&history, &format!("STET_HISTORY_SEED={} round {round} number {number}", plan.seed))?;
+            summary.undecided += usize::from(!is_decided);
         }
     }
     assert_eq!(server.terminate(), Some(0));
@@ -176,9 +180,12 @@ pub fn run<S: Subject>(plan: &Plan) -> Result<Summary, String> {
     Ok(summary)
 }
 
-fn judge<W: Whiteboard>(history: &[Call<W>], which: &str) -> Result<(), String> {
-    if is_linearizable(history) {
-        return Ok(());
+/// Returns whether the checker could decide that the history is explained. An error is the story of
+/// one that nothing explains.
+fn judge<W: Whiteboard>(history: &[Call<W>], which: &str) -> Result<bool, String> {
+    let verdict = is_explained(history);
+    if verdict != Some(false) {
+        return Ok(verdict.is_some());
     }
     let least = shrink(history);
     Err(format!("no order of these calls explains their answers ({which}):\n{}", told(&least)))
