@@ -81,6 +81,36 @@ pub struct Browser {
 /// A chromedriver and its Chromium, killed when dropped.
 struct DriverProcess(Child);
 
+impl DriverProcess {
+    /// Starts a chromedriver, and returns its port; `None` if there is none. It takes a port of IPv4
+    /// that it finds free and the same one of IPv6, and ends if another process has that.
+    fn start() -> Option<(DriverProcess, u16)> {
+        const ATTEMPTS: usize = 10;
+        for _ in 0..ATTEMPTS {
+            let mut command = Command::new("chromedriver");
+            // A group of its own, to which Chromium's processes belong, too.
+            command.arg("--port=0").process_group(0).stdout(Stdio::piped()).stderr(Stdio::null());
+            let mut process = match command.spawn() {
+                Ok(process) => DriverProcess(process),
+                Err(error) => {
+                    assert!(std::env::var_os("CI").is_none(), "chromedriver is missing: {error}");
+                    println!("skipped: there is no chromedriver");
+                    return None;
+                }
+            };
+            let output = process.0.stdout.take().expect("its output is piped");
+            let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+            let port = lines.find_map(|line| line.split(" on port ").nth(1)?.strip_suffix('.')?.parse::<u16>().ok());
+            if let Some(port) = port {
+                // Its pipe stays open, or it would fail to write.
+                std::thread::spawn(move || lines.for_each(drop));
+                return Some((process, port));
+            }
+        }
+        panic!("chromedriver has ended {ATTEMPTS} times before it named its port")
+    }
+}
+
 impl Drop for DriverProcess {
     fn drop(&mut self) {
         // It can only fail if the processes have ended.
@@ -119,18 +149,7 @@ impl Browser {
     /// Starts a browser with an empty profile; `None` if there is no chromedriver, and the test is
     /// skipped. Continuous integration must have one.
     pub fn start() -> Option<Browser> {
-        let mut command = Command::new("chromedriver");
-        // A group of its own, to which Chromium's processes belong, too.
-        command.arg("--port=0").process_group(0).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut process = match command.spawn() {
-            Ok(process) => DriverProcess(process),
-            Err(error) => {
-                assert!(std::env::var_os("CI").is_none(), "chromedriver is missing: {error}");
-                println!("skipped: there is no chromedriver");
-                return None;
-            }
-        };
-        let output = process.0.stdout.take().expect("its output is piped");
+        let (process, port) = DriverProcess::start()?;
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime can be built");
         let profile = TempDir::new().expect("a temporary directory can be made");
         let mut browser = Browser {
@@ -141,11 +160,6 @@ impl Browser {
             expected: RefCell::default(),
             profile,
         };
-        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
-        let port = lines.find_map(|line| line.split(" on port ").nth(1)?.strip_suffix('.')?.parse::<u16>().ok());
-        let port = port.expect("chromedriver names its port");
-        // Its pipe stays open, or it would fail to write.
-        std::thread::spawn(move || lines.for_each(drop));
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(browser.capabilities());
         let address = format!("http://127.0.0.1:{port}");
