@@ -85,7 +85,7 @@ export class OpenContainer {
       this.#tellPresence("viewing").catch(() => {});
     } else if (message.kind === "presence") {
       this.present.value = message.present;
-    } else if (message.kind === "unfollowed" || (message.kind === "object.discard" && message.ids?.includes(this.loid))) {
+    } else if (message.kind === "unfollowed" || message.kind === "refused" || (message.kind === "object.discard" && message.ids?.includes(this.loid))) {
       this.read();
     } else if (typeof message.revision === "number") {
       this.#changed(message);
@@ -126,14 +126,17 @@ export class OpenContainer {
     this.#again = true;
     if (this.#reading || this.#isBusy || !this.#isOpen) return;
     this.#reading = true;
-    while (this.#again && !this.#isBusy && this.#isOpen) {
-      this.#again = false;
-      const begun = performance.now();
-      await this.#readOnce();
-      // A large container that is changed all the time must leave time for everything else.
-      await new Promise((resolve) => setTimeout(resolve, Math.max(GAP, performance.now() - begun)));
+    try {
+      while (this.#again && !this.#isBusy && this.#isOpen) {
+        this.#again = false;
+        const begun = performance.now();
+        await this.#readOnce();
+        // A large container that is changed all the time must leave time for everything else.
+        await new Promise((resolve) => setTimeout(resolve, Math.max(GAP, performance.now() - begun)));
+      }
+    } finally {
+      this.#reading = false;
     }
-    this.#reading = false;
   }
 
   async #readOnce() {

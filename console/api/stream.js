@@ -6,8 +6,8 @@
  * - `following`: the containers of the page are followed from now on; read them.
  * - `lost`: the connection is interrupted. `found`: it is there again.
  * - `login`: the session has ended.
- * - `refused`: `source` can't be followed.
- * @typedef {{ kind: string, container?: string, source?: string, [name: string]: any }} Message
+ * - `refused`: `container` can't be followed.
+ * @typedef {{ kind: string, container?: string, [name: string]: any }} Message
  */
 
 /** A page: how it is told. @typedef {(message: Message) => void} Page */
@@ -181,11 +181,25 @@ export class Stream {
     if (reply.status >= 500) return void setTimeout(() => this.#change(page), this.#wait);
     // The stream has ended, although its connection may seem to be open: a proxy may hide the end.
     if (reply.status === 404 && reply.result.source === name) return this.#reopen(name);
-    if (reply.status !== 200) return page({ kind: "refused", source: reply.result.source });
+    if (reply.status !== 200) return this.#refused(page, containers, reply.result.source);
     page({ kind: "following" });
     const shown = new Set([...this.#pages.values()].flat());
     const unfollow = reply.result.containers.filter((/** @type {string} */ loid) => !shown.has(loid));
     if (unfollow.length > 0) await this.#post(name, { follow: [], unfollow });
+  }
+
+  /**
+   * Follows the others: a container that is not there, or may not be read, refuses the call for all.
+   * @param {Page} page
+   * @param {string[]} containers
+   * @param {string | undefined} source The refused one.
+   */
+  #refused(page, containers, source) {
+    const others = containers.filter((container) => container !== source);
+    if (others.length === containers.length) return;
+    page({ kind: "refused", container: source });
+    this.#pages.set(page, others);
+    this.#change(page);
   }
 
   /**

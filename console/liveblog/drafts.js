@@ -20,10 +20,15 @@ export function draftOf(of) {
 }
 
 /**
+ * Keeps a draft, or forgets it. A browser without room keeps none; what is on the screen stays there.
  * @param {string} of
  * @param {Draft | null} draft
  */
 export function keepDraft(of, draft) {
-  if (draft && (draft.title || draft.text)) localStorage.setItem(key(of), JSON.stringify(draft));
-  else localStorage.removeItem(key(of));
+  try {
+    if (draft && (draft.title || draft.text)) localStorage.setItem(key(of), JSON.stringify(draft));
+    else localStorage.removeItem(key(of));
+  } catch (error) {
+    console.warn("a draft is not kept", error);
+  }
 }

@@ -148,8 +148,10 @@ export class LiveBlog extends OpenContainer {
     form.append("options", JSON.stringify(options));
     const named = pictures.map(({ file, alt }, index) => ({ file, alt, name: nameOf(file, index) }));
     const kept = post && !isSource ? showText(post.content, post.contentType).pictures : [];
-    const content = isSource ? text : writeText({ text, pictures: [...kept, ...named] });
-    form.append("content", new Blob([content], { type: isSource && post ? post.contentType : "text/xml" }), "post.xml");
+    const isPlain = post !== null && /^text\/plain/.test(post.contentType) && named.length === 0;
+    const content = isSource || isPlain ? text : writeText({ text, pictures: [...kept, ...named] });
+    const type = post && (isSource || isPlain) ? post.contentType : "text/xml";
+    form.append("content", new Blob([content], { type }), "post.xml");
     for (const { file, name } of named) form.append("attachments", file, name);
     const parts = { blog: this.loid, post: post?.id ?? "" };
     const { result } = await this.change(

@@ -104,7 +104,7 @@ class LiveBlogPage extends View {
     };
     return html`
       <div class="stream" data-scrolls>
-        <post-composer .blog=${blog}></post-composer>
+        ${keyed([blog], ({ loid }) => loid, () => html`<post-composer .blog=${blog}></post-composer>`)}
         <div class="tabs" role="group" aria-label=${text().status}>
           ${STATUSES.map((status) => html`
             <button aria-pressed=${String(!isPreview && chosen === status)} @click=${() => choose(status, false)}>

@@ -11,19 +11,22 @@ import { readXml } from "../lib/html.js";
 const FORBIDDEN = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
 /**
- * Reads a post's content. Null if it has more than paragraphs and pictures, which would be lost if it were written again.
+ * Reads a post's content. Null if it has more than paragraphs with pictures behind them, which would be lost if it were
+ * written again.
  * @param {string} content
  * @param {string} type Its media type.
  * @returns {Written | null}
  */
 export function readText(content, type) {
   if (/^text\/plain/.test(type)) return { text: content, pictures: [] };
-  const root = readXml(content)?.documentElement;
-  if (root?.localName !== "post" || root.attributes.length > 0) return null;
+  const parsed = readXml(content);
+  const root = parsed?.documentElement;
+  // Anything beside the root, such as a document type, would be lost, too.
+  if (root?.localName !== "post" || root.attributes.length > 0 || parsed?.childNodes.length !== 1) return null;
   const paragraphs = [];
   const pictures = [];
   for (const node of root.childNodes) {
-    if (node instanceof Element && node.localName === "p" && node.attributes.length + node.children.length === 0) {
+    if (node instanceof Element && node.localName === "p" && node.attributes.length + node.children.length + pictures.length === 0) {
       paragraphs.push(node.textContent ?? "");
     } else if (node instanceof Element && node.localName === "img" && node.getAttribute("src")) {
       pictures.push({ name: node.getAttribute("src") ?? "", alt: node.getAttribute("alt") ?? "" });

@@ -342,3 +342,21 @@ fn everything_works_without_tls_on_another_machine() {
     browser.press("Enter");
     browser.wait_for("the address was copied", "document.querySelector('.notices').textContent.includes('copied')");
 }
+
+#[test]
+fn a_drawer_that_is_gone_keeps_none_of_the_others_from_being_followed() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let (gone, drawer) = (filled(&client, "gone", 10, &["a"]), filled(&client, "there", 10, &["b", "c"]));
+    client.call("object-discard", &[&gone]).ok();
+    let Some(browser) = Browser::start() else { return };
+    browser.expect_error("404");
+    sign_in(&server.base, &browser, "editor", SAMPLE_PASSWORD);
+    browser.open(&format!("{}/console/#/drawers/{gone},{drawer}", server.base));
+    browser.wait_for("the one is gone", "document.querySelector('.column.gone')");
+    agrees(&browser, &client, &drawer);
+    browser.wait_for("the other is followed", "!document.querySelector('[data-drawer][aria-busy=true]')");
+    let first = client.items(&drawer)[0].clone();
+    client.call("drawer-item-delete", &[&drawer, &first]).ok();
+    agrees(&browser, &client, &drawer);
+}

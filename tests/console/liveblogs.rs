@@ -166,3 +166,51 @@ fn pictures_are_sent_with_what_they_show() {
     assert!(content.contains("alt=\"The last boat\"") && content.contains("ferry.png"), "{content}");
     assert_eq!(post["attachments"][0]["contentType"], "image/png");
 }
+
+#[test]
+fn a_draft_stays_with_its_live_blog_when_another_is_opened() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let (one, two) = (client.liveblog(&own_folder(), "one"), client.liveblog(&own_folder(), "two"));
+    let Some(browser) = Browser::start() else { return };
+    show(server, &browser, "editor", &one);
+    browser.click("post-composer textarea");
+    browser.type_text("For the first one.");
+    browser.script("location.hash = `#/liveblog/${arguments[0]}`;", &[json!(two)]);
+    browser.wait_for("the box of the other is empty", "document.querySelector('post-composer textarea').value === ''");
+    browser.script("location.hash = `#/liveblog/${arguments[0]}`;", &[json!(one)]);
+    browser.wait_for("the draft", "document.querySelector('post-composer textarea').value === 'For the first one.'");
+    browser.click("post-composer .primary");
+    wait_patiently_until("it is published where it was written", || posts(&client, &one, "approved").len() == 1);
+    assert!(posts(&client, &two, "approved").is_empty());
+}
+
+#[test]
+fn an_edit_of_a_post_that_has_more_than_paragraphs_loses_nothing_of_it() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let blog = client.liveblog(&own_folder(), "night");
+    let path = format!("/v3/container/liveblog/{}/post", encoded(&blog));
+    let Some(browser) = Browser::start() else { return };
+    let contents = [
+        ("text/xml", "<!DOCTYPE post><post><p>x</p></post>"),
+        ("text/xml", "<post><p>x</p><img src=\"a\" alt=\"b\"/><p>x</p></post>"),
+        ("text/xml", "<post><p>x</p><!-- note --></post>"),
+        ("text/plain", "x\n\n\nx < y"),
+    ];
+    for (kind, content) in contents {
+        client.upload(&path, &json!({ "title": "t" }), Some(("post", kind, content.as_bytes()))).ok();
+        show(server, &browser, "editor", &blog);
+        browser.click("[data-post] .deeds button:not(.primary)");
+        browser.wait_for("the post is taken", "document.querySelector('post-composer textarea').value.includes('x')");
+        browser.script(
+            "const area = document.querySelector('post-composer textarea');
+             area.value = area.value.replace('x', 'y');
+             area.dispatchEvent(new Event('input', { bubbles: true }));",
+            &[],
+        );
+        browser.click("post-composer .primary");
+        let expected = content.replacen('x', "y", 1);
+        wait_patiently_until("it is saved", || posts(&client, &blog, "approved")[0]["content"] == json!(expected));
+    }
+}
