@@ -34,7 +34,7 @@ async function connect() {
     const stream = new Stream(SERVER);
     return (/** @type {string[]} */ containers) => stream.show(receive, containers);
   }
-  const file = ownScript(new URL("stream-worker.js", import.meta.url));
+  const file = ownScript(new URL("stream.js", import.meta.url));
   const { port } = new SharedWorker(file, { type: "module", name: "stet events" });
   port.onmessage = ({ data }) => receive(data);
   addEventListener("pagehide", () => port.postMessage([]));

@@ -217,3 +217,13 @@ export class Stream {
     }
   }
 }
+
+// As a shared worker: this file lies at console/assets-…/api/ below the server's address.
+if ("onconnect" in globalThis) {
+  const stream = new Stream(new URL("../../..", import.meta.url));
+  addEventListener("connect", (event) => {
+    const [port] = /** @type {MessageEvent} */ (event).ports;
+    const page = (/** @type {unknown} */ message) => port.postMessage(message);
+    port.onmessage = ({ data }) => stream.show(page, data);
+  });
+}

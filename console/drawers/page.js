@@ -6,7 +6,7 @@ import { Signal, View } from "../lib/view.js";
 import { html, keyed } from "../lib/html.js";
 import { entryOf } from "../parts/entry.js";
 import { icon } from "../parts/signs.js";
-import { notifyFault } from "../parts/notices.js";
+import { notify, notifyFault } from "../parts/notices.js";
 import { explain, text } from "../text/index.js";
 import { Drawer } from "./drawer.js";
 import "./column.js";
@@ -17,6 +17,9 @@ const FIRST = 3;
 
 /** The largest number of open drawers: a stream follows 64 containers. */
 const MOST = 24;
+
+/** The characters of a title that are used in the name, which has at most 255 bytes. */
+const LONGEST_NAME = 60;
 
 /** The time between two signs that this session is here, in milliseconds. */
 const SIGN = 20_000;
@@ -74,7 +77,9 @@ class DrawersPage extends View {
 
   /** @param {string[]} loids */
   #show(loids) {
-    const wanted = [...new Set(loids)].slice(0, MOST);
+    const all = [...new Set(loids)];
+    const wanted = all.slice(0, MOST);
+    if (all.length > MOST) notify(text().tooManyDrawers(MOST));
     const open = this.#open.now;
     if (wanted.join() === open.map((drawer) => drawer.loid).join()) return;
     for (const drawer of open) if (!wanted.includes(drawer.loid)) drawer.close();
@@ -160,7 +165,7 @@ class DrawersPage extends View {
     const { ask } = await import("../parts/dialog.js");
     ask(text().newDrawer, fields, text().create, async ({ title, capacity }) => {
       try {
-        const name = title.replace(/[/\p{Cc}]/gu, " ").trim().slice(0, 100) || undefined;
+        const name = title.replace(/[/\p{Cc}]/gu, " ").trim().slice(0, LONGEST_NAME) || undefined;
         const body = { title, capacity: Number(capacity), name, createMode: "AUTO_RENAME", folderPath: "/Drawers" };
         const { result } = await call("POST", "v3/container/drawer", { body });
         this.#add(result.info.id);

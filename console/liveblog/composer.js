@@ -27,8 +27,8 @@ class PostComposer extends View {
   #text = "";
   /** Whether the text is the content itself, because it has more than paragraphs. */
   #isSource = false;
-  /** @type {Picture[]} */
-  #pictures = [];
+  /** The pictures of each draft, which are kept while the page is open. @type {Map<string, Picture[]>} */
+  #drafted = new Map();
   #isBusy = false;
   #endEdit = () => {};
   #name = `composer-${++forms}`;
@@ -37,6 +37,7 @@ class PostComposer extends View {
     const draft = draftOf(this.blog.loid);
     if (draft) [this.#title, this.#text] = [draft.title, draft.text];
     this.during(() => this.#endEdit());
+    this.during(() => [...this.#drafted.values()].flat().forEach(({ preview }) => URL.revokeObjectURL(preview)));
   }
 
   /** Whether something was typed that is not sent. */
@@ -47,6 +48,18 @@ class PostComposer extends View {
   get #before() {
     if (!this.#post) return "";
     return this.#isSource ? (this.#post.content ?? "") : this.#post.text;
+  }
+
+  /** The pictures that are sent with the text. */
+  get #pictures() {
+    return this.#drafted.get(this.#subject) ?? [];
+  }
+
+  /** @param {string} subject */
+  #forget(subject) {
+    for (const { preview } of this.#drafted.get(subject) ?? []) URL.revokeObjectURL(preview);
+    this.#drafted.delete(subject);
+    keepDraft(subject, null);
   }
 
   /** What the draft belongs to. */
@@ -81,10 +94,8 @@ class PostComposer extends View {
   #release() {
     this.#endEdit();
     this.#endEdit = () => {};
-    for (const { preview } of this.#pictures) URL.revokeObjectURL(preview);
     this.#post = null;
     this.#isSource = false;
-    this.#pictures = [];
     const draft = draftOf(this.blog.loid);
     [this.#title, this.#text] = [draft?.title ?? "", draft?.text ?? ""];
     this.changed();
@@ -150,7 +161,7 @@ class PostComposer extends View {
   }
 
   #giveUp() {
-    keepDraft(this.#subject, null);
+    this.#forget(this.#subject);
     this.#release();
   }
 
@@ -158,9 +169,8 @@ class PostComposer extends View {
   #add(files) {
     const pictures = [...files].filter((file) => file.type.startsWith("image/"));
     const room = MOST - this.#pictures.length;
-    for (const file of pictures.slice(0, room)) {
-      this.#pictures.push({ file, alt: "", preview: URL.createObjectURL(file) });
-    }
+    const more = pictures.slice(0, room).map((file) => ({ file, alt: "", preview: URL.createObjectURL(file) }));
+    this.#drafted.set(this.#subject, [...this.#pictures, ...more]);
     this.changed();
     return pictures.length > 0;
   }
@@ -212,7 +222,7 @@ class PostComposer extends View {
       notify(text().wrote(status, formerStatus, visibleToReaders));
       // What was typed during the call was not sent, and stays.
       const typed = this.#text.startsWith(sent.text) ? this.#text.slice(sent.text.length) : this.#text;
-      keepDraft(subject, null);
+      this.#forget(subject);
       this.#release();
       if (typed && !post) this.#text = typed;
       if (typed && post) notifyFault(new Error(text().typedMeanwhile(typed)));

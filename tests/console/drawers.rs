@@ -360,3 +360,19 @@ fn a_drawer_that_is_gone_keeps_none_of_the_others_from_being_followed() {
     client.call("drawer-item-delete", &[&drawer, &first]).ok();
     agrees(&browser, &client, &drawer);
 }
+
+#[test]
+fn the_page_of_drawers_takes_few_files_and_bytes() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let drawer = filled(&client, "one", 10, &["a"]);
+    let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
+    let script = "return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
+        .filter((entry) => entry.name.includes('/console/'))
+        .map((entry) => entry.encodedBodySize);";
+    let sizes = browser.script(script, &[]);
+    let sizes: Vec<u64> = sizes.as_array().expect("a list").iter().map(|size| size.as_u64().expect("a size")).collect();
+    // The page does not see the file of the shared worker.
+    assert!(sizes.len() < 25, "{} files", sizes.len());
+    assert!(sizes.iter().all(|size| *size > 0) && sizes.iter().sum::<u64>() <= 60 << 10, "{sizes:?}");
+}

@@ -158,10 +158,21 @@ fn pictures_are_sent_with_what_they_show() {
     );
     browser.click(".pictures input");
     browser.type_text("The last boat");
+    // An edit of another post in between loses neither.
+    let content = Some(("post.xml", "text/xml", b"<post><p>x</p></post>".as_slice()));
+    client
+        .upload(&format!("/v3/container/liveblog/{}/post", encoded(&blog)), &json!({ "title": "other" }), content)
+        .ok();
+    browser.click("[data-post] .deeds button:not(.primary)");
+    browser
+        .wait_for("the other post", "document.querySelector('.editing') && !document.querySelector('.pictures img')");
+    browser.click(".editing button");
+    browser.wait_for("the picture", "document.querySelector('.pictures input')?.value === 'The last boat'");
     browser.click("post-composer .primary");
     browser.wait_for("the picture is shown", "document.querySelector('[data-post] img')?.naturalWidth === 1");
     assert_eq!(browser.find("[data-post] img").attribute("alt").as_deref(), Some("The last boat"));
-    let post = &posts(&client, &blog, "approved")[0];
+    let posts = posts(&client, &blog, "approved");
+    let post = posts.iter().find(|post| post["title"] == "").expect("it is published");
     let content = post["content"].as_str().expect("it has content");
     assert!(content.contains("alt=\"The last boat\"") && content.contains("ferry.png"), "{content}");
     assert_eq!(post["attachments"][0]["contentType"], "image/png");

@@ -167,7 +167,7 @@ fn a_call_without_an_answer_counts_from_its_asking_on() {
     assert!(told(&shrink(&history)).contains("read A -> list, 1 at 0 (#7)   <- nothing explains this"));
 }
 
-/// Without a bound, this took minutes and gigabytes.
+/// The check of such a history took minutes and gigabytes before its steps had a bound.
 #[test]
 fn a_history_with_too_many_orders_is_undecided_and_refused_by_nobody() {
     let recorder = Recorder::<Pair>::new();

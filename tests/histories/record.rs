@@ -101,8 +101,8 @@ impl<W: Whiteboard> Recorder<W> {
 }
 
 /// The steps that the checker may try for one history: some seconds. Most histories take thousands.
-/// Rarely, one with many calls of an unknown outcome has so many orders that trying all of them
-/// would take longer than anybody waits, and more memory than there is.
+/// Rarely, one with many calls of an unknown outcome has too many orders: trying all of them takes
+/// many minutes and gigabytes.
 const MOST_STEPS: u64 = 3_000_000;
 
 thread_local! {

@@ -49,8 +49,8 @@ pub trait OpenContainer: Sized {
     /// The family of the container.
     type Family: Family;
 
-    /// The name of its parts in messages, such as `posts`.
-    const PARTS: &'static str;
+    /// The noun for a part of it in messages, such as `post`.
+    const PART_NOUN: &'static str;
 
     /// Opens the container in the state `view` for the caller.
     ///
@@ -123,7 +123,7 @@ pub async fn build_settled<O: OpenContainer, T>(
             open = again().await?;
         }
     }
-    let message = format!("The {} of `{loid}` keep changing; try again.", O::PARTS);
+    let message = format!("The {}s of `{loid}` keep changing; try again.", O::PART_NOUN);
     Err(Error::new(Code::Overloaded, message).with_source(loid))
 }
 

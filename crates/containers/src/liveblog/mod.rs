@@ -69,7 +69,7 @@ struct OpenLiveblog {
 impl OpenContainer for OpenLiveblog {
     type Family = Liveblog;
 
-    const PARTS: &'static str = "posts";
+    const PART_NOUN: &'static str = "post";
 
     fn of(call: &Call, view: SeenView<Liveblog>) -> Result<OpenLiveblog> {
         OpenLiveblog::of_caller(call, view)

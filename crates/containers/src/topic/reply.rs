@@ -41,20 +41,28 @@ use crate::correlates::{CorrelateView, correlates as correlates_of, facts as fac
 /// The cache of items as JSON.
 pub type KeptItems = KeptParts<Loid, TopicItemInfo>;
 
+/// A topic or plan in its committed state.
+pub(crate) struct CommittedView<F: Planning>(pub SeenView<F>);
+
 /// A topic in its committed state.
-#[derive(Clone)]
-pub(crate) struct CommittedTopic(pub SeenView<Topic>);
+pub(crate) type CommittedTopic = CommittedView<Topic>;
 
-impl OpenContainer for CommittedTopic {
-    type Family = Topic;
+impl<F: Planning> Clone for CommittedView<F> {
+    fn clone(&self) -> Self {
+        CommittedView(self.0.clone())
+    }
+}
 
-    const PARTS: &'static str = "items";
+impl<F: Planning> OpenContainer for CommittedView<F> {
+    type Family = F;
 
-    fn of(_: &Call, view: SeenView<Topic>) -> Result<CommittedTopic> {
-        Ok(CommittedTopic(view))
+    const PART_NOUN: &'static str = F::ENTRY_NOUN;
+
+    fn of(_: &Call, view: SeenView<F>) -> Result<Self> {
+        Ok(CommittedView(view))
     }
 
-    fn view(&self) -> &SeenView<Topic> {
+    fn view(&self) -> &SeenView<F> {
         &self.0
     }
 }
@@ -209,7 +217,7 @@ pub async fn record_of_item(
     display: &Display,
 ) -> Result<ReadyJson<TopicItemInfo>> {
     let shown = async |open: &CommittedTopic| item_info(&call.app, open.state().place_of(item)?.1, display).await;
-    build_settled(call, CommittedTopic(topic), shown).await
+    build_settled(call, CommittedView(topic), shown).await
 }
 
 /// Returns the links of a topic or item, if the reply shows them.
@@ -300,7 +308,7 @@ impl TopicOfReply {
         if let Some(open) = kept {
             return Ok((alone(call, &open, item, &self.extent).await?, open));
         }
-        let open = CommittedTopic(call.view_of::<Topic>(self.topic).await?);
+        let open = CommittedView(call.view_of::<Topic>(self.topic).await?);
         let shown = async |open: &CommittedTopic| alone(call, open, item, &self.extent).await;
         Ok((build_settled(call, open.clone(), shown).await?, open))
     }
@@ -401,7 +409,7 @@ pub(super) async fn changed_topic(
     display: &Display,
 ) -> Result<PreferredReply<ChangedTopic>> {
     let Some(view) = call.view_after::<Topic>(topic, left).await? else { return removed_part_reply(topic) };
-    let open = CommittedTopic(view);
+    let open = CommittedView(view);
     if let Some(minimal) = call.minimal(topic, open.tag())? {
         return Ok(minimal);
     }
@@ -427,7 +435,7 @@ pub(super) async fn changed_item(
     item: Loid,
     extent: &TopicExtent,
 ) -> Result<PreferredReply<ChangedItem>> {
-    let open = CommittedTopic(view);
+    let open = CommittedView(view);
     if open.state().place_of(item).is_ok()
         && let Some(minimal) = call.minimal(item, open.tag())?
     {
@@ -447,7 +455,7 @@ pub(super) async fn changed_item(
 
 /// Builds the reply to a change of a divider.
 pub(super) fn changed_divider(call: &Call, view: SeenView<Topic>, id: u64) -> Result<PreferredReply<ChangedDivider>> {
-    let open = CommittedTopic(view);
+    let open = CommittedView(view);
     if let Some(minimal) = call.minimal(id, open.tag())? {
         return Ok(minimal);
     }

@@ -11,7 +11,7 @@ use stet_domain::planning::Line;
 use stet_domain::planning::plan::{PlanState, TopicPlan};
 use stet_domain::planning::topic::Topic;
 use stet_endpoint::records::{info_of, locker_of, path_if_shown, readable, record_of};
-use stet_endpoint::settled::{OpenContainer, UnsettledReply, readable_in_view};
+use stet_endpoint::settled::{UnsettledReply, readable_in_view};
 use stet_newsroom::caller::SeenView;
 use stet_newsroom::records::{Display, ListingPage};
 use stet_web::app::App;
@@ -23,7 +23,7 @@ use stet_web::prefer::PreferredReply;
 use super::types::{ChangedPlan, PlanInfo, PlanReply, PlanStructure, PlannedTopic};
 use crate::correlates::facts as facts_of_links;
 use crate::topic::reply::{
-    CommittedTopic, TopicExtent, correlates, divider_reply, dividers, dividers_among, facts as facts_of_topic,
+    CommittedView, TopicExtent, correlates, divider_reply, dividers, dividers_among, facts as facts_of_topic,
     list_items, removed_part_reply, structure_line,
 };
 use crate::topic::{ChangedDivider, LineKind};
@@ -32,21 +32,7 @@ use crate::topic::{ChangedDivider, LineKind};
 const TRIES: usize = 100;
 
 /// A plan in its committed state.
-pub(super) struct CommittedPlan(pub SeenView<TopicPlan>);
-
-impl OpenContainer for CommittedPlan {
-    type Family = TopicPlan;
-
-    const PARTS: &'static str = "topics";
-
-    fn of(_: &Call, view: SeenView<TopicPlan>) -> Result<CommittedPlan> {
-        Ok(CommittedPlan(view))
-    }
-
-    fn view(&self) -> &SeenView<TopicPlan> {
-        &self.0
-    }
-}
+pub(super) type CommittedPlan = CommittedView<TopicPlan>;
 
 impl CommittedPlan {
     /// Returns the lines that the caller may see, in order. The index of a line is its position.
@@ -130,7 +116,7 @@ async fn plan_with(
                 let (dividers, items) = (Vec::new(), Vec::new().into());
                 return Ok(NestedItem::whole(PlannedTopic { info, position, dividers, correlates, items }));
             }
-            let open = CommittedTopic(call.view_of::<Topic>(topic).await?);
+            let open = CommittedView(call.view_of::<Topic>(topic).await?);
             let dividers = self::dividers(Some(open.state().lineup()));
             let items = list_items(&open, &extent, ListingPage::WHOLE);
             Ok(NestedItem::open(items, |items| PlannedTopic { info, position, dividers, correlates, items }))
@@ -173,7 +159,7 @@ pub(super) async fn hash_facts(
         }
         if extent.below {
             match call.view_of::<Topic>(topic).await {
-                Ok(view) => facts_of_topic(call, &CommittedTopic(view), extent).await?.hash(&mut hasher),
+                Ok(view) => facts_of_topic(call, &CommittedView(view), extent).await?.hash(&mut hasher),
                 Err(error) if error.code == Code::ObjectNotFound => {}
                 Err(error) => return Err(error),
             }
@@ -255,7 +241,7 @@ mod tests {
         let new = NewPlan { lines: vec![NewPlanLine::Topic(topic)], ..NewPlan::default() };
         let plan = fixture.create(NewObject::of::<TopicPlan>("plan", "TopicPlan", new)).await;
         let view = async || {
-            CommittedPlan(SeenView::of_test(fixture.app.repository.view::<TopicPlan>(plan).await.expect("it is there")))
+            CommittedView(SeenView::of_test(fixture.app.repository.view::<TopicPlan>(plan).await.expect("it is there")))
         };
         let (call, before) = (fixture.call_of("topicplan-get"), view().await);
         // The caller may read nothing.
@@ -266,6 +252,6 @@ mod tests {
         let seen = before.visible_lines(&call).await;
         assert!(matches!(seen, Err(UnsettledReply::Changed)), "{seen:?}");
         assert!(view().await.visible_lines(&call).await.expect("it is hidden there").is_empty());
-        assert!(lines_after(&call, &before.view().state).await.expect("the store reads").is_empty());
+        assert!(lines_after(&call, &before.0.state).await.expect("the store reads").is_empty());
     }
 }

@@ -45,8 +45,8 @@ impl Drop for QueuePermit {
 
 /// A document that waits for the writer's thread.
 ///
-/// In a box, because each commit of the writer allocates 40,000 places for documents. The permit is
-/// released when the writer has taken the document over.
+/// The box keeps it small, because each commit of the writer allocates 40,000 places for documents.
+/// The permit is released when the writer has taken the document over.
 pub(super) struct QueuedDocument(pub Box<(TantivyDocument, QueuePermit)>);
 
 impl Document for QueuedDocument {

@@ -36,7 +36,7 @@ use stet_web::steps::{ReplySteps, file};
 
 use self::calendar::CalendarComponents;
 use self::zone::CalendarZone;
-use super::reply::{CommittedTopic, TopicExtent, facts, visible_attachment};
+use super::reply::{CommittedTopic, CommittedView, TopicExtent, facts, visible_attachment};
 
 /// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -144,7 +144,7 @@ pub(crate) fn extent() -> TopicExtent {
 /// `GET /v3/container/topic/{topic}/export/{format}`
 pub async fn topic(call: Call) -> Result<Reply> {
     let format = ExportFormat::of(&call)?;
-    let open = CommittedTopic(call.view(&super::topic(&call)?).await?);
+    let open = CommittedView(call.view(&super::topic(&call)?).await?);
     let facts = facts(&call, &open, &extent()).await?;
     let tag = open.tag();
     let first = OpenTopic::of(&call, open).await?;
@@ -247,7 +247,7 @@ impl OpenTopic {
             _ => {
                 self.view = None;
                 readable(call, self.topic)?.ok_or_else(|| Error::not_found(self.topic))?;
-                CommittedTopic(call.view_of::<Topic>(self.topic).await?)
+                CommittedView(call.view_of::<Topic>(self.topic).await?)
             }
         };
         let state = view.state();
@@ -305,7 +305,7 @@ impl ReplySteps for TopicExport {
             return Ok(ExportStep::Opened(None));
         }
         match call.view_of::<Topic>(topic).await {
-            Ok(view) => Ok(ExportStep::Opened(Some(Box::new(OpenTopic::of(call, CommittedTopic(view)).await?)))),
+            Ok(view) => Ok(ExportStep::Opened(Some(Box::new(OpenTopic::of(call, CommittedView(view)).await?)))),
             Err(error) if gone(&error) => Ok(ExportStep::Opened(None)),
             Err(error) => Err(error),
         }
