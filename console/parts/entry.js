@@ -3,7 +3,7 @@
 /**
  * @typedef {object} Entry
  * @property {string} id The loid.
- * @property {string} title Its headline, or its name.
+ * @property {string} title Its headline, or its name; at most {@link LONGEST} characters.
  * @property {string} name
  * @property {string} type
  * @property {string} family
@@ -15,6 +15,9 @@
  * @property {boolean} isPicture
  * @property {string} stamp What distinguishes this state of the object from others.
  */
+
+/** The largest number of characters of a title, which an attribute of any size may be. */
+const LONGEST = 300;
 
 /** The fields of attributes that may be a headline, the best first. */
 const HEADLINES = ["headline", "title", "caption"];
@@ -36,7 +39,7 @@ export function entryOf(record, old) {
   return {
     id: record.id,
     // The root has no name.
-    title: headline ?? (record.name || "/"),
+    title: (headline ?? (record.name || "/")).slice(0, LONGEST),
     name: record.name,
     type: record.type,
     family: record.additionalInfo?.family ?? "",

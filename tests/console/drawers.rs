@@ -376,3 +376,16 @@ fn the_page_of_drawers_takes_few_files_and_bytes() {
     assert!(sizes.len() < 25, "{} files", sizes.len());
     assert!(sizes.iter().all(|size| *size > 0) && sizes.iter().sum::<u64>() <= 60 << 10, "{sizes:?}");
 }
+
+#[test]
+fn a_headline_of_any_length_is_a_title_of_some() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let (folder, drawer) = (own_folder(), filled(&client, "one", 10, &[]));
+    let attributes = json!({ "metadata": { "headline": "long ".repeat(20_000) } });
+    let options = json!({ "name": "long.xml", "type": "Document", "folderPath": folder, "attributes": attributes });
+    let reply = client.upload("/v3/object/create", &options, Some(("long.xml", "text/xml", b"<story/>"))).ok();
+    client.call("drawer-item-post", &[&drawer, &reply["id"].as_str().expect("it has an id")]).ok();
+    let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
+    browser.wait_for("its card", "document.querySelector('[data-object] h3')?.textContent.length === 300");
+}
