@@ -1,6 +1,7 @@
 // A drawer as a column of cards.
 
 import { fullName, user } from "../api/people.js";
+import { sourceOf } from "../find/picker.js";
 import { View } from "../lib/view.js";
 import { html, keyed } from "../lib/html.js";
 import { facts, thumbnail } from "../parts/card.js";
@@ -9,7 +10,6 @@ import { openMenu } from "../parts/menu.js";
 import { copy, notify, notifyFault, say } from "../parts/notices.js";
 import { ago, explain, halfMinute, moment, text } from "../text/index.js";
 import { dragged, mayDrag, place } from "./drag.js";
-import { sourceOf } from "./add-box.js";
 
 /** @typedef {import("./drawer.js").Drawer} Drawer */
 /** @typedef {import("./drawer.js").Item} Item */
@@ -65,9 +65,15 @@ export class DrawerColumn extends View {
         ${this.#showsChanges ? this.#changes() : ""}
         ${this.#list(title)}
         ${drawer.waiting.value > 0 ? html`<p class="waiting">${text().changesWait(drawer.waiting.value)}</p>` : ""}
-        <add-box .drawer=${drawer}></add-box>
+        <object-picker .label=${text().addTo(title)} .verb=${text().add} .pick=${this.#pick}></object-picker>
       </section>`;
   }
+
+  /** Adds what was chosen in the box below. */
+  #pick = async (/** @type {string} */ source) => {
+    const { drawer } = this;
+    say(text().added(await drawer.add(source), drawer.title));
+  };
 
   #gone() {
     return html`

@@ -1,6 +1,6 @@
 // The frame around every page: where one is, who one is, and whether the server is there.
 
-import { SERVER, partsOfAddress } from "../api/calls.js";
+import { CallError, SERVER, partsOfAddress } from "../api/calls.js";
 import { isLost } from "../api/events.js";
 import { fullName, hasEnded, signOut, user } from "../api/people.js";
 import { Signal, View, effect } from "../lib/view.js";
@@ -22,20 +22,46 @@ const PAGES = {
   },
   liveblog: {
     label: () => text().liveblogs,
-    load: () => import("../liveblog/page.js"),
+    load: () => withStyle("liveblog", () => import("../liveblog/page.js")),
     element: () => html`<liveblog-page></liveblog-page>`,
   },
   files: {
     label: () => text().files,
-    load: () => import("../files/page.js"),
+    load: () => withStyle("files", () => import("../files/page.js")),
     element: () => html`<files-page></files-page>`,
   },
   bin: {
     label: () => text().bin,
-    load: () => import("../files/bin.js"),
+    load: () => withStyle("files", () => import("../files/bin.js")),
     element: () => html`<bin-page></bin-page>`,
   },
 };
+
+/** The style sheets that have been asked for, by the folder of their page. @type {Map<string, Promise<unknown>>} */
+const styles = new Map();
+
+/**
+ * Loads a page together with the style sheet of its folder.
+ * @param {string} folder
+ * @param {() => Promise<unknown>} load
+ */
+async function withStyle(folder, load) {
+  if (!styles.has(folder)) styles.set(folder, loadStyle(folder).catch((error) => (styles.delete(folder), Promise.reject(error))));
+  await styles.get(folder);
+  await load();
+}
+
+/** @param {string} folder */
+function loadStyle(folder) {
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = new URL(`../${folder}/style.css`, import.meta.url).href;
+  return new Promise((resolve, reject) => {
+    link.onload = resolve;
+    link.onerror = () => (link.remove(), reject(new CallError(0, "", "", {})));
+    document.head.append(link);
+  });
+}
 
 const pageOfAddress = () => {
   const [name] = partsOfAddress();

@@ -152,18 +152,18 @@ fn an_item_is_added_by_address_removed_and_brought_back() {
     let story = client.story(&own_folder(), "pasted.xml");
     let before = client.items(&drawer);
     let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
-    browser.click("add-box input");
+    browser.click("object-picker input");
     browser.type_text(&story);
     browser.press("Enter");
     wait_patiently_until("it was added", || client.items(&drawer).last() == Some(&story));
-    browser.wait_for("the box is empty", "document.querySelector('add-box input').value === ''");
+    browser.wait_for("the box is empty", "document.querySelector('object-picker input').value === ''");
     // The drawer is full now: the refusal says so, and what was typed stays.
     browser.expect_error("409");
     let another = client.story(&own_folder(), "too-much.xml");
     browser.type_text(&another);
     browser.press("Enter");
     browser.wait_for("the refusal", "document.querySelector('.notice.fault')?.textContent.includes('full')");
-    assert_eq!(browser.script("return document.querySelector('add-box input').value;", &[]), json!(another));
+    assert_eq!(browser.script("return document.querySelector('object-picker input').value;", &[]), json!(another));
     focus(&browser, &before[0]);
     browser.press("Delete");
     wait_patiently_until("it was removed", || client.items(&drawer) == [before[1].clone(), story.clone()]);
@@ -238,7 +238,7 @@ fn a_session_that_ends_keeps_the_screen_until_somebody_signs_in_again() {
     let drawer = filled(&client, "one", 10, &["a", "b"]);
     let Some(browser) = opened(&server, "editor", &[&drawer]) else { return };
     browser.expect_error("401");
-    browser.click("add-box input");
+    browser.click("object-picker input");
     browser.type_text("half a tho");
     browser.script("return fetch('../v3/auth/logout').then(() => true);", &[]);
     let before = client.items(&drawer);
@@ -252,7 +252,7 @@ fn a_session_that_ends_keeps_the_screen_until_somebody_signs_in_again() {
     browser.press("Enter");
     browser.wait_for("the form is gone", "!document.querySelector('.cover')");
     assert_eq!(agrees(&browser, &client, &drawer), before, "the refused move is taken back");
-    assert_eq!(browser.script("return document.querySelector('add-box input').value;", &[]), json!("half a tho"));
+    assert_eq!(browser.script("return document.querySelector('object-picker input').value;", &[]), json!("half a tho"));
     // Events arrive again.
     client.call("drawer-item-delete", &[&drawer, &before[0]]).ok();
     agrees(&browser, &client, &drawer);
@@ -332,7 +332,7 @@ fn everything_works_without_tls_on_another_machine() {
     browser.press("Delete");
     wait_patiently_until("it was removed", || client.items(&drawer) == before[1..]);
     // A POST, which needs a key.
-    browser.click("add-box input");
+    browser.click("object-picker input");
     browser.type_text(&before[0]);
     browser.press("Enter");
     wait_patiently_until("it was added", || client.items(&drawer).len() == 2);

@@ -1,11 +1,11 @@
-// The box at the foot of a drawer: what is found or pasted there is added.
+// A box in which an object is chosen: by words that are searched for, or by its address.
 
-import { View } from "../lib/view.js";
+import { Signal, View } from "../lib/view.js";
 import { html, keyed } from "../lib/html.js";
-import { Search } from "../find/search.js";
 import { thumbnail } from "../parts/card.js";
-import { notifyFault, say } from "../parts/notices.js";
+import { notifyFault } from "../parts/notices.js";
 import { text } from "../text/index.js";
+import { Search } from "./search.js";
 
 /** The number of suggestions. */
 const MOST = 8;
@@ -14,38 +14,54 @@ const MOST = 8;
 const LOID = /^(\d+\$)?\d+\.\d+\.\d+$/;
 const UUID = /^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 
-let boxes = 0;
+let pickers = 0;
 
-class AddBox extends View {
-  /** @type {import("./drawer.js").Drawer} */
-  drawer = /** @type {any} */ (undefined);
+export class ObjectPicker extends View {
+  /** What the button says. */
+  verb = "";
+  /** The families of objects that are found, comma-separated; empty for all. */
+  families = "";
+  /**
+   * Called with the loid, uuid or path of what was chosen. What was typed stays if it fails.
+   * @type {(source: string) => Promise<unknown>}
+   */
+  pick = () => Promise.resolve();
 
+  #label = new Signal("");
   #search = new Search({ kinds: "object", limit: MOST, highlight: false });
-  #name = `add-${++boxes}`;
+  #name = `picker-${++pickers}`;
   #words = "";
   /** The chosen suggestion; −1 for none. */
   #chosen = -1;
   #isBusy = false;
 
+  /**
+   * What is chosen here, for those who can't see where the box is.
+   * @param {string} words
+   */
+  set label(words) {
+    this.#label.value = words;
+  }
+
   template() {
-    const { drawer } = this;
+    const label = this.#label.value;
     const hits = this.#search.hits.value;
     const isOpen = this.#words !== "" && hits.length > 0;
     const chosen = isOpen && this.#chosen >= 0 ? `${this.#name}-${this.#chosen}` : null;
     return html`
-      <form class="add-box" @submit=${(/** @type {Event} */ event) => this.#submit(event)} @focusout=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
+      <form class="picker" @submit=${(/** @type {Event} */ event) => this.#submit(event)} @focusout=${(/** @type {FocusEvent} */ event) => this.#left(event)}>
         <input type="text" role="combobox" autocomplete="off" spellcheck="false"
-          aria-label=${text().addTo(drawer.title)} placeholder=${text().addHint}
+          aria-label=${label} placeholder=${text().addHint}
           aria-expanded=${String(isOpen)} aria-controls=${this.#name} aria-activedescendant=${chosen}
           aria-autocomplete="list" .value=${this.#words} ?readonly=${this.#isBusy}
           @input=${(/** @type {Event} */ event) => this.#typed(event)}
           @paste=${(/** @type {ClipboardEvent} */ event) => this.#pasted(event)}
           @keydown=${(/** @type {KeyboardEvent} */ event) => this.#key(event)}>
-        <button aria-label=${text().addTo(drawer.title)} ?disabled=${this.#words === "" || this.#isBusy}>${text().add}</button>
+        <button aria-label=${label} ?disabled=${this.#words === "" || this.#isBusy}>${this.verb}</button>
         <ul id=${this.#name} role="listbox" aria-label=${text().find} ?hidden=${!isOpen}>
           ${keyed(isOpen ? hits : [], ({ entry }) => entry.id, ({ entry }, index) => html`
             <li role="option" id=${`${this.#name}-${index}`} aria-selected=${String(index === this.#chosen)}
-              @pointerdown=${(/** @type {Event} */ event) => (event.preventDefault(), this.#add(entry.id))}>
+              @pointerdown=${(/** @type {Event} */ event) => (event.preventDefault(), this.#choose(entry.id))}>
               ${thumbnail(entry)}<span>${entry.title}</span><small>${entry.type}</small>
             </li>`)}
         </ul>
@@ -58,7 +74,7 @@ class AddBox extends View {
     this.#words = /** @type {HTMLInputElement} */ (event.target).value;
     this.#chosen = -1;
     if (this.#words.trim() === "" || sourceOf(this.#words)) this.#search.clear();
-    else this.#search.find(this.#words);
+    else this.#search.find(this.#words, { families: this.families || undefined });
     this.changed();
   }
 
@@ -67,7 +83,7 @@ class AddBox extends View {
     const source = sourceOf(event.clipboardData?.getData("text/plain") ?? "");
     if (!source || this.#words !== "") return;
     event.preventDefault();
-    this.#add(source);
+    this.#choose(source);
   }
 
   /** @param {KeyboardEvent} event */
@@ -93,7 +109,7 @@ class AddBox extends View {
     const hits = this.#search.hits.now;
     const hit = hits[this.#chosen] ?? (hits.length === 1 ? hits[0] : undefined);
     const source = hit?.entry.id ?? sourceOf(this.#words);
-    if (source) this.#add(source);
+    if (source) this.#choose(source);
     else if (hits.length > 1) {
       this.#chosen = 0;
       this.changed();
@@ -101,14 +117,12 @@ class AddBox extends View {
   }
 
   /** @param {string} source */
-  async #add(source) {
-    const { drawer } = this;
+  async #choose(source) {
     const words = this.#words;
     this.#isBusy = true;
     this.changed();
     try {
-      const title = await drawer.add(source);
-      say(text().added(title, drawer.title));
+      await this.pick(source);
       if (this.#words === words) this.#clear();
     } catch (error) {
       // What was typed stays.
@@ -161,4 +175,4 @@ function decode(part) {
   }
 }
 
-customElements.define("add-box", AddBox);
+customElements.define("object-picker", ObjectPicker);
