@@ -6,6 +6,7 @@ import { View } from "../lib/view.js";
 import { html, keyed } from "../lib/html.js";
 import { facts, thumbnail } from "../parts/card.js";
 import { besideName, icon, personMark } from "../parts/signs.js";
+import { openPage } from "../parts/entry.js";
 import { openMenu } from "../parts/menu.js";
 import { copy, notify, notifyFault, say } from "../parts/notices.js";
 import { ago, explain, halfMinute, moment, text } from "../text/index.js";
@@ -318,6 +319,7 @@ export class DrawerColumn extends View {
       others.length > 0 ? null : { label: text().moveTo("…"), act: () => {}, isOff: true },
       ...others.map((other) => ({ label: text().moveTo(other.title), act: () => void this.#moveTo(item, other, 0) })),
       null,
+      { label: text().open, act: () => openPage(item.entry) },
       { label: text().copyAddress, act: () => void copy(object) },
       { label: text().remove, act: () => void this.#remove(item, index), isRisky: true },
     ], item.entry.title);

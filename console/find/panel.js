@@ -5,6 +5,7 @@ import { html, keyed } from "../lib/html.js";
 import { mayDrag } from "../drawers/drag.js";
 import { facts, thumbnail } from "../parts/card.js";
 import { icon } from "../parts/signs.js";
+import { openPage } from "../parts/entry.js";
 import { openMenu } from "../parts/menu.js";
 import { notify, notifyFault } from "../parts/notices.js";
 import { explain, text } from "../text/index.js";
@@ -128,10 +129,11 @@ class FindPanel extends View {
    */
   #menu(button, { entry }) {
     const drawers = this.desk.drawers();
-    openMenu(button, drawers.map((drawer) => ({
-      label: text().addTo(drawer.title),
-      act: () => void this.#add(entry, drawer.loid, 0),
-    })), entry.title);
+    openMenu(button, [
+      ...drawers.map((drawer) => ({ label: text().addTo(drawer.title), act: () => void this.#add(entry, drawer.loid, 0) })),
+      drawers.length > 0 ? null : { label: text().noDrawers, act: () => {}, isOff: true },
+      { label: text().open, act: () => openPage(entry) },
+    ], entry.title);
   }
 
   /**

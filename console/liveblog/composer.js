@@ -6,7 +6,7 @@ import { notify, notifyFault } from "../parts/notices.js";
 import { icon } from "../parts/signs.js";
 import { fullName, user } from "../api/people.js";
 import { text } from "../text/index.js";
-import { draftOf, keepDraft } from "./drafts.js";
+import { draftOf, keepDraft } from "../parts/drafts.js";
 import { readText } from "./text.js";
 
 /** @typedef {import("./liveblog.js").Post} Post */

@@ -52,3 +52,26 @@ export function entryOf(record, old) {
     stamp,
   };
 }
+
+/** The pages of families that have one of their own. @type {Record<string, string>} */
+const PAGES = { drawer: "drawers", liveblog: "liveblog", topic: "planning", topicplan: "planning", folder: "files", bundle: "files" };
+
+/**
+ * The address of the page on which people work with an object. Null if that is the page of objects.
+ * @param {Entry} entry
+ */
+export const pageOf = ({ family, id }) => (family in PAGES ? `#/${PAGES[family]}/${id}` : null);
+
+/**
+ * The address of the page of an object.
+ * @param {Entry} entry
+ */
+export const addressOf = (entry) => pageOf(entry) ?? `#/object/${entry.id}`;
+
+/**
+ * Opens an object on its page.
+ * @param {Entry} entry
+ */
+export function openPage(entry) {
+  location.hash = addressOf(entry);
+}

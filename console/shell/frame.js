@@ -11,8 +11,9 @@ import { besideName } from "../parts/signs.js";
 import { LANGUAGES, language, setLanguage, text } from "../text/index.js";
 
 /**
- * The pages, by the first part of the address behind `#`. What is not shown yet is not loaded yet.
- * @type {Record<string, { label: () => string, load: () => Promise<unknown>, element: () => unknown }>}
+ * The pages, by the first part of the address behind `#`. What is not shown yet is not loaded yet. A page without a
+ * label is not in the navigation.
+ * @type {Record<string, { label?: () => string, load: () => Promise<unknown>, element: () => unknown }>}
  */
 const PAGES = {
   drawers: {
@@ -34,6 +35,10 @@ const PAGES = {
     label: () => text().bin,
     load: () => withStyle("files", () => import("../files/bin.js")),
     element: () => html`<bin-page></bin-page>`,
+  },
+  object: {
+    load: () => withStyle("object", () => import("../object/page.js")),
+    element: () => html`<object-page></object-page>`,
   },
 };
 
@@ -87,7 +92,9 @@ class StetFrame extends View {
   begin() {
     this.during(
       effect(() => {
-        if (user.value) PAGES[page.value].load().catch(notifyFault);
+        const { label, load } = PAGES[page.value];
+        document.title = label ? `${label()} – stet` : "stet";
+        if (user.value) load().catch(notifyFault);
         if (user.value === null || hasEnded.value) import("./sign-in.js").catch(notifyFault);
       }),
     );
@@ -102,7 +109,7 @@ class StetFrame extends View {
       <header class="bar" ?inert=${hasEnded.value}>
         <span class="wordmark">stet</span>
         <nav aria-label="stet">
-          ${Object.entries(PAGES).map(([name, { label }]) => html`
+          ${Object.entries(PAGES).map(([name, { label }]) => label && html`
             <a href=${`#/${name}`} aria-current=${name === page.value ? "page" : null}>${label()}</a>`)}
         </nav>
         <a class="docs" href=${new URL("docs/", SERVER).href} target="_blank" rel="noopener">${text().documentation}</a>

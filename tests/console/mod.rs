@@ -8,6 +8,7 @@ mod files;
 mod folders;
 mod front;
 mod liveblogs;
+mod objects;
 mod templates;
 mod typing;
 

@@ -2,9 +2,9 @@
 
 import { user } from "../api/people.js";
 
-/** @typedef {{ title: string, text: string, revision: number }} Draft With the revision of the post that it changes. */
+/** @typedef {{ title: string, text: string, revision: number }} Draft With the revision of what it changes. */
 
-/** @param {string} of The live blog, or the post that is changed. */
+/** @param {string} of What the draft belongs to: a live blog, a post, the source of an object. */
 const key = (of) => `stet.draft.${user.now?.name}.${of}`;
 
 /**
