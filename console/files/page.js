@@ -128,7 +128,10 @@ class FilesPage extends View {
     if (column === "type") return entry.type;
     if (column === "status") return entry.status;
     if (column === "lastModifier") return fullName(entry.modifier);
-    if (column === "modified") return html`<time title=${moment(entry.modified)}>${ago(entry.modified)}</time>`;
+    if (column === "creator") return fullName(entry.creator);
+    if (column === "modified" || column === "created") return html`<time title=${moment(entry[column])}>${ago(entry[column])}</time>`;
+    if (column === "issueDate") return entry.issueDate.replace(/^(\d{4})(\d{2})(\d{2})$/, "$1-$2-$3");
+    if (column === "version") return entry.version || "";
     const name = html`<a class=${entry.family} href=${addressOf(entry)}>${entry.name}</a>`;
     return html`<span class="named">${thumbnail(entry)}<span>${name}${entry.title === entry.name ? "" : html`<small>${entry.title}</small>`}</span></span>`;
   }
@@ -280,10 +283,13 @@ async function loidOf(path) {
   return result.info.id;
 }
 
+/** The columns that are shown until others are chosen. @type {Column[]} */
+const FIRST = ["name", "type", "status", "modified", "lastModifier"];
+
 /** @returns {Column[]} */
 function keptColumns() {
   const kept = localStorage.getItem(KEPT)?.split(",");
-  return SORTS.filter((column) => column === "name" || !kept || kept.includes(column));
+  return SORTS.filter((column) => column === "name" || (kept ? kept.includes(column) : FIRST.includes(column)));
 }
 
 customElements.define("files-page", FilesPage);

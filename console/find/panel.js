@@ -3,7 +3,7 @@
 import { View } from "../lib/view.js";
 import { html, keyed } from "../lib/html.js";
 import { mayDrag } from "../drawers/drag.js";
-import { facts, thumbnail } from "../parts/card.js";
+import { facts, marked, thumbnail } from "../parts/card.js";
 import { icon } from "../parts/signs.js";
 import { openPage } from "../parts/entry.js";
 import { openMenu } from "../parts/menu.js";
@@ -36,7 +36,7 @@ class FindPanel extends View {
             @input=${(/** @type {Event} */ event) => this.#typed(event)} @keydown=${(/** @type {KeyboardEvent} */ event) => this.#down(event)}>
           <select aria-label=${text().allTypes} @change=${(/** @type {Event} */ event) => this.#choose(event)}>
             <option value="" ?selected=${this.#type === ""}>${text().allTypes}</option>
-            ${search.types.value.map(({ value, count }) => html`<option value=${value} ?selected=${value === this.#type}>${value} (${count})</option>`)}
+            ${(search.facets.value.type ?? []).map(({ value, count }) => html`<option value=${value} ?selected=${value === this.#type}>${value} (${count})</option>`)}
           </select>
         </form>
         <p class="facts" role="status">${total === null ? "" : text().hits(total)} ${search.isComplete.value ? "" : text().notComplete}</p>
@@ -61,7 +61,7 @@ class FindPanel extends View {
         ${thumbnail(entry)}
         <div class="body">
           <h3>${entry.title}</h3>
-          ${extract ? html`<p class="extract">${marked(extract.text, extract.matches)}</p>` : ""}
+          ${extract ? html`<p class="extract">${marked(extract)}</p>` : ""}
           ${facts(entry)}
         </div>
         <button class="plain item-menu" tabindex="-1" aria-haspopup="menu" aria-label=${`${text().add}: ${entry.title}`}
@@ -151,22 +151,6 @@ class FindPanel extends View {
       notifyFault(error);
     }
   }
-}
-
-/**
- * A text with the parts that were found.
- * @param {string} words
- * @param {[number, number][]} matches Begin and end, in characters.
- */
-function marked(words, matches) {
-  const letters = [...words];
-  const parts = [];
-  let at = 0;
-  for (const [begin, end] of matches) {
-    parts.push(letters.slice(at, begin).join(""), html`<mark>${letters.slice(begin, end).join("")}</mark>`);
-    at = end;
-  }
-  return [...parts, letters.slice(at).join("")];
 }
 
 customElements.define("find-panel", FindPanel);

@@ -59,6 +59,21 @@ export const lastChange = (entry) => html`
   <time datetime=${new Date(entry.modified).toISOString()} title=${moment(entry.modified)}>${text().by(fullName(entry.modifier), ago(entry.modified))}</time>`;
 
 /**
+ * A text with the parts that were found.
+ * @param {{ text: string, matches: [number, number][] }} extract Begin and end of each match, in characters.
+ */
+export function marked({ text: words, matches }) {
+  const letters = [...words];
+  const parts = [];
+  let at = 0;
+  for (const [begin, end] of matches) {
+    parts.push(letters.slice(at, begin).join(""), html`<mark>${letters.slice(begin, end).join("")}</mark>`);
+    at = end;
+  }
+  return [...parts, letters.slice(at).join("")];
+}
+
+/**
  * A colour of the configuration, which any text may be.
  * @param {string} colour
  */

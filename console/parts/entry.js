@@ -11,6 +11,10 @@
  * @property {string} statusColour A colour, or empty.
  * @property {string} modifier
  * @property {number} modified Epoch milliseconds.
+ * @property {string} creator
+ * @property {number} created Epoch milliseconds.
+ * @property {string} issueDate As eight digits, or empty.
+ * @property {number} version
  * @property {string} locker The name of the user who has it locked, or empty.
  * @property {boolean} isPicture
  * @property {string} stamp What distinguishes this state of the object from others.
@@ -47,6 +51,10 @@ export function entryOf(record, old) {
     statusColour: record.statusInfo?.identifier ?? "",
     modifier: record.lastModifier,
     modified: record.modified * 1000,
+    creator: record.creator,
+    created: record.created * 1000,
+    issueDate: record.issueDate ?? "",
+    version: record.version,
     locker,
     isPicture: /^image\/(jpeg|png|gif|webp)$/.test(type),
     stamp,

@@ -26,6 +26,11 @@ const PAGES = {
     load: () => withStyle("liveblog", () => import("../liveblog/page.js")),
     element: () => html`<liveblog-page></liveblog-page>`,
   },
+  find: {
+    label: () => text().find,
+    load: () => withStyle("find", () => import("../find/page.js")),
+    element: () => html`<find-page></find-page>`,
+  },
   files: {
     label: () => text().files,
     load: () => withStyle("files", () => import("../files/page.js")),
@@ -74,6 +79,14 @@ const pageOfAddress = () => {
 };
 
 const page = new Signal(pageOfAddress());
+
+addEventListener("keydown", (event) => {
+  if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+  event.preventDefault();
+  location.hash = "#/find";
+  /** @type {HTMLElement | null} */ (document.querySelector("find-page input"))?.focus();
+});
+
 addEventListener("hashchange", () => (page.value = pageOfAddress()));
 
 /** Where the browser keeps the theme. */

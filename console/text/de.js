@@ -150,7 +150,10 @@ export const de = {
   noMatches: "Kein Name passt.",
   folderGone: "Diesen Ordner gibt es nicht mehr, oder Sie dürfen ihn nicht mehr lesen.",
   columns: "Spalten",
-  columnNames: { name: "Name", type: "Art", status: "Status", modified: "Geändert", lastModifier: "Von" },
+  columnNames: {
+    name: "Name", type: "Art", status: "Status", modified: "Geändert", lastModifier: "Von",
+    created: "Angelegt", creator: "Angelegt von", issueDate: "Ausgabe", version: "Version",
+  },
   open: "Öffnen",
   rename: "Umbenennen …",
   newName: "Neuer Name",
@@ -281,6 +284,18 @@ export const de = {
   moveTitled: (title) => `„${title}“ verschieben`,
   chooseThis: "Diesen Ordner wählen",
   folderAbove: "Einen Ordner höher",
+
+  narrow: "Eingrenzen",
+  searchHelp: "So wird gesucht",
+  searchSyntax: "„zwei Wörter“ nebeneinander · Anfang* · -ohne · dies OR das · title:Wort, author:Name, type:Story · modified:2026-11, created:2026-11-01..2026-11-15",
+  sortedBy: "Sortiert nach",
+  sorts: { relevance: "Relevanz", modified: "Letzter Änderung", created: "Anlage", name: "Name" },
+  lastChange: "Letzte Änderung",
+  anyTime: "Jederzeit",
+  lastDays: (days) => (days === 1 ? "Die letzten 24 Stunden" : `Die letzten ${days} Tage`),
+  categories: { kind: "Was", family: "Familie", type: "Typ", status: "Status", author: "Von" },
+  kinds: { object: "Objekte", post: "Beiträge", message: "Nachrichten" },
+  allOfIt: "Alle Filter entfernen",
 
   faults: {
     DrawerFull: "Der Korb ist voll. Entfernen Sie etwas oder erhöhen Sie sein Fassungsvermögen.",

@@ -157,7 +157,10 @@ export const en = {
   noMatches: "No name matches.",
   folderGone: "This folder is no longer there, or you may no longer read it.",
   columns: "Columns",
-  columnNames: { name: "Name", type: "Type", status: "Status", modified: "Changed", lastModifier: "By" },
+  columnNames: {
+    name: "Name", type: "Type", status: "Status", modified: "Changed", lastModifier: "By",
+    created: "Created", creator: "Created by", issueDate: "Issue", version: "Version",
+  },
   open: "Open",
   rename: "Rename…",
   newName: "New name",
@@ -291,6 +294,19 @@ export const en = {
   moveTitled: /** @param {string} title */ (title) => `Move “${title}”`,
   chooseThis: "Choose this folder",
   folderAbove: "One folder up",
+
+  // The page on which everything is found
+  narrow: "Narrow down",
+  searchHelp: "How to search",
+  searchSyntax: "“two words” beside each other · begin* · -without · this OR that · title:word, author:name, type:Story · modified:2026-11, created:2026-11-01..2026-11-15",
+  sortedBy: "Sorted by",
+  sorts: { relevance: "Relevance", modified: "Last change", created: "Creation", name: "Name" },
+  lastChange: "Last change",
+  anyTime: "Any time",
+  lastDays: /** @param {number} days */ (days) => (days === 1 ? "The last 24 hours" : `The last ${days} days`),
+  categories: { kind: "What", family: "Family", type: "Type", status: "Status", author: "By" },
+  kinds: /** @type {Record<string, string>} */ ({ object: "Objects", post: "Posts", message: "Messages" }),
+  allOfIt: "Remove all filters",
 
   // Faults: what happened, and what to do
   faults: /** @type {Record<string, string>} */ ({

@@ -53,6 +53,9 @@ fn every_page_is_accessible_in_both_themes_and_at_two_widths() {
     browser.click(".tabs button:last-of-type");
     browser.find(".readers");
     is_accessible(&browser, "as readers see it");
+    browser.open(&format!("{}/console/#/find/harbour/type=Story", server.base));
+    browser.find("[data-hit] mark");
+    is_accessible(&browser, "finding");
     browser.open(&format!("{}/console/#/files", server.base));
     browser.find("[data-entry]");
     is_accessible(&browser, "a folder");
