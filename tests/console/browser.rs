@@ -351,6 +351,11 @@ impl Browser {
         errors
     }
 
+    /// Makes the processor seem slower to the page, by a factor.
+    pub fn slow_down(&self, factor: u64) {
+        self.run(self.driver().issue_cmd(SlowDown(factor))).expect("the processor can be made slower");
+    }
+
     /// Checks with axe-core how accessible the page is. Returns a line for each violation, or `None`
     /// if axe-core is not installed.
     pub fn axe(&self) -> Option<Vec<String>> {
@@ -379,6 +384,21 @@ impl WebDriverCompatibleCommand for TakeLog {
 
     fn method_and_body(&self, _: &Url) -> (http::Method, Option<String>) {
         (http::Method::POST, Some(json!({ "type": "browser" }).to_string()))
+    }
+}
+
+/// The command that makes the page's processor slower. It is chromedriver's own, too.
+#[derive(Debug)]
+struct SlowDown(u64);
+
+impl WebDriverCompatibleCommand for SlowDown {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (http::Method, Option<String>) {
+        let body = json!({ "cmd": "Emulation.setCPUThrottlingRate", "params": { "rate": self.0 } });
+        (http::Method::POST, Some(body.to_string()))
     }
 }
 
