@@ -11,6 +11,7 @@ mod front;
 mod keyboard;
 mod liveblogs;
 mod objects;
+mod public;
 mod templates;
 mod typing;
 
