@@ -8,7 +8,7 @@ use super::*;
 
 /// Checks what is shown, in both themes at two widths.
 #[track_caller]
-fn is_accessible(browser: &Browser, what: &str) {
+pub(super) fn is_accessible(browser: &Browser, what: &str) {
     for theme in ["light", "dark"] {
         browser.script("document.documentElement.style.colorScheme = arguments[0];", &[json!(theme)]);
         for width in [1280, 390] {

@@ -12,6 +12,7 @@ mod keyboard;
 mod liveblogs;
 mod objects;
 mod pace;
+mod public;
 mod templates;
 mod typing;
 

@@ -85,5 +85,6 @@ pub fn all_routes() -> impl Iterator<Item = &'static Route> {
 
 /// Returns all that a server with that configuration offers.
 pub fn surface(config: &Config) -> ServedEndpoints {
-    ServedEndpoints { groups: GROUPS, kept: stet_containers::handler_state(config) }
+    let kept = stet_containers::handler_state(config);
+    ServedEndpoints { groups: GROUPS, kept, readers: stet_containers::liveblog::public::answer }
 }

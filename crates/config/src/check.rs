@@ -9,6 +9,7 @@ use stet_domain::object::{MAX_NAME_BYTES, PathLimits};
 use stet_store::LimitOptions;
 
 use super::edge::{is_origin, network};
+use super::public;
 use super::repository::USER;
 use super::{Config, LimitsConfig, MemoryConfig, SEARCH_LANGUAGES, ServerConfig, SmtpSecurity};
 
@@ -431,6 +432,7 @@ impl Config {
             faults.names_user("drawer.automatic_folder", &drawer.automatic_folder);
         }
         faults.folder("liveblog.template", &self.liveblog.template);
+        self.check_public(faults);
         faults.folder("story.template", &self.story.template);
         faults.folder("topic.template", &self.topic.template);
         faults.folder("topic_plan.template", &self.topic_plan.template);
@@ -439,6 +441,25 @@ impl Config {
         faults.names_user("folders.home", &folders.home);
         faults.folder("folders.work", &folders.work);
         faults.within("recycle_bin.purge_after_days", self.recycle_bin.purge_after_days, 0, 36_500);
+    }
+
+    fn check_public(&self, faults: &mut ConfigFaults) {
+        let public = &self.liveblog.public;
+        let most = public::MOST_FOLDERS;
+        let number = public.folders.len();
+        faults.unless(number <= most, "liveblog.public.folders", &format!("at most {most} paths"), number);
+        for folder in &public.folders {
+            faults.folder("liveblog.public.folders", folder);
+        }
+        let address = &public.address;
+        let wanted = "empty, or an address like `https://live.example.org` that does not end in `/`";
+        faults.unless(address.is_empty() || public::is_address(address), "liveblog.public.address", wanted, address);
+        faults.within("liveblog.public.posts", public.posts, 1, 100);
+        faults.within("liveblog.public.max_age_seconds", public.max_age_seconds, 1, 3600);
+        for site in &public.embed_sites {
+            let wanted = "a list of `*` or sites like `https://www.example.org`, `*.example.org`";
+            faults.unless(public::is_site(site), "liveblog.public.embed_sites", wanted, site);
+        }
     }
 }
 

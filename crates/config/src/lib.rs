@@ -24,6 +24,7 @@ mod layers;
 mod load;
 mod memory;
 mod messages;
+mod public;
 mod repository;
 mod search;
 mod service;
@@ -49,6 +50,7 @@ pub use self::events::EventsConfig;
 pub use self::load::{ConfigOrigin, ConfigOverrides};
 pub use self::memory::{CacheShares, MemoryConfig, machine_memory};
 pub use self::messages::{MessagesConfig, SmtpConfig, SmtpSecurity};
+pub use self::public::{PageLanguage, PublicConfig};
 pub use self::repository::{
     ConnectionConfig, DatabaseConfig, DrawerConfig, Durability, FoldersConfig, RecycleBinConfig, SampleConfig,
     StoreConfig, for_user,

@@ -133,6 +133,12 @@ impl CacheShares {
         self.replies() / 8 * 7
     }
 
+    /// Returns the bytes of public pages of live blogs. They are taken from those of drawers, and
+    /// only if there are such pages.
+    pub fn pages(self) -> u64 {
+        self.replies() / 4
+    }
+
     /// Returns the bytes of structures of topics.
     pub fn structures(self) -> u64 {
         self.replies() / 8
@@ -222,6 +228,7 @@ mod tests {
             ];
             assert!(all.iter().sum::<u64>() <= bytes, "{bytes}");
             assert!(caches.drawers() + caches.structures() <= caches.replies());
+            assert!(caches.pages() <= caches.drawers() / 2);
             assert!(caches.posts() + caches.topic_items() <= caches.parts());
         }
     }

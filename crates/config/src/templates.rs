@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::public::PublicConfig;
+
 /// `[liveblog]`: liveblogs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -9,11 +11,16 @@ pub struct LiveblogConfig {
     /// Path of the object, in the main database, from which a liveblog is created when the call
     /// names no template.
     pub template: String,
+    /// Live blogs that everybody may read.
+    pub public: PublicConfig,
 }
 
 impl Default for LiveblogConfig {
     fn default() -> LiveblogConfig {
-        LiveblogConfig { template: "/SysConfig/Product/Shared/Templates/Default/liveblog.xml".to_owned() }
+        LiveblogConfig {
+            template: "/SysConfig/Product/Shared/Templates/Default/liveblog.xml".to_owned(),
+            public: PublicConfig::default(),
+        }
     }
 }
 

@@ -18,12 +18,14 @@ use stet_web::app::HandlerState;
 /// Returns the caches that the handlers keep between calls.
 pub fn handler_state(config: &Config) -> HandlerState {
     let caches = config.memory.caches();
+    let pages = if config.liveblog.public.is_on() { caches.pages() } else { 0 };
     HandlerState::default()
-        .with(drawer::RenderedDrawers::new(caches.drawers()))
+        .with(drawer::RenderedDrawers::new(caches.drawers() - pages))
         .with(liveblog::KeptPosts::new(caches.posts()))
         .with(topic::KeptStructures::new(caches.structures()))
         .with(topic::KeptItems::new(caches.topic_items()))
         .with(liveblog::ResolvedLengths::new(caches.lengths()))
+        .with(liveblog::public::KeptPages::new(pages))
 }
 
 #[cfg(test)]
@@ -31,5 +33,5 @@ fn surface(config: &Config) -> stet_web::app::ServedEndpoints {
     use stet_web::route::{EndpointGroup, Route};
     const TABLES: &[&[Route]] = &[drawer::routes::ROUTES, liveblog::post::routes::ROUTES, topicplan::routes::ROUTES];
     const GROUPS: &[EndpointGroup] = &[EndpointGroup { name: "containers", about: "", tables: TABLES }];
-    stet_web::app::ServedEndpoints { groups: GROUPS, kept: handler_state(config) }
+    stet_web::app::ServedEndpoints { groups: GROUPS, kept: handler_state(config), readers: liveblog::public::answer }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use actix_web::http::header::HeaderValue;
+use actix_web::{HttpRequest, HttpResponse};
 use foldhash::HashMap;
+use futures_util::future::LocalBoxFuture;
 use stet_base::limits::TimeSlices;
 use stet_domain::trace::RequestId;
 use stet_newsroom::Newsroom;
@@ -40,7 +42,14 @@ pub struct ServedEndpoints {
     pub groups: &'static [EndpointGroup],
     /// The state that their handlers keep between calls.
     pub kept: HandlerState,
+    /// The pages for readers without a token.
+    pub readers: AnswerReaders,
 }
+
+/// Answers a request for a page for readers without a token, which is no endpoint; `None` for any
+/// other request. The client is neither identified nor counted, so the function bounds what each
+/// request costs.
+pub type AnswerReaders = fn(&Arc<App>, &HttpRequest) -> Option<LocalBoxFuture<'static, HttpResponse>>;
 
 /// State that handlers keep between calls, such as cached replies: one value of each type. The web
 /// layer does not know these types.
@@ -63,6 +72,8 @@ pub struct App {
     pub newsroom: Arc<Newsroom>,
     /// The endpoints, as tables.
     pub groups: &'static [EndpointGroup],
+    /// The pages for readers without a token.
+    pub readers: AnswerReaders,
     /// Finds endpoints.
     pub router: Router,
     /// The trusted proxies.
@@ -102,7 +113,7 @@ impl App {
     /// Builds the web layer of `newsroom` in [`ServerStage::Starting`], with the endpoints of
     /// `surface`.
     pub fn new(newsroom: Arc<Newsroom>, surface: ServedEndpoints, metrics: Metrics) -> App {
-        let ServedEndpoints { groups, kept } = surface;
+        let ServedEndpoints { groups, kept, readers } = surface;
         let config = &newsroom.config;
         let strict = config.server.tls.strict_transport_seconds;
         let strict_transport = (config.server.tls.is_on() && strict > 0).then(|| {
@@ -121,6 +132,7 @@ impl App {
             newsroom,
             groups,
             kept,
+            readers,
             metrics,
             openapi: OnceCell::new(),
             shown_metrics: SharedReply::default(),

@@ -57,6 +57,10 @@ pub fn preflight(app: &App, http: &HttpRequest) -> Option<HttpResponse> {
 /// Adds the headers that let a page of the request's origin read the reply, if the origin is
 /// listed.
 pub fn admit(app: &App, http: &HttpRequest, headers: &mut HeaderMap) {
+    // Public pages are for every origin. Caches keep them, so they must not depend on this one.
+    if headers.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN) {
+        return;
+    }
     let Some(origin) = listed_origin(app, http) else { return };
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));

@@ -163,13 +163,14 @@ async fn reply(http: HttpRequest, payload: Payload, app: Data<App>) -> HttpRespo
     response
 }
 
-/// Answers a CORS preflight or a probe; returns `None` for any other request.
+/// Answers a CORS preflight, a probe or a reader without a token; returns `None` for any other
+/// request.
 async fn answer_aside(app: &Arc<App>, http: &HttpRequest, task: &CallTask) -> Option<HttpResponse> {
     let probe = Probe::at(&app.config, http.uri().path());
     let response = match (cors::preflight(app, http), probe) {
         (Some(preflight), _) => preflight,
         (None, Some(probe)) => TimedCall::new(task, pin!(probe.answer(app, http)), || NO_ENDPOINT).await,
-        (None, None) => return None,
+        (None, None) => return answer_reader(app, http, task).await,
     };
     // These replies are the same for all clients and always in memory.
     let response = pieces::in_pieces(response, 0, &ReplyAccounting::Not).expect("what is not counted is not refused");
@@ -180,6 +181,15 @@ async fn answer_aside(app: &Arc<App>, http: &HttpRequest, task: &CallTask) -> Op
     let compression =
         Compression { from: app.config.server.compress_bytes, secret: false, memory: &app.memory, holder: None };
     Some(compression.of(response, http))
+}
+
+/// Answers a request for a page for readers without a token.
+async fn answer_reader(app: &Arc<App>, http: &HttpRequest, task: &CallTask) -> Option<HttpResponse> {
+    let answer = AssertUnwindSafe((app.readers)(app, http)?).catch_unwind();
+    Some(TimedCall::new(task, pin!(answer), || NO_ENDPOINT).await.unwrap_or_else(|_| {
+        tracing::error!("a public page panicked");
+        HttpResponse::InternalServerError().finish()
+    }))
 }
 
 /// Returns the client's trace that a request is part of.

@@ -25,7 +25,7 @@ pub mod held;
 mod idempotency;
 pub mod identify;
 pub mod intake;
-mod kept_text;
+pub mod kept_text;
 pub mod listing;
 pub mod media_type;
 pub mod meters;

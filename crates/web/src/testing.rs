@@ -31,7 +31,8 @@ impl Deref for ServerFixture {
 impl ServerFixture {
     /// Creates a server without endpoints, whose repository is empty.
     pub async fn new() -> ServerFixture {
-        ServerFixture::of(|_| ServedEndpoints { groups: &[], kept: HandlerState::default() }).await
+        ServerFixture::of(|_| ServedEndpoints { groups: &[], kept: HandlerState::default(), readers: |_, _| None })
+            .await
     }
 
     /// Creates a server that offers what `surface` returns, and whose repository is empty.

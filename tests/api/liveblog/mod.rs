@@ -16,6 +16,7 @@ mod encoding;
 mod feed;
 mod listing;
 mod posts;
+mod public;
 mod search;
 mod sight;
 mod status;

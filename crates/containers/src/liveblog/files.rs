@@ -65,22 +65,31 @@ pub async fn post_content(call: Call) -> Result<Reply> {
             Some(u32::try_from(number).map_err(refused)?)
         }
     };
-    let (app, repository) = (&call.app, &call.app.repository);
     let (opened, post) = build_settled(&call, open, async |open| {
         let post = open.seen(&address)?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != post.record.version) {
             return Err(Error::not_found(post.loid().at_version(wanted)).into());
         }
-        let key = Version::key(post.loid().at_version(post.record.version));
-        let locate = || {
-            let version: Option<Version> = of_post(repository, post, || repository.row(key.table, &key.key))?;
-            // Every post is created with a content.
-            Ok::<LocatedContent, UnsettledReply>(version.ok_or_else(|| Error::not_found(named))?.into())
-        };
-        Ok((OpenedContent::open(repository, &app.content, named, locate).await?, post.clone()))
+        Ok((open_content(&call.app, post, named).await?, post.clone()))
     })
     .await?;
     send(&call, post.liveblog, opened, (post.loid().number, &post.record.name), named)
+}
+
+/// Opens the content of a post. `named` is the caller's name of it, for errors.
+///
+/// # Errors
+/// [`UnsettledReply::Changed`] if the post was changed since this state of it; errors of disk and
+/// store.
+pub(super) async fn open_content(app: &App, post: &Post, named: &str) -> Result<OpenedContent, UnsettledReply> {
+    let repository = &app.repository;
+    let key = Version::key(post.loid().at_version(post.record.version));
+    let locate = || {
+        let version: Option<Version> = of_post(repository, post, || repository.row(key.table, &key.key))?;
+        // Every post is created with a content.
+        Ok::<LocatedContent, UnsettledReply>(version.ok_or_else(|| Error::not_found(named))?.into())
+    };
+    OpenedContent::open(repository, &app.content, named, locate).await
 }
 
 fn send(call: &Call, of: Loid, opened: OpenedContent, (id, name): (u64, &str), source: &str) -> Result<Reply> {

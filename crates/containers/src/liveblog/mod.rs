@@ -32,6 +32,7 @@ mod files;
 mod named;
 mod piece;
 pub mod post;
+pub mod public;
 mod reply;
 mod resolved;
 pub mod routes;

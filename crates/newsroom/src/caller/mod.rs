@@ -163,7 +163,7 @@ impl Caller {
     pub fn session(&self) -> Option<&Arc<LiveSession>> {
         match &self.principal {
             Principal::Session(session) => Some(session),
-            Principal::Anonymous | Principal::User(_) | Principal::Operator(_) => None,
+            Principal::Anonymous | Principal::Reader(_) | Principal::User(_) | Principal::Operator(_) => None,
         }
     }
 

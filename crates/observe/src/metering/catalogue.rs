@@ -91,8 +91,10 @@ const FAMILY: &[(&str, LabelValues)] =
     &[("family", LabelValues::These(|| Families::ALL.kinds().map(FamilyKind::name).collect()))];
 const ENDPOINT: &[(&str, LabelValues)] = &[("endpoint", ENDPOINTS)];
 const ENDPOINTS: LabelValues = LabelValues::Met("id of an endpoint in `/openapi.json`, or `none`");
-const KEPT: &[(&str, LabelValues)] =
-    &[("cache", LabelValues::These(|| vec!["records", "replies", "parts", "lengths", "pictures", "xml_files"]))];
+const KEPT: &[(&str, LabelValues)] = &[(
+    "cache",
+    LabelValues::These(|| vec!["records", "replies", "parts", "lengths", "pictures", "xml_files", "pages"]),
+)];
 const DISKS: &[(&str, LabelValues)] = &[("of", LabelValues::These(|| vec!["store", "contents"]))];
 const REFRESHED: &[(&str, LabelValues)] = &[("cache", CACHES), ("database", DATABASES)];
 const CACHES: LabelValues = LabelValues::Met("a [cache](api/caches.md)");
@@ -186,6 +188,7 @@ pub(super) const METRICS: &[Metric] = &[
                     "followers",
                     "passwords",
                     "scaling",
+                    "pages",
                     "work_aside",
                     "large_changes",
                 ]

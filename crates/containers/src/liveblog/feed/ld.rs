@@ -13,8 +13,10 @@ struct LiveBlogPosting<'a> {
     context: &'static str,
     #[serde(rename = "@id")]
     id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
     url: &'a str,
     headline: &'a str,
+    #[serde(skip_serializing_if = "Person::is_nobody")]
     author: Person<'a>,
     date_published: &'a str,
     date_modified: &'a str,
@@ -29,6 +31,7 @@ struct BlogPosting<'a> {
     #[serde(rename = "@id")]
     id: &'a str,
     headline: &'a str,
+    #[serde(skip_serializing_if = "Person::is_nobody")]
     author: Person<'a>,
     date_published: &'a str,
     date_modified: &'a str,
@@ -48,12 +51,19 @@ struct Person<'a> {
     name: &'a str,
 }
 
+impl Person<'_> {
+    fn is_nobody(&self) -> bool {
+        self.name.is_empty()
+    }
+}
+
 #[derive(Serialize)]
 #[serde(tag = "@type", rename_all = "camelCase")]
 struct MediaObject<'a> {
     content_url: &'a str,
     encoding_format: &'a str,
     name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
     content_size: String,
 }
 
@@ -61,7 +71,7 @@ struct MediaObject<'a> {
 ///
 /// # Errors
 /// None, because there are only texts and numbers.
-pub(super) fn text(feed: &Feed) -> Result<String> {
+pub(in super::super) fn text(feed: &Feed) -> Result<String> {
     let (begin, end) = &feed.covers;
     let text = to_json_text(&LiveBlogPosting {
         context: "https://schema.org",
@@ -104,7 +114,7 @@ impl<'a> MediaObject<'a> {
             content_url: &file.address,
             encoding_format: &file.media_type,
             name: &file.name,
-            content_size: file.size.to_string(),
+            content_size: if file.size > 0 { file.size.to_string() } else { String::new() },
         }
     }
 }

@@ -8,7 +8,7 @@
 
 mod atom;
 mod json;
-mod ld;
+pub(super) mod ld;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -74,40 +74,40 @@ impl FeedFormat {
 }
 
 /// A liveblog as a feed, in the terms that all formats share. Times are RFC 3339 in UTC.
-struct Feed {
+pub(super) struct Feed {
     /// `urn:uuid:…`
-    id: String,
-    title: String,
-    /// Full name of the user who created it.
-    author: String,
-    created: String,
+    pub id: String,
+    pub title: String,
+    /// Full name of the user who created it; empty for readers who may not know it.
+    pub author: String,
+    pub created: String,
     /// The last change of the posts shown; never before `created`.
-    updated: String,
+    pub updated: String,
     /// The earliest and the latest time of all approved posts; without any, the creation of the
     /// liveblog.
-    covers: (String, String),
+    pub covers: (String, String),
     /// The address of this part of the feed, and of the next if there is one.
-    address: String,
-    next: Option<String>,
-    entries: Vec<FeedEntry>,
+    pub address: String,
+    pub next: Option<String>,
+    pub entries: Vec<FeedEntry>,
 }
 
 /// A post in a feed.
-struct FeedEntry {
+pub(super) struct FeedEntry {
     /// `urn:uuid:…`
-    id: String,
+    pub id: String,
     /// The title, never empty.
-    title: String,
+    pub title: String,
     /// The summary, which may be empty.
-    summary: String,
-    /// Full name of the author.
-    author: String,
-    published: String,
+    pub summary: String,
+    /// Full name of the author; empty for readers who may not know it.
+    pub author: String,
+    pub published: String,
     /// The time of the last change; never before `published`.
-    updated: String,
-    tags: Vec<String>,
-    body: FeedContent,
-    attachments: Vec<FeedFile>,
+    pub updated: String,
+    pub tags: Vec<String>,
+    pub body: FeedContent,
+    pub attachments: Vec<FeedFile>,
 }
 
 impl FeedEntry {
@@ -125,7 +125,7 @@ impl FeedEntry {
 }
 
 /// The content of a post.
-enum FeedContent {
+pub(super) enum FeedContent {
     /// HTML as it is stored, and its text.
     Html(String, String),
     /// Text, of XML without its mark-up.
@@ -135,11 +135,11 @@ enum FeedContent {
 }
 
 /// A file.
-struct FeedFile {
-    address: String,
-    name: String,
-    media_type: String,
-    size: u64,
+pub(super) struct FeedFile {
+    pub address: String,
+    pub name: String,
+    pub media_type: String,
+    pub size: u64,
 }
 
 /// `GET /v3/container/liveblog/{source}/feed/{format}`
@@ -226,7 +226,7 @@ fn first(open: &OpenLiveblog, offset: u64) -> usize {
 
 /// Returns the time of a post's last change in epoch milliseconds. It is never before the post's
 /// own time, which callers choose.
-fn updated(post: &Post) -> u64 {
+pub(super) fn updated(post: &Post) -> u64 {
     let decided = post.history.last().map_or(0, |change| change.at_ms);
     post.timestamp.max(post.record.modified * 1000).max(decided)
 }
@@ -278,25 +278,14 @@ async fn feed_of(app: &App, open: &OpenLiveblog, named: &FeedNames, part: FeedPa
             break;
         }
     }
-    // Pinned posts come first, and both groups are sorted from the latest to the earliest. The
-    // search is binary, because there may be very many posts.
-    let (mut pinned, mut others) = (0, posts.visible_len());
-    while pinned < others {
-        let middle = pinned + (others - pinned) / 2;
-        if posts.nth_visible(middle).is_some_and(|post| post.pinned) { pinned = middle + 1 } else { others = middle }
-    }
-    let pinned = pinned.checked_sub(1).and_then(|last| posts.nth_visible(last)).map(|post| post.timestamp);
-    let oldest = posts.nth_visible(posts.visible_len().saturating_sub(1)).map(|post| post.timestamp);
-    let created = record.created * 1000;
-    let begin = pinned.into_iter().chain(oldest).min().unwrap_or(created);
-    let end = state.last_timestamp().unwrap_or(created).max(begin);
+    let (begin, end) = coverage(open);
     let address = |offset| part.address(&app.config.server.base_path, record.loid, offset);
     let more = last > 0 && skip + last < posts.visible_len();
     Ok(Some(Feed {
         id: record.uuid.0.urn().to_string(),
         title: named.title.to_string(),
         author: named.person(&record.creator),
-        created: time(created),
+        created: time(record.created * 1000),
         updated: time(latest),
         covers: (time(begin), time(end)),
         address: address(offset),
@@ -340,14 +329,33 @@ async fn entry_of(app: &App, post: &Post, named: &FeedNames, origin: &str) -> Re
     }))
 }
 
+/// Returns the earliest and the latest time of all approved posts; without any, the creation of the
+/// liveblog.
+pub(super) fn coverage(open: &OpenLiveblog) -> (u64, u64) {
+    let (state, posts) = (&open.view.state, open.view.state.sequence());
+    // Pinned posts come first, and both groups are sorted from the latest to the earliest. The
+    // search is binary, because there may be very many posts.
+    let (mut pinned, mut others) = (0, posts.visible_len());
+    while pinned < others {
+        let middle = pinned + (others - pinned) / 2;
+        if posts.nth_visible(middle).is_some_and(|post| post.pinned) { pinned = middle + 1 } else { others = middle }
+    }
+    let pinned = pinned.checked_sub(1).and_then(|last| posts.nth_visible(last)).map(|post| post.timestamp);
+    let oldest = posts.nth_visible(posts.visible_len().saturating_sub(1)).map(|post| post.timestamp);
+    let created = state.object().record.created * 1000;
+    let begin = pinned.into_iter().chain(oldest).min().unwrap_or(created);
+    let end = state.last_timestamp().unwrap_or(created).max(begin);
+    (begin, end)
+}
+
 /// Formats epoch milliseconds as RFC 3339 in UTC.
-fn time(ms: u64) -> String {
+pub(super) fn time(ms: u64) -> String {
     humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(ms.min(LAST_MS))).to_string()
 }
 
 /// Returns the media type of a content, or the generic type if it is malformed: clients may send
 /// any text.
-fn media_type(content_type: &str) -> String {
+pub(super) fn media_type(content_type: &str) -> String {
     let kind = essence(content_type);
     let token = |text: &str| {
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte))
