@@ -61,6 +61,9 @@ export async function readPeople() {
   fullNames.value = new Map(result.map((/** @type {any} */ one) => [one.name, one.fullName]));
 }
 
+/** The login and full names of all users. */
+export const people = () => [...fullNames.value];
+
 /**
  * The full name of a user; the login name while that is not known.
  * @param {string} name

@@ -25,6 +25,11 @@ const PAGES = {
     load: () => withStyle("liveblog", () => import("../liveblog/page.js")),
     element: () => html`<liveblog-page></liveblog-page>`,
   },
+  planning: {
+    label: () => text().planning,
+    load: () => withStyle("planning", () => import("../planning/page.js")),
+    element: () => html`<planning-page></planning-page>`,
+  },
   files: {
     label: () => text().files,
     load: () => withStyle("files", () => import("../files/page.js")),
