@@ -175,12 +175,12 @@ export class OpenContainer {
 
   /**
    * Keeps changes of others off the screen while a part is held. Returns a function that ends this.
-   * @param {string} part The part that is held, which others are told.
+   * @param {string} part The part that is held, which others are told; empty for one that has no loid.
    * @param {string} field What is changed of it.
    */
   hold(part, field) {
     this.#holds += 1;
-    const end = this.edit(part, field);
+    const end = part ? this.edit(part, field) : () => {};
     let isHeld = true;
     return () => {
       if (!isHeld) return;

@@ -61,13 +61,13 @@ class PlanBoard extends LineList {
 
   /** @override @param {Line} line */
   hold(line) {
-    return this.plan.hold(line.id, "position");
+    return this.plan.hold(line.kind === "divider" ? "" : line.id, "position");
   }
 
   template() {
     const { plan } = this;
     const lines = plan.lines.value;
-    if (!lines.some(({ id }) => id === this.current)) this.current = lines[0]?.id ?? "";
+    this.reach(lines.map(({ id }) => id));
     const title = plan.info.value.title;
     return html`
       ${lines.length === 0 && plan.state.value === "there"
@@ -94,7 +94,7 @@ class PlanBoard extends LineList {
   /** @param {import("./lines.js").Divider} line */
   #divider(line) {
     return html`
-      <li class=${`divider${this.classesOf(this.plan.loid, line.id)}`} data-object=${line.id} tabindex=${line.id === this.current ? 0 : -1}
+      <li class=${`divider${this.classesOf(this.plan.loid, line.id)}`} data-object=${line.id} tabindex=${line.id === this.reached ? 0 : -1}
         aria-label=${`${text().divider}: ${line.title}`} @pointerdown=${(/** @type {PointerEvent} */ event) => this.press(event)}>
         <span class="grip" aria-hidden="true">${icon("grip")}</span>
         <h2><bdi>${line.title}</bdi></h2>
@@ -118,7 +118,7 @@ class PlanBoard extends LineList {
     const holder = this.plan.present.value.find(({ part, user: by }) => part === line.id && by !== user.value?.name);
     const classes = `topic${isOpen ? " open" : ""}${other || holder ? " marked" : ""}${this.classesOf(this.plan.loid, line.id)}`;
     return html`
-      <li class=${classes} data-object=${line.id} tabindex=${line.id === this.current ? 0 : -1} aria-current=${isOpen ? "true" : null}
+      <li class=${classes} data-object=${line.id} tabindex=${line.id === this.reached ? 0 : -1} aria-current=${isOpen ? "true" : null}
         aria-label=${text().position(title, index + 1, count)} @click=${(/** @type {Event} */ event) => this.#clicked(event, line.id)}
         @pointerdown=${(/** @type {PointerEvent} */ event) => this.press(event)}>
         <span class="grip" aria-hidden="true" title=${text().grip(title)}>${icon("grip")}</span>
@@ -213,7 +213,7 @@ class PlanBoard extends LineList {
 
   #makeDivider() {
     const { plan } = this;
-    const at = plan.lines.now.findIndex(({ id }) => id === this.current);
+    const at = plan.lines.now.findIndex(({ id }) => id === this.current && this.current !== "");
     const fields = html`<label>${text().heading}<input name="title" maxlength="250" required autofocus></label>
       ${at < 0 ? "" : html`<label class="check"><input type="checkbox" name="here" value="true">${text().beforeCurrent(this.titleOf(plan.lines.now[at]))}</label>`}`;
     ask(text().newDivider, fields, text().create, ({ title, here }) => plan.addDivider(title, here ? at : undefined).then(() => {}, explain));

@@ -21,40 +21,42 @@ export function openCalendar(kind, loid, title, folders) {
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "calendar-title");
   let key = "";
+  let isDenied = false;
   let fault = "";
-  let form = "todos";
+  let as = "todos";
   const exported = (/** @type {string} */ format, /** @type {Record<string, string | undefined>} */ query) =>
     address("v3/container/{kind}/{loid}/export/{format}", { kind, loid, format }, query).href;
   const show = () => {
-    const as = form === "todos" ? undefined : form;
+    const subscribed = exported("ics", { as: as === "todos" ? undefined : as, key });
     render(html`
-      <h2 id="calendar-title">${text().calendar}</h2>
+      <h2 id="calendar-title">${text().calendarTitle}</h2>
       <p>${text().calendarLead(title)}</p>
-      <label>${text().calendarAs}<select @change=${(/** @type {Event} */ event) => ((form = /** @type {HTMLSelectElement} */ (event.target).value), show())}>
+      <label>${text().calendarAs}<select @change=${(/** @type {Event} */ event) => ((as = /** @type {HTMLSelectElement} */ (event.target).value), show())}>
         <option value="todos">${text().calendarTodos}</option><option value="events">${text().calendarEvents}</option>
         <option value="todos,events">${text().calendarBoth}</option></select></label>
-      ${key ? html`
-        <label>${text().calendarAddress}<input readonly .value=${exported("ics", { as, key })}></label>
-        <p class="hint">${text().calendarSecret}</p>` : ""}
+      ${key || isDenied ? html`
+        <label>${text().calendarAddress}<input readonly .value=${subscribed}></label>
+        <p class="hint" role="status">${key ? text().calendarSecret : text().calendarDenied}</p>` : ""}
       <p class="fault" role="alert">${fault}</p>
-      <p class="facts"><a href=${exported("ics", { as })} download>${text().calendarFile}</a> <a href=${exported("csv", {})} download>${text().tableFile}</a></p>
+      <p class="exports"><a href=${exported("ics", {})} download>${text().calendarFile}</a> <a href=${exported("csv", {})} download>${text().tableFile}</a></p>
       <footer>
         <button class="plain" @click=${() => dialog.close()}>${text().close}</button>
-        ${key ? html`<button class="primary" @click=${() => void copy(exported("ics", { as, key }))}>${text().copyAddress}</button>`
+        ${key || isDenied ? html`<button class="primary" @click=${() => void copy(subscribed)}>${text().copyAddress}</button>`
           : html`<button class="primary" @click=${() => void makeKey()}>${text().calendarMakeKey}</button>`}
       </footer>`, dialog);
   };
   const makeKey = async () => {
+    fault = "";
     try {
       const privileges = [...new Set(folders.filter(Boolean))].slice(0, MOST).map((folder) => ({ privilege: "read", folder }));
       const body = { name: `calendar-${newKey().slice(0, 12)}`, user: user.now?.name, privileges };
-      const { result } = await call("POST", "v3/key", { body });
-      [key, fault] = [result.token, ""];
+      key = (await call("POST", "v3/key", { body })).result.token;
     } catch (error) {
-      const isDenied = error instanceof CallError && error.code === "PermissionDenied";
-      fault = isDenied ? text().calendarDenied(exported("ics", { as: form === "todos" ? undefined : form })) : explain(error);
+      isDenied = error instanceof CallError && error.code === "PermissionDenied";
+      if (!isDenied) fault = explain(error);
     }
     show();
+    dialog.querySelector("input")?.select();
   };
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

@@ -113,7 +113,8 @@ export function makeItem(topic, parent, then) {
     fields: itemFields(),
     now: () => empty,
     changer: () => "",
-    save: async (changed) => then(await topic.addItem(parent, fieldsOf(changed))),
+    save: (changed) => topic.addItem(parent, fieldsOf(changed)),
+    done: then,
   });
 }
 

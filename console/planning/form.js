@@ -30,6 +30,7 @@ import "../parts/names.js";
  * @property {() => Values | null} now The present values; null if it is gone.
  * @property {() => string} changer The name of the user who made the last change; empty if that is not known.
  * @property {(changed: Values) => Promise<unknown>} save
+ * @property {(result: any) => void} [done] Called with what `save` has returned, after the form is closed.
  * @property {() => () => void} [edit] Tells others that it is edited, and returns a function that ends this.
  */
 
@@ -166,8 +167,9 @@ class FieldsForm extends View {
     this.#fault = "";
     this.changed();
     try {
-      if (Object.keys(changed).length > 0) await this.subject.save(changed);
+      const result = Object.keys(changed).length > 0 ? await this.subject.save(changed) : undefined;
       this.#giveUp();
+      this.subject.done?.(result);
     } catch (error) {
       this.#fault = explain(error);
     } finally {
@@ -202,11 +204,7 @@ export function openForm(subject) {
   form.subject = subject;
   form.close = () => dialog.close();
   dialog.append(form);
-  const before = document.activeElement;
-  dialog.addEventListener("close", () => {
-    dialog.remove();
-    if (before instanceof HTMLElement && before.isConnected) before.focus();
-  });
+  dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
 }

@@ -7,10 +7,15 @@ import { explain, text } from "../text/index.js";
 
 /** @typedef {{ id: string }} Line */
 
+/** How long a line is awaited that should get the focus, in milliseconds. */
+const PATIENCE = 3000;
+
 /** @template {Line} T */
 export class LineList extends View {
   /** The line that has the focus, or had it last. */
   current = "";
+  /** The line that the Tab key reaches. */
+  reached = "";
 
   /**
    * The lines of a list.
@@ -103,7 +108,7 @@ export class LineList extends View {
       notifyFault(error);
     }
     // A line that got into another list has a new element.
-    if (hadFocus && from !== to) this.focusOn(line.id);
+    if (hadFocus && from !== to) this.focusOn(line.id, to);
   }
 
   /**
@@ -125,14 +130,32 @@ export class LineList extends View {
     ];
   }
 
-  /** @param {string} id */
-  focusOn(id) {
+  /**
+   * The line that the Tab key reaches: the current one, if it is there.
+   * @param {string[]} shown All lines.
+   */
+  reach(shown) {
+    this.reached = shown.includes(this.current) ? this.current : (shown[0] ?? "");
+  }
+
+  /**
+   * Puts the focus on a line, which may only be on its way here.
+   * @param {string} id
+   * @param {string} [list] The list in which it should be.
+   */
+  focusOn(id, list) {
     this.current = id;
     this.changed();
-    requestAnimationFrame(() => {
+    const until = performance.now() + PATIENCE;
+    const look = () => {
+      if (this.current !== id || !this.isConnected) return;
       const element = this.querySelector(`[data-object="${CSS.escape(id)}"]`);
-      if (element instanceof HTMLElement) element.focus();
-    });
+      const isThere = element instanceof HTMLElement && (!list || element.parentElement?.dataset.drawer === list);
+      if (isThere) element.focus();
+      // Below a dialog that is still open it does not get the focus.
+      if ((!isThere || document.activeElement !== element) && performance.now() < until) requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
   }
 
   /**

@@ -10,12 +10,12 @@ import { copy, notify, notifyFault } from "../parts/notices.js";
 import { icon, personMark } from "../parts/signs.js";
 import { explain, text } from "../text/index.js";
 import { openCalendar } from "./calendar.js";
+import { TopicPane } from "./pane.js";
 import { Plan, makePlan } from "./plan.js";
 import { openStatusMenu } from "./statuses.js";
 import { Topic } from "./topic.js";
 import "./board.js";
 import "./days.js";
-import "./pane.js";
 
 /** The number of plans that can be chosen, the latest ones. */
 const MOST = 24;
@@ -109,26 +109,27 @@ class PlanningPage extends View {
   #desk = {
     open: (topic, item) => {
       location.hash = `#/planning/${this.#plan.now?.loid},${topic}`;
-      if (item) this.#focusItem(topic, item);
+      this.#focusPane(topic, item);
     },
     opened: () => this.#topic.value?.loid ?? "",
     plans: () => this.#known.now ?? [],
   };
 
   /**
-   * Puts the focus on an item once its topic is shown.
+   * Puts the focus into the topic once it is shown.
    * @param {string} topic
-   * @param {string} item
+   * @param {string | undefined} item
    */
-  #focusItem(topic, item) {
-    let looks = 0;
+  #focusPane(topic, item) {
     const look = () => {
+      // Meanwhile somebody may have gone elsewhere.
+      if (!this.isConnected || !partsOfAddress()[1].endsWith(topic)) return;
       const pane = this.querySelector("topic-pane");
-      const isThere = this.#topic.now?.loid === topic && this.#topic.now.item(item);
-      if (isThere && pane) /** @type {any} */ (pane).focusOn(item);
-      else if (++looks < 100) setTimeout(look, 50);
+      if (this.#topic.now?.loid !== topic || !(pane instanceof TopicPane)) requestAnimationFrame(look);
+      else if (item) pane.focusOn(item);
+      else /** @type {HTMLElement | null} */ (pane.firstElementChild)?.focus();
     };
-    look();
+    requestAnimationFrame(look);
   }
 
   template() {

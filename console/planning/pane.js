@@ -22,7 +22,7 @@ import "../find/picker.js";
 /** @typedef {import("./lines.js").Divider} Divider */
 
 /** @extends {LineList<Line>} */
-class TopicPane extends LineList {
+export class TopicPane extends LineList {
   /** @type {Topic} */
   topic = /** @type {any} */ (undefined);
   /** @type {() => void} */
@@ -63,7 +63,7 @@ class TopicPane extends LineList {
 
   /** @override @param {Line} line */
   hold(line) {
-    return this.topic.hold(line.id, "position");
+    return this.topic.hold(line.kind === "divider" ? "" : line.id, "position");
   }
 
   template() {
@@ -73,9 +73,9 @@ class TopicPane extends LineList {
     }
     const { title, description, status, statusColour, workflow } = topic.info.value;
     const lines = topic.lines.value;
-    if (this.current === "") this.current = lines[0]?.id ?? "";
+    this.reach(lines.flatMap((line) => [line.id, ...(line.kind === "item" ? line.lines.map(({ id }) => id) : [])]));
     return html`
-      <section class="pane" aria-label=${title}>
+      <section class="pane" tabindex="-1" aria-label=${title} @keydown=${(/** @type {KeyboardEvent} */ event) => this.#escape(event)}>
         <header>
           <div class="heading">
             <h2><bdi>${title}</bdi></h2>
@@ -107,6 +107,12 @@ class TopicPane extends LineList {
       </section>`;
   }
 
+  /** @param {KeyboardEvent} event */
+  #escape(event) {
+    const target = /** @type {Element} */ (event.target);
+    if (event.key === "Escape" && target.matches("section, li")) this.close();
+  }
+
   /** The others who are here. */
   #here() {
     const names = new Set(this.topic.present.value.map((one) => one.user).filter((name) => name !== user.value?.name));
@@ -136,7 +142,7 @@ class TopicPane extends LineList {
    */
   #divider(line, list) {
     return html`
-      <li class=${`divider${this.classesOf(list, line.id)}`} data-object=${line.id} tabindex=${line.id === this.current ? 0 : -1}
+      <li class=${`divider${this.classesOf(list, line.id)}`} data-object=${line.id} tabindex=${line.id === this.reached ? 0 : -1}
         aria-label=${`${text().divider}: ${line.title}`} @pointerdown=${(/** @type {PointerEvent} */ event) => this.press(event)}>
         <span class="grip" aria-hidden="true">${icon("grip")}</span><h3><bdi>${line.title}</bdi></h3>
         ${this.#menuButton(line, list)}
@@ -155,7 +161,7 @@ class TopicPane extends LineList {
     const kinds = [fields.contentType, fields.occupation, fields.edition, fields.priority && text().priorityIs(fields.priority)].filter(Boolean);
     return html`
       <li class=${`item${other || hand ? " marked" : ""}${this.classesOf(list, item.id)}`} data-object=${item.id}
-        tabindex=${item.id === this.current ? 0 : -1} aria-label=${fields.name}
+        tabindex=${item.id === this.reached ? 0 : -1} aria-label=${fields.name}
         @pointerdown=${(/** @type {PointerEvent} */ event) => this.press(event)} @dblclick=${(/** @type {Event} */ event) => this.#opened(event, item)}>
         <div class="row">
           <span class="grip" aria-hidden="true" title=${text().grip(fields.name)}>${icon("grip")}</span>

@@ -2,7 +2,7 @@
 
 import { call } from "../api/calls.js";
 import { OpenContainer } from "../api/container.js";
-import { Signal } from "../lib/view.js";
+import { Signal, effect } from "../lib/view.js";
 import { inOrder, placed } from "./lines.js";
 import { Topic } from "./topic.js";
 
@@ -32,6 +32,8 @@ export class Plan extends OpenContainer {
   #most = PAGE;
   /** The topics that are followed. @type {Set<Topic>} */
   #followed = new Set();
+  /** What ends with a topic. @type {Map<Topic, () => void>} */
+  #ends = new Map();
 
   /** @override */
   async fetch() {
@@ -66,9 +68,10 @@ export class Plan extends OpenContainer {
     for (const [loid, topic] of before) {
       if (wanted.has(loid)) continue;
       this.#followed.delete(topic);
-      topic.close();
+      this.#ends.get(topic)?.();
+      this.#ends.delete(topic);
     }
-    this.topics.value = new Map(loids.map((loid) => [loid, before.get(loid) ?? new Topic(loid, false)]));
+    this.topics.value = new Map(loids.map((loid) => [loid, before.get(loid) ?? this.#newTopic(loid)]));
     for (const topic of this.topics.now.values()) {
       if (this.#followed.has(topic)) continue;
       if (this.#followed.size < FOLLOWED) {
@@ -80,9 +83,18 @@ export class Plan extends OpenContainer {
     }
   }
 
+  /** @param {string} loid */
+  #newTopic(loid) {
+    const topic = new Topic(loid, false);
+    // The plan is not told when a topic gets into the recycle bin.
+    const stop = effect(() => void (topic.state.value === "gone" && this.read()));
+    this.#ends.set(topic, () => (stop(), topic.close()));
+    return topic;
+  }
+
   /** @override */
   close() {
-    for (const topic of this.topics.now.values()) topic.close();
+    for (const end of this.#ends.values()) end();
     super.close();
   }
 

@@ -423,6 +423,7 @@ fn key_of(name: &str) -> char {
         "PageUp" => Key::PageUp,
         "PageDown" => Key::PageDown,
         "F2" => Key::F2,
+        "F10" => Key::F10,
         _ => {
             let mut characters = name.chars();
             return characters.next().filter(|_| characters.next().is_none()).expect("a key has a known name");

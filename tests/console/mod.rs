@@ -8,6 +8,8 @@ mod files;
 mod folders;
 mod front;
 mod liveblogs;
+mod messages;
+mod planning;
 mod templates;
 mod typing;
 
