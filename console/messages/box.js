@@ -1,7 +1,7 @@
 // The messages of a user, and what people do with them.
 
 import { call } from "../api/calls.js";
-import { countMessages } from "../api/unread.js";
+import { countMessages } from "../api/people.js";
 import { Signal } from "../lib/view.js";
 import { entryOf } from "../parts/entry.js";
 

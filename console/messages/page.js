@@ -1,8 +1,7 @@
 // The page of messages: the inbox or outbox, and the message that is read or written beside it.
 
 import { partsOfAddress } from "../api/calls.js";
-import { fullName, user } from "../api/people.js";
-import { countMessages, inbox } from "../api/unread.js";
+import { countMessages, fullName, inbox, user } from "../api/people.js";
 import { html, keyed } from "../lib/html.js";
 import { Signal, View, effect } from "../lib/view.js";
 import { thumbnail } from "../parts/card.js";

@@ -2,8 +2,7 @@
 
 import { CallError, SERVER, partsOfAddress } from "../api/calls.js";
 import { isLost } from "../api/events.js";
-import { fullName, hasEnded, signOut, user } from "../api/people.js";
-import { inbox } from "../api/unread.js";
+import { fullName, hasEnded, inbox, signOut, user } from "../api/people.js";
 import { Signal, View, effect } from "../lib/view.js";
 import { html } from "../lib/html.js";
 import { openMenu } from "../parts/menu.js";
