@@ -130,7 +130,7 @@ class MessagesPage extends View {
   #line(message, isOpen, isReached) {
     const isInbox = this.#box.name === "inbox";
     const isUnread = isInbox && !message.isRead;
-    const who = isInbox ? fullName(message.sender) : message.recipients.map(fullName).join(", ");
+    const who = isInbox ? fullName(message.sender) : namesOf(message.recipients);
     return html`
       <li class=${`letter-line${isUnread ? " unread" : ""}${isOpen ? " open" : ""}`} data-message=${message.id} tabindex=${isReached ? 0 : -1}
         aria-current=${isOpen ? "true" : null} @click=${() => this.#go(message)}
@@ -213,7 +213,7 @@ class MessagesPage extends View {
         <p class="facts">${besideName(message.sender)}<b><bdi>${fullName(message.sender)}</bdi></b>
           <time>${moment(message.sent)}</time>
           ${message.priority === "normal" ? "" : html`<span class="tag">${text().priorities[message.priority]}</span>`}</p>
-        <p class="facts">${text().sentTo(message.recipients.map(fullName).join(", "))}</p>
+        <p class="facts">${text().sentTo(namesOf(message.recipients))}</p>
         <div class="words">${linked(message.body)}</div>
         ${message.attachments.length > 0 ? html`
           <h3>${text().attachments}</h3>
@@ -250,6 +250,14 @@ class MessagesPage extends View {
     });
   }
 }
+
+/** The number of recipients that are shown. */
+const MOST = 20;
+
+/**
+ * @param {string[]} names
+ */
+const namesOf = (names) => names.slice(0, MOST).map(fullName).join(", ") + (names.length > MOST ? ` +${names.length - MOST}` : "");
 
 /**
  * Those to whom an answer to all goes.

@@ -66,6 +66,8 @@ function fieldsOf(values) {
   const fields = { ...values };
   if ("dueDate" in fields) fields.dueDate = fields.dueDate ? Math.floor(new Date(fields.dueDate).getTime() / 1000) : null;
   if ("issueDate" in fields) fields.issueDate = fields.issueDate.replaceAll("-", "");
+  // The calendar knows priorities that are numbers.
+  for (const name of ["priority", "customPriority"]) if (/^\d{1,9}$/.test(fields[name])) fields[name] = Number(fields[name]);
   return fields;
 }
 

@@ -11,6 +11,7 @@ import { icon, personMark } from "../parts/signs.js";
 import { explain, text } from "../text/index.js";
 import { openCalendar } from "./calendar.js";
 import { TopicPane } from "./pane.js";
+import { openPicker } from "./pick.js";
 import { Plan, makePlan } from "./plan.js";
 import { openStatusMenu } from "./statuses.js";
 import { Topic } from "./topic.js";
@@ -46,7 +47,10 @@ class PlanningPage extends View {
     addEventListener("hashchange", follow);
     this.during(() => removeEventListener("hashchange", follow));
     this.#show();
-    this.#readKnown().catch(notifyFault);
+    this.#readKnown().catch((error) => {
+      this.#known.value ??= [];
+      notifyFault(error);
+    });
   }
 
   get #keptUnder() {
@@ -221,12 +225,22 @@ class PlanningPage extends View {
     const { title, folder, workflow } = plan.info.now;
     const folders = () => [folder, ...[...plan.topics.now.values()].map((topic) => topic.info.now.folder)];
     openMenu(button, [
+      { label: text().findPlan, act: () => this.#find() },
       { label: text().calendar, act: () => openCalendar("topicplan", plan.loid, title, folders()) },
       { label: text().changeStatusMenu, act: () => void openStatusMenu(button, plan.info.now, (status) => plan.setStatus(status)), isOff: !workflow },
       { label: text().copyAddress, act: () => void copy(plan.loid) },
       null,
       { label: text().discard, act: () => void this.#discard(plan), isRisky: true },
     ], title);
+  }
+
+  /** Opens a plan that is not among the latest. */
+  #find() {
+    const pick = async (/** @type {string} */ source) => {
+      const { result } = await call("GET", "v3/container/topicplan/{source}", { parts: { source }, query: { limit: 0 } });
+      location.hash = `#/planning/${result.info.id}`;
+    };
+    openPicker({ title: text().findPlan, hint: text().findPlanHint, verb: text().open, families: "topicplan", pick });
   }
 
   /** @param {Plan} plan */

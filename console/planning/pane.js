@@ -1,7 +1,7 @@
 // The topic that is open beside its plan: its items, their subitems, and dividers.
 
 import { fullName, user } from "../api/people.js";
-import { html, keyed, render } from "../lib/html.js";
+import { html, keyed } from "../lib/html.js";
 import { Signal } from "../lib/view.js";
 import { thumbnail } from "../parts/card.js";
 import { ask } from "../parts/dialog.js";
@@ -13,8 +13,8 @@ import { openCalendar } from "./calendar.js";
 import { editItem, editTopic, makeItem } from "./fields.js";
 import { LineList } from "./list.js";
 import { marks } from "./marks.js";
+import { openPicker } from "./pick.js";
 import { openStatusMenu } from "./statuses.js";
-import "../find/picker.js";
 
 /** @typedef {import("./topic.js").Topic} Topic */
 /** @typedef {import("./topic.js").Item} Item */
@@ -288,20 +288,8 @@ export class TopicPane extends LineList {
 
   /** @param {Item} item */
   #attach(item) {
-    // The box has a form of its own, and a form can't lie in that of a question.
-    const dialog = document.createElement("dialog");
-    dialog.className = "attaching";
-    dialog.ariaLabel = text().attach;
-    const pick = async (/** @type {string} */ source) => {
-      await this.topic.attach(item, source);
-      dialog.close();
-    };
-    render(html`<h2>${text().attach}</h2><p class="hint">${text().attachHint(item.fields.name)}</p>
-      <object-picker .label=${text().attach} .verb=${text().attachVerb} .pick=${pick}></object-picker>
-      <footer><button class="plain" @click=${() => dialog.close()}>${text().cancel}</button></footer>`, dialog);
-    dialog.addEventListener("close", () => dialog.remove());
-    document.body.append(dialog);
-    dialog.showModal();
+    const pick = (/** @type {string} */ source) => this.topic.attach(item, source);
+    openPicker({ title: text().attach, hint: text().attachHint(item.fields.name), verb: text().attachVerb, families: "", pick });
   }
 
   /** @param {Item} item */

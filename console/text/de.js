@@ -184,6 +184,8 @@ export const de = {
   planning: "Planung",
   plan: "Plan",
   topic: "Thema",
+  findPlan: "Plan suchen …",
+  findPlanHint: "Suchen Sie nach Wörtern seines Namens, oder fügen Sie seine Adresse ein.",
   choosePlan: "Plan wählen",
   newPlan: "Neuer Plan",
   noPlans: "Es gibt noch keinen Plan.",

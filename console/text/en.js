@@ -193,6 +193,8 @@ export const en = {
   planning: "Planning",
   plan: "Plan",
   topic: "Topic",
+  findPlan: "Find a plan…",
+  findPlanHint: "Search by words of its name, or paste its address.",
   choosePlan: "Choose a plan",
   newPlan: "New plan",
   noPlans: "There is no plan yet.",

@@ -77,7 +77,7 @@ fn plans_are_accessible(server: &Server, browser: &Browser) {
     browser.find(".day");
     is_accessible(browser, "the days of a plan");
     browser.click(".toolbar > button:last-child");
-    browser.click(".menu button");
+    browser.click(".menu button:nth-of-type(2)");
     browser.click("dialog .primary");
     browser.find("dialog input");
     is_accessible(browser, "the address of a calendar");
