@@ -4,15 +4,15 @@
 export const SERVER = new URL("..", document.baseURI);
 
 /**
- * The page that the address names behind `#`, and what is shown on it: both empty if it names none.
- * @returns {[page: string, shown: string]}
+ * The page that the address names behind `#`, what is shown on it, and which part of that: empty where it names none.
+ * @returns {[page: string, shown: string, part: string]}
  */
 export function partsOfAddress() {
-  const [, page = "", shown = ""] = location.hash.split("/");
+  const [, page = "", shown = "", part = ""] = location.hash.split("/");
   try {
-    return [page, decodeURIComponent(shown)];
+    return [page, decodeURIComponent(shown), part];
   } catch {
-    return [page, shown];
+    return [page, shown, part];
   }
 }
 
@@ -69,6 +69,8 @@ export function address(path, parts = {}, query = {}) {
  * @property {Record<string, string | number | boolean | undefined>} [query]
  * @property {unknown} [body] Sent as JSON.
  * @property {FormData} [form] Sent in place of a body.
+ * @property {Blob} [content] Sent in place of a body, as its media type.
+ * @property {string} [ifMatch] The ETag of the state that is changed.
  * @property {AbortSignal} [signal]
  * @property {boolean} [isRead] Whether a POST changes nothing.
  * @property {boolean} [login] Whether this is a login, which may be refused without ending a session.
@@ -77,7 +79,9 @@ export function address(path, parts = {}, query = {}) {
 /**
  * @typedef {object} Reply
  * @property {any} result The result without its envelope; null unless it is JSON.
- * @property {string} text The body.
+ * @property {string} text The body. Empty if it is no text in UTF-8.
+ * @property {string} etag
+ * @property {string[]} warnings What the server found unusual.
  */
 
 /** A key under which a call is made once. Pages without TLS have no other source of them than random bytes. */
@@ -95,15 +99,16 @@ const PAUSES = [250, 1000, 3000];
  * @returns {Promise<Reply>}
  */
 export async function call(method, path, options = {}) {
-  const { parts, query, body, form, signal, isRead, login } = options;
+  const { parts, query, body, form, content, ifMatch, signal, isRead, login } = options;
   /** @type {Record<string, string>} */
   const headers = {};
   if (body !== undefined) headers["content-type"] = "application/json";
+  if (ifMatch) headers["if-match"] = ifMatch;
   if (method === "POST" && !login && !isRead) headers["idempotency-key"] = newKey();
-  const content = form ?? (body === undefined ? undefined : JSON.stringify(body));
+  const sent = content ?? form ?? (body === undefined ? undefined : JSON.stringify(body));
   for (let attempt = 0; ; attempt++) {
     try {
-      return await once(address(path, parts, query), { method, headers, body: content, signal });
+      return await once(address(path, parts, query), { method, headers, body: sent, signal });
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       if (error.status === 401 && !login) onSessionEnd?.(error);
@@ -124,7 +129,7 @@ async function once(url, init) {
   let content = "";
   try {
     reply = await fetch(url, { ...init, credentials: "same-origin" });
-    content = await reply.text();
+    content = decode(await reply.arrayBuffer());
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new CallError(0, "", "", {});
@@ -133,7 +138,18 @@ async function once(url, init) {
   const json = parse(content);
   // The older surface replies without an envelope.
   const result = json?.status === "success" ? json.result : json;
-  return { result, text: content };
+  const warnings = (json?.warnings ?? []).map((/** @type {any} */ warning) => warning.message);
+  return { result, text: content, etag: reply.headers.get("etag") ?? "", warnings };
+}
+
+/** @param {ArrayBuffer} bytes */
+function decode(bytes) {
+  try {
+    // A byte order mark is part of a content that is edited.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return "";
+  }
 }
 
 /**

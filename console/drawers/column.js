@@ -6,6 +6,7 @@ import { View } from "../lib/view.js";
 import { html, keyed } from "../lib/html.js";
 import { facts, thumbnail } from "../parts/card.js";
 import { besideName, icon, personMark } from "../parts/signs.js";
+import { openPage } from "../parts/entry.js";
 import { openMenu } from "../parts/menu.js";
 import { copy, notify, notifyFault, say } from "../parts/notices.js";
 import { ago, explain, halfMinute, moment, text } from "../text/index.js";
@@ -198,19 +199,22 @@ export class DrawerColumn extends View {
   }
 
   /**
-   * Moves an item, tells screen readers, and shows what fails.
+   * Moves an item, tells screen readers, and shows what fails. The item is in its new place at once.
    * @param {Item} item
    * @param {Drawer} target
    * @param {number} index
+   * @returns {Promise<boolean>} Whether it was moved.
    */
   async #moveTo(item, target, index) {
     const { drawer } = this;
-    if (target === drawer && drawer.items.now[index] === item) return;
+    if (target === drawer && drawer.items.now[index] === item) return true;
     try {
       await (target === drawer ? drawer.move(item, index) : drawer.moveTo(item, target, index));
       say(text().movedTo(item.entry.title, target.title, index + 1));
+      return true;
     } catch (error) {
       notifyFault(error);
+      return false;
     }
   }
 
@@ -227,8 +231,8 @@ export class DrawerColumn extends View {
     const isMove = event.altKey && !event.ctrlKey && !event.metaKey;
     if (event.key in steps) {
       const to = Math.max(0, Math.min(last, steps[event.key]));
-      if (isMove) this.#moveTo(item, this.drawer, to).then(() => this.#focusOn(item.object));
-      else this.#focusOn(items[to].object);
+      if (isMove) void this.#moveTo(item, this.drawer, to);
+      this.#focusOn(isMove ? item.object : items[to].object);
     } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
       this.#across(item, index, event.key === "ArrowLeft" ? -1 : 1, isMove);
     } else if (event.key === "Delete" || event.key === "Backspace") {
@@ -248,13 +252,14 @@ export class DrawerColumn extends View {
    * @param {number} by
    * @param {boolean} isMove
    */
-  async #across(item, index, by, isMove) {
+  #across(item, index, by, isMove) {
     const drawers = this.desk.drawers();
     const target = drawers[drawers.indexOf(this.drawer) + by];
     const column = target && document.querySelector(`[data-drawer="${CSS.escape(target.loid)}"]`)?.parentElement;
     if (!(column instanceof DrawerColumn)) return;
     const to = Math.min(index, target.items.now.length);
-    if (isMove) await this.#moveTo(item, target, to);
+    // One that was refused is back where it was, and so is the focus.
+    if (isMove) void this.#moveTo(item, target, to).then((isMoved) => isMoved || this.#focusOn(item.object));
     column.#focusOn(isMove ? item.object : (target.items.now[Math.min(index, target.items.now.length - 1)]?.object ?? ""));
   }
 
@@ -309,7 +314,10 @@ export class DrawerColumn extends View {
     if (!item) return;
     const last = items.length - 1;
     const others = desk.drawers().filter((other) => other !== drawer);
-    const to = (/** @type {number} */ place) => () => void this.#moveTo(item, drawer, place).then(() => this.#focusOn(object));
+    const to = (/** @type {number} */ place) => () => {
+      void this.#moveTo(item, drawer, place);
+      this.#focusOn(object);
+    };
     openMenu(button, [
       { label: text().toTop, act: to(0), isOff: index === 0 },
       { label: text().up, act: to(index - 1), isOff: index === 0 },
@@ -318,6 +326,7 @@ export class DrawerColumn extends View {
       others.length > 0 ? null : { label: text().moveTo("…"), act: () => {}, isOff: true },
       ...others.map((other) => ({ label: text().moveTo(other.title), act: () => void this.#moveTo(item, other, 0) })),
       null,
+      { label: text().open, act: () => openPage(item.entry) },
       { label: text().copyAddress, act: () => void copy(object) },
       { label: text().remove, act: () => void this.#remove(item, index), isRisky: true },
     ], item.entry.title);

@@ -11,7 +11,7 @@ import { entryOf } from "../parts/entry.js";
 const PAGE = 100;
 
 /** The fields by which a listing is sorted. */
-export const SORTS = /** @type {const} */ (["name", "type", "status", "modified", "lastModifier"]);
+export const SORTS = /** @type {const} */ (["name", "type", "status", "modified", "lastModifier", "created", "creator", "issueDate", "version"]);
 
 const DISPLAY = { showPath: true, showSystemAttributes: false, showUsageTickets: false, showAdditionalInfo: true };
 

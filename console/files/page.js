@@ -5,6 +5,7 @@ import { fullName } from "../api/people.js";
 import { html, keyed } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { thumbnail } from "../parts/card.js";
+import { addressOf, openPage } from "../parts/entry.js";
 import { openMenu } from "../parts/menu.js";
 import { copy, notify, notifyFault } from "../parts/notices.js";
 import { icon } from "../parts/signs.js";
@@ -110,7 +111,7 @@ class FilesPage extends View {
         <tbody @keydown=${(/** @type {KeyboardEvent} */ event) => this.#key(event, folder)}>
           ${keyed(entries, ({ id }) => id, (entry) => html`
             <tr class=${folder.marks.value.has(entry.id) ? "marked" : ""} data-entry=${entry.id} tabindex="0"
-              @dblclick=${() => open(entry)}>
+              @dblclick=${() => openPage(entry)}>
               ${columns.map((column) => html`<td>${this.#cell(entry, column)}</td>`)}
               <td><button class="plain" aria-haspopup="menu" aria-label=${`${text().moreActions}: ${entry.title}`}
                 @click=${(/** @type {Event} */ event) => this.#menu(/** @type {Element} */ (event.currentTarget), folder, entry)}>${icon("more")}</button></td>
@@ -127,8 +128,11 @@ class FilesPage extends View {
     if (column === "type") return entry.type;
     if (column === "status") return entry.status;
     if (column === "lastModifier") return fullName(entry.modifier);
-    if (column === "modified") return html`<time title=${moment(entry.modified)}>${ago(entry.modified)}</time>`;
-    const name = entry.family === "folder" ? html`<a href=${`#/files/${entry.id}`}>${entry.name}</a>` : html`<span>${entry.name}</span>`;
+    if (column === "creator") return fullName(entry.creator);
+    if (column === "modified" || column === "created") return html`<time title=${moment(entry[column])}>${ago(entry[column])}</time>`;
+    if (column === "issueDate") return entry.issueDate.replace(/^(\d{4})(\d{2})(\d{2})$/, "$1-$2-$3");
+    if (column === "version") return entry.version || "";
+    const name = html`<a class=${entry.family} href=${addressOf(entry)}>${entry.name}</a>`;
     return html`<span class="named">${thumbnail(entry)}<span>${name}${entry.title === entry.name ? "" : html`<small>${entry.title}</small>`}</span></span>`;
   }
 
@@ -185,8 +189,8 @@ class FilesPage extends View {
     const next = event.key === "ArrowDown" ? row.nextElementSibling : event.key === "ArrowUp" ? row.previousElementSibling : null;
     if (next instanceof HTMLElement) next.focus();
     else if (!entry) return;
-    else if (event.key === "Enter" && entry.family === "folder") open(entry);
-    else if (event.key === "Enter") this.#menu(/** @type {Element} */ (row.querySelector("button")), folder, entry);
+    else if (event.key === "Enter") openPage(entry);
+    else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) this.#menu(/** @type {Element} */ (row.querySelector("button")), folder, entry);
     else if (event.key === "F2") this.#rename(folder, entry).catch(notifyFault);
     else if (event.key === "Delete") this.#discard(folder, entry);
     else return;
@@ -200,7 +204,7 @@ class FilesPage extends View {
    */
   #menu(button, folder, entry) {
     openMenu(button, [
-      { label: text().open, act: () => open(entry), isOff: entry.family !== "folder" },
+      { label: text().open, act: () => openPage(entry) },
       { label: text().rename, act: () => void this.#rename(folder, entry).catch(notifyFault) },
       { label: text().moveObject, act: () => void this.#move(folder, entry).catch(notifyFault) },
       { label: text().copyAddress, act: () => void copy(entry.id) },
@@ -245,9 +249,8 @@ class FilesPage extends View {
    * @param {Entry} entry
    */
   async #move(folder, entry) {
-    const { ask } = await import("../parts/dialog.js");
-    const fields = html`<label>${text().targetFolder}<input name="folder" .value=${folder.path.now} required autofocus></label>`;
-    ask(text().moveObject, fields, text().move, ({ folder: target }) => folder.moveTo(entry, target).then(() => {}, explain));
+    const { chooseFolder } = await import("../find/choose-folder.js");
+    chooseFolder(text().moveTitled(entry.title), (target) => folder.moveTo(entry, target), folder.path.now);
   }
 
   /**
@@ -280,18 +283,13 @@ async function loidOf(path) {
   return result.info.id;
 }
 
-/**
- * Opens a folder.
- * @param {Entry} entry
- */
-function open(entry) {
-  if (entry.family === "folder") location.hash = `#/files/${entry.id}`;
-}
+/** The columns that are shown until others are chosen. @type {Column[]} */
+const FIRST = ["name", "type", "status", "modified", "lastModifier"];
 
 /** @returns {Column[]} */
 function keptColumns() {
   const kept = localStorage.getItem(KEPT)?.split(",");
-  return SORTS.filter((column) => column === "name" || !kept || kept.includes(column));
+  return SORTS.filter((column) => column === "name" || (kept ? kept.includes(column) : FIRST.includes(column)));
 }
 
 customElements.define("files-page", FilesPage);

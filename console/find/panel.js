@@ -3,8 +3,9 @@
 import { View } from "../lib/view.js";
 import { html, keyed } from "../lib/html.js";
 import { mayDrag } from "../drawers/drag.js";
-import { facts, thumbnail } from "../parts/card.js";
+import { facts, marked, thumbnail } from "../parts/card.js";
 import { icon } from "../parts/signs.js";
+import { openPage } from "../parts/entry.js";
 import { openMenu } from "../parts/menu.js";
 import { notify, notifyFault } from "../parts/notices.js";
 import { explain, text } from "../text/index.js";
@@ -35,7 +36,7 @@ class FindPanel extends View {
             @input=${(/** @type {Event} */ event) => this.#typed(event)} @keydown=${(/** @type {KeyboardEvent} */ event) => this.#down(event)}>
           <select aria-label=${text().allTypes} @change=${(/** @type {Event} */ event) => this.#choose(event)}>
             <option value="" ?selected=${this.#type === ""}>${text().allTypes}</option>
-            ${search.types.value.map(({ value, count }) => html`<option value=${value} ?selected=${value === this.#type}>${value} (${count})</option>`)}
+            ${(search.facets.value.type ?? []).map(({ value, count }) => html`<option value=${value} ?selected=${value === this.#type}>${value} (${count})</option>`)}
           </select>
         </form>
         <p class="facts" role="status">${total === null ? "" : text().hits(total)} ${search.isComplete.value ? "" : text().notComplete}</p>
@@ -60,7 +61,7 @@ class FindPanel extends View {
         ${thumbnail(entry)}
         <div class="body">
           <h3>${entry.title}</h3>
-          ${extract ? html`<p class="extract">${marked(extract.text, extract.matches)}</p>` : ""}
+          ${extract ? html`<p class="extract">${marked(extract)}</p>` : ""}
           ${facts(entry)}
         </div>
         <button class="plain item-menu" tabindex="-1" aria-haspopup="menu" aria-label=${`${text().add}: ${entry.title}`}
@@ -128,10 +129,11 @@ class FindPanel extends View {
    */
   #menu(button, { entry }) {
     const drawers = this.desk.drawers();
-    openMenu(button, drawers.map((drawer) => ({
-      label: text().addTo(drawer.title),
-      act: () => void this.#add(entry, drawer.loid, 0),
-    })), entry.title);
+    openMenu(button, [
+      ...drawers.map((drawer) => ({ label: text().addTo(drawer.title), act: () => void this.#add(entry, drawer.loid, 0) })),
+      drawers.length > 0 ? null : { label: text().noDrawers, act: () => {}, isOff: true },
+      { label: text().open, act: () => openPage(entry) },
+    ], entry.title);
   }
 
   /**
@@ -149,22 +151,6 @@ class FindPanel extends View {
       notifyFault(error);
     }
   }
-}
-
-/**
- * A text with the parts that were found.
- * @param {string} words
- * @param {[number, number][]} matches Begin and end, in characters.
- */
-function marked(words, matches) {
-  const letters = [...words];
-  const parts = [];
-  let at = 0;
-  for (const [begin, end] of matches) {
-    parts.push(letters.slice(at, begin).join(""), html`<mark>${letters.slice(begin, end).join("")}</mark>`);
-    at = end;
-  }
-  return [...parts, letters.slice(at).join("")];
 }
 
 customElements.define("find-panel", FindPanel);

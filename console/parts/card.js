@@ -34,16 +34,44 @@ function askAgain(event) {
 }
 
 /**
+ * The colour of an object's status.
+ * @param {Pick<Entry, "statusColour">} entry
+ */
+export const statusDot = ({ statusColour }) => html`
+  <svg class="dot" viewBox="0 0 8 8" aria-hidden="true"><circle cx="4" cy="4" r="4" fill=${safeColour(statusColour)} /></svg>`;
+
+/**
  * The status, the time and the person of an object's last change.
  * @param {Entry} entry
  */
 export const facts = (entry) => html`
   <p class="facts">
-    ${entry.status && html`<span class="status"><svg class="dot" viewBox="0 0 8 8" aria-hidden="true">
-      <circle cx="4" cy="4" r="4" fill=${safeColour(entry.statusColour)} /></svg>${entry.status}</span>`}
+    ${entry.status && html`<span class="status">${statusDot(entry)}${entry.status}</span>`}
     ${entry.locker && html`<span class="lock">${icon("lock")}${text().lockedBy(fullName(entry.locker))}</span>`}
-    <time datetime=${new Date(entry.modified).toISOString()} title=${moment(entry.modified)}>${text().by(fullName(entry.modifier), ago(entry.modified))}</time>
+    ${lastChange(entry)}
   </p>`;
+
+/**
+ * The time and the person of an object's last change.
+ * @param {Entry} entry
+ */
+export const lastChange = (entry) => html`
+  <time datetime=${new Date(entry.modified).toISOString()} title=${moment(entry.modified)}>${text().by(fullName(entry.modifier), ago(entry.modified))}</time>`;
+
+/**
+ * A text with the parts that were found.
+ * @param {{ text: string, matches: [number, number][] }} extract Begin and end of each match, in characters.
+ */
+export function marked({ text: words, matches }) {
+  const letters = [...words];
+  const parts = [];
+  let at = 0;
+  for (const [begin, end] of matches) {
+    parts.push(letters.slice(at, begin).join(""), html`<mark>${letters.slice(begin, end).join("")}</mark>`);
+    at = end;
+  }
+  return [...parts, letters.slice(at).join("")];
+}
 
 /**
  * A colour of the configuration, which any text may be.

@@ -11,6 +11,10 @@
  * @property {string} statusColour A colour, or empty.
  * @property {string} modifier
  * @property {number} modified Epoch milliseconds.
+ * @property {string} creator
+ * @property {number} created Epoch milliseconds.
+ * @property {string} issueDate As eight digits, or empty.
+ * @property {number} version
  * @property {string} locker The name of the user who has it locked, or empty.
  * @property {boolean} isPicture
  * @property {string} stamp What distinguishes this state of the object from others.
@@ -47,8 +51,35 @@ export function entryOf(record, old) {
     statusColour: record.statusInfo?.identifier ?? "",
     modifier: record.lastModifier,
     modified: record.modified * 1000,
+    creator: record.creator,
+    created: record.created * 1000,
+    issueDate: record.issueDate ?? "",
+    version: record.version,
     locker,
     isPicture: /^image\/(jpeg|png|gif|webp)$/.test(type),
     stamp,
   };
+}
+
+/** The pages of families that have one of their own. @type {Record<string, string>} */
+const PAGES = { drawer: "drawers", liveblog: "liveblog", topic: "planning", topicplan: "planning", folder: "files", bundle: "files" };
+
+/**
+ * The address of the page on which people work with an object. Null if that is the page of objects.
+ * @param {Entry} entry
+ */
+export const pageOf = ({ family, id }) => (family in PAGES ? `#/${PAGES[family]}/${id}` : null);
+
+/**
+ * The address of the page of an object.
+ * @param {Entry} entry
+ */
+export const addressOf = (entry) => pageOf(entry) ?? `#/object/${entry.id}`;
+
+/**
+ * Opens an object on its page.
+ * @param {Entry} entry
+ */
+export function openPage(entry) {
+  location.hash = addressOf(entry);
 }

@@ -88,7 +88,7 @@ export function editItem(topic, item) {
   openForm({
     title: item.fields.name,
     label: text().save,
-    draft: item.id,
+    draft: `form.${item.id}`,
     fields: itemFields(),
     now: () => {
       const now = topic.item(item.id);
@@ -111,7 +111,7 @@ export function makeItem(topic, parent, then) {
   openForm({
     title: parent ? text().newSubitem : text().newItem,
     label: text().create,
-    draft: `new.${parent || topic.loid}`,
+    draft: `form.new.${parent || topic.loid}`,
     fields: itemFields(),
     now: () => empty,
     changer: () => "",
@@ -128,7 +128,7 @@ export function editTopic(topic) {
   openForm({
     title: text().editTopic,
     label: text().save,
-    draft: topic.loid,
+    draft: `form.${topic.loid}`,
     fields: [
       { name: "title", label: text().drawerTitle, kind: "text", most: 300 },
       { name: "description", label: text().drawerDescription, kind: "long", most: 4000 },

@@ -1,6 +1,7 @@
 // Signs of items and topics: status, deadline, and who does it.
 
 import { html } from "../lib/html.js";
+import { statusDot } from "../parts/card.js";
 import { personMark } from "../parts/signs.js";
 import { ago, language, moment, text } from "../text/index.js";
 import { shortStatus } from "./statuses.js";
@@ -10,12 +11,6 @@ import { itemsOf } from "./topic.js";
 
 /** The number of people whose marks are shown. */
 const MOST = 4;
-
-/**
- * A colour of the configuration, which any text may be.
- * @param {string} colour
- */
-const safeColour = (colour) => (/^(#[0-9a-f]{3,8}|rgba?\([\d., %]+\)|[a-z]+)$/i.test(colour) ? colour : "currentColor");
 
 /** The time of a day. @param {number} seconds */
 export const clockTime = (seconds) => new Intl.DateTimeFormat(language(), { timeStyle: "short" }).format(seconds * 1000);
@@ -27,7 +22,7 @@ const dueTime = (seconds) =>
 export const marks = {
   /** @param {string} status @param {string} colour */
   status: (status, colour) => html`
-    <span class="status"><svg class="dot" viewBox="0 0 8 8" aria-hidden="true"><circle cx="4" cy="4" r="4" fill=${safeColour(colour)} /></svg>${shortStatus(status)}</span>`,
+    <span class="status">${statusDot({ statusColour: colour })}${shortStatus(status)}</span>`,
 
   /** @param {number} seconds */
   due: (seconds) => html`

@@ -85,7 +85,7 @@ export class TopicPane extends LineList {
           </div>
           ${description ? html`<p class="lead"><bdi>${description}</bdi></p>` : ""}
           <p class="facts">
-            ${workflow ? html`<button class="plain status-button" aria-haspopup="menu" aria-label=${`${text().changeStatus}: ${status}`}
+            ${workflow ? html`<button class="plain status-button" aria-haspopup="menu" aria-label=${`${text().statusOfIt}: ${status}`}
               @click=${(/** @type {Event} */ event) => void openStatusMenu(/** @type {Element} */ (event.currentTarget), topic.info.now, (to) => topic.setStatus(topic.loid, to))}>
               ${status ? marks.status(status, statusColour) : text().noStatus}</button>` : ""}
             ${marks.summary(topic)}
@@ -241,7 +241,7 @@ export class TopicPane extends LineList {
     const { database } = topic.info.now;
     openMenu(button, [
       { label: text().edit, act: () => editItem(topic, line) },
-      { label: text().changeStatusMenu, act: () => void openStatusMenu(button, { ...line, database }, (status) => topic.setStatus(line.id, status)), isOff: !line.workflow },
+      { label: text().changeStatusMenu, act: () => void openStatusMenu(button, { ...line, title: line.fields.name, database }, (status) => topic.setStatus(line.id, status)), isOff: !line.workflow },
       { label: text().attach, act: () => this.#attach(line) },
       ...(line.attachment ? [{ label: text().detach, act: () => void topic.changeItem(line, { attachment: null }).catch(notifyFault) }] : []),
       null,

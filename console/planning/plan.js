@@ -21,7 +21,7 @@ const DISPLAY = { showAdditionalInfo: true, showAttributes: false, showSystemAtt
 const PLAN = "v3/container/topicplan/{plan}";
 
 export class Plan extends OpenContainer {
-  info = new Signal({ title: "", description: "", status: "", workflow: "", database: 0, folder: "" });
+  info = new Signal({ title: "", type: "", description: "", status: "", workflow: "", database: 0, folder: "" });
   /** @type {Signal<Line[]>} */
   lines = new Signal([]);
   /** The topics that are shown, by loid. @type {Signal<Map<string, Topic>>} */
@@ -44,6 +44,7 @@ export class Plan extends OpenContainer {
       this.info.value = {
         title: info.title || info.name,
         description: info.description,
+        type: info.type,
         status: info.statusInfo?.name ?? "",
         workflow: info.additionalInfo?.workflow ?? "",
         database: info.databaseId,

@@ -17,6 +17,7 @@ import { inOrder, placed } from "./lines.js";
  * @property {string} parent The item of a subitem; empty for an item.
  * @property {number} position
  * @property {Fields} fields
+ * @property {string} type
  * @property {string} status Its whole name, or empty.
  * @property {string} statusColour
  * @property {string} workflow
@@ -50,7 +51,7 @@ const DISPLAY = { limitToChildren: false, showAttachment: true, showAdditionalIn
 const TOPIC = "v3/container/topic/{topic}";
 
 export class Topic extends OpenContainer {
-  info = new Signal({ title: "", ownTitle: "", description: "", issueDate: "", status: "", statusColour: "", workflow: "", database: 0, folder: "" });
+  info = new Signal({ title: "", type: "", ownTitle: "", description: "", status: "", statusColour: "", workflow: "", database: 0, folder: "" });
   /** @type {Signal<Line[]>} */
   lines = new Signal([]);
   /** The number of items, of which the lines may be the first. */
@@ -68,7 +69,7 @@ export class Topic extends OpenContainer {
         title: info.title || info.name,
         ownTitle: info.title,
         description: info.description,
-        issueDate: info.issueDate ?? "",
+        type: info.type,
         status: info.statusInfo?.name ?? "",
         statusColour: info.statusInfo?.identifier ?? "",
         workflow: info.additionalInfo?.workflow ?? "",
@@ -268,6 +269,7 @@ function itemOf(reply, parent) {
     parent,
     position,
     fields,
+    type: info.type,
     status: info.statusInfo?.name ?? "",
     statusColour: info.statusInfo?.identifier ?? "",
     workflow: info.additionalInfo?.workflow ?? "",

@@ -11,8 +11,9 @@ import { besideName } from "../parts/signs.js";
 import { LANGUAGES, language, setLanguage, text } from "../text/index.js";
 
 /**
- * The pages, by the first part of the address behind `#`. What is not shown yet is not loaded yet.
- * @type {Record<string, { label: () => string, load: () => Promise<unknown>, element: () => unknown }>}
+ * The pages, by the first part of the address behind `#`. What is not shown yet is not loaded yet. A page without a
+ * label is not in the navigation.
+ * @type {Record<string, { label?: () => string, load: () => Promise<unknown>, element: () => unknown }>}
  */
 const PAGES = {
   drawers: {
@@ -35,6 +36,11 @@ const PAGES = {
     load: () => withStyle("messages", () => import("../messages/page.js")),
     element: () => html`<messages-page></messages-page>`,
   },
+  find: {
+    label: () => text().find,
+    load: () => withStyle("find", () => import("../find/page.js")),
+    element: () => html`<find-page></find-page>`,
+  },
   files: {
     label: () => text().files,
     load: () => withStyle("files", () => import("../files/page.js")),
@@ -44,6 +50,10 @@ const PAGES = {
     label: () => text().bin,
     load: () => withStyle("files", () => import("../files/bin.js")),
     element: () => html`<bin-page></bin-page>`,
+  },
+  object: {
+    load: () => withStyle("object", () => import("../object/page.js")),
+    element: () => html`<object-page></object-page>`,
   },
 };
 
@@ -79,6 +89,14 @@ const pageOfAddress = () => {
 };
 
 const page = new Signal(pageOfAddress());
+
+addEventListener("keydown", (event) => {
+  if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+  event.preventDefault();
+  location.hash = "#/find";
+  /** @type {HTMLElement | null} */ (document.querySelector("find-page input"))?.focus();
+});
+
 addEventListener("hashchange", () => (page.value = pageOfAddress()));
 
 /** Where the browser keeps the theme. */
@@ -97,7 +115,9 @@ class StetFrame extends View {
   begin() {
     this.during(
       effect(() => {
-        if (user.value) PAGES[page.value].load().catch(notifyFault);
+        const { label, load } = PAGES[page.value];
+        document.title = label ? `${label()} – stet` : "stet";
+        if (user.value) load().catch(notifyFault);
         if (user.value === null || hasEnded.value) import("./sign-in.js").catch(notifyFault);
       }),
     );
@@ -112,7 +132,7 @@ class StetFrame extends View {
       <header class="bar" ?inert=${hasEnded.value}>
         <span class="wordmark">stet</span>
         <nav aria-label="stet">
-          ${Object.entries(PAGES).map(([name, { label }]) => html`
+          ${Object.entries(PAGES).map(([name, { label }]) => label && html`
             <a href=${`#/${name}`} class=${`to-${name}`} aria-current=${name === page.value ? "page" : null}>${label()}${name === "messages" ? unreadMark() : ""}</a>`)}
         </nav>
         <a class="docs" href=${new URL("docs/", SERVER).href} target="_blank" rel="noopener">${text().documentation}</a>

@@ -20,6 +20,12 @@ fn is_accessible(browser: &Browser, what: &str) {
     browser.set_window(1280, 800);
 }
 
+/// A story of the sample newsroom with attributes and a picture.
+fn barrier(server: &Server) -> String {
+    let record = server.user("editor").call("object-get", &[&"/News/City/storm-barrier.xml"]).ok();
+    record["id"].as_str().expect("it has an id").to_owned()
+}
+
 #[test]
 fn every_page_is_accessible_in_both_themes_and_at_two_widths() {
     let server = Server::start();
@@ -47,9 +53,23 @@ fn every_page_is_accessible_in_both_themes_and_at_two_widths() {
     browser.click(".tabs button:last-of-type");
     browser.find(".readers");
     is_accessible(&browser, "as readers see it");
+    browser.open(&format!("{}/console/#/find/harbour/type=Story", server.base));
+    browser.find("[data-hit] mark");
+    is_accessible(&browser, "finding");
     browser.open(&format!("{}/console/#/files", server.base));
     browser.find("[data-entry]");
     is_accessible(&browser, "a folder");
+    browser.open(&format!("{}/console/#/object/{}", server.base, barrier(&server)));
+    browser.find(".reading h2");
+    is_accessible(&browser, "an object");
+    // Editors may not read the audit trail; the page shows the events then.
+    browser.expect_error("403");
+    for tab in ["source", "versions", "uses", "history"] {
+        browser.click(&format!(".tabs a[href$={tab}]"));
+        browser.find(&format!("object-{tab} > *"));
+        is_accessible(&browser, tab);
+    }
+    browser.open(&format!("{}/console/#/files", server.base));
     let client = server.user("editor");
     let story = client.story("/Test", "discarded.xml");
     client.call("object-discard", &[&story]).ok();

@@ -84,16 +84,21 @@ fn objects_are_renamed_moved_discarded_and_brought_back() {
     browser.press("Enter");
     shows(&browser, &["b.xml", "c.xml", "z.xml"]);
     focus(&browser, "c.xml");
+    browser.press("Shift+F10");
+    browser.press("ArrowDown");
+    browser.press("ArrowDown");
     browser.press("Enter");
-    for _ in 0..2 {
-        browser.press("ArrowDown");
-    }
-    browser.press("ArrowUp");
+    // A folder is chosen by its name, or by walking to it.
+    browser.click("dialog object-picker input");
+    browser.type_text("/Test");
     browser.press("Enter");
-    browser.find("dialog input");
-    browser.press("Control+a");
-    browser.type_text("/Test/two");
-    browser.press("Enter");
+    browser.wait_for("the folders", "document.querySelector('dialog .place b')?.textContent === '/Test'");
+    browser.script(
+        "[...document.querySelectorAll('.folders button')].find((one) => one.textContent.trim() === 'two').click();",
+        &[],
+    );
+    browser.wait_for("the folder", "document.querySelector('dialog .place b').textContent === '/Test/two'");
+    browser.click("dialog .primary");
     shows(&browser, &["b.xml", "z.xml"]);
     wait_patiently_until("it was moved", || client.get("/v3/object/%2FTest%2Ftwo%2Fc.xml").status == 200);
     focus(&browser, "b.xml");

@@ -1,0 +1,80 @@
+// What was done with an object: the audit trail for those who may read it, the kept events for everybody else.
+
+import { CallError, call } from "../api/calls.js";
+import { fullName } from "../api/people.js";
+import { html, keyed } from "../lib/html.js";
+import { Signal, View, effect } from "../lib/view.js";
+import { besideName } from "../parts/signs.js";
+import { ago, explain, moment, text } from "../text/index.js";
+
+/** @typedef {{ id: string, at: number, user: string, action: string, address: string }} Deed */
+
+/** The number of changes that are read at once. */
+const PAGE = 50;
+
+class ObjectHistory extends View {
+  /** @type {import("./object.js").OpenObject} */
+  object = /** @type {any} */ (undefined);
+
+  /** @type {Signal<Deed[]>} The newest first. */
+  #deeds = new Signal(/** @type {Deed[]} */ ([]));
+  /** The place from which earlier ones are read; null at the end. */
+  #next = new Signal(/** @type {string | null} */ (null));
+  #isRead = new Signal(false);
+  #fault = new Signal("");
+
+  begin() {
+    this.during(effect(() => {
+      void this.object.record.value?.revision;
+      this.#read().catch((error) => (this.#fault.value = explain(error)));
+    }));
+  }
+
+  async #read() {
+    try {
+      const { result } = await this.#audit(undefined);
+      this.#deeds.value = result.items.map(deedOf);
+      this.#next.value = result.next;
+    } catch (error) {
+      if (!(error instanceof CallError) || error.status !== 403) throw error;
+      await this.object.readChanges();
+      this.#deeds.value = this.object.changes.now.map(({ at, user, kind }) => ({ id: `${at} ${kind}`, at, user, action: kind, address: "" }));
+    }
+    this.#isRead.value = true;
+  }
+
+  /** @param {string | undefined} before The `next` of the page before. */
+  #audit(before) {
+    return call("GET", "v3/audit", { query: { object: this.object.loid, limit: PAGE, after: before } });
+  }
+
+  template() {
+    const deeds = this.#deeds.value;
+    if (this.#fault.value) return html`<p class="fault">${this.#fault.value}</p>`;
+    if (deeds.length === 0) return this.#isRead.value ? html`<div class="nothing"><p>${text().noRecentChanges}</p></div>` : "";
+    return html`
+      <ol class="history">${keyed(deeds, ({ id }) => id, ({ at, user, action, address }) => html`
+        <li>${besideName(user)}<span><b>${fullName(user)}</b> ${text().did[action] ?? action}
+          <time title=${moment(at)}>${ago(at)}</time> ${address ? html`<small>${address}</small>` : ""}</span></li>`)}
+      </ol>
+      ${this.#next.value ? html`<button class="more" @click=${() => void this.#more()}>${text().showMore}</button>` : ""}`;
+  }
+
+  async #more() {
+    try {
+      const { result } = await this.#audit(this.#next.now ?? undefined);
+      this.#deeds.value = [...this.#deeds.now, ...result.items.map(deedOf)];
+      this.#next.value = result.next;
+    } catch (error) {
+      this.#fault.value = explain(error);
+    }
+  }
+}
+
+/**
+ * @param {any} item
+ * @returns {Deed}
+ */
+const deedOf = ({ id, at, user, action, address }) => ({ id, at, user, action, address: address ?? "" });
+
+customElements.define("object-history", ObjectHistory);
