@@ -101,7 +101,7 @@ export class OpenContainer {
       if (this.#isSeen) this.#tellPresence("viewing").catch(() => {});
     } else if (message.kind === "presence") {
       this.present.value = message.present;
-    } else if (message.kind === "unfollowed" || message.kind === "refused" || (message.kind === "object.discard" && message.ids?.includes(this.loid))) {
+    } else if (message.kind === "crowded" || message.kind === "unfollowed" || message.kind === "refused" || (message.kind === "object.discard" && message.ids?.includes(this.loid))) {
       this.read();
     } else if (typeof message.revision === "number") {
       this.#changed(message);

@@ -7,6 +7,7 @@
  * - `lost`: the connection is interrupted. `found`: it is there again.
  * - `login`: the session has ended.
  * - `refused`: `container` can't be followed.
+ * - `crowded`: the stream has no room for the containers of the page; read them. Repeated until there is room.
  * @typedef {{ kind: string, container?: string, [name: string]: any }} Message
  */
 
@@ -71,6 +72,9 @@ const KINDS = [
 
 /** The longest wait before the next attempt to connect, in milliseconds. */
 const LONGEST_WAIT = 15_000;
+
+/** How often a page reads its containers if the stream has no room for them, in milliseconds. */
+const CROWDED = 5000;
 
 export class Stream {
   /** @type {Map<Page, string[]>} The containers that each page shows. */
@@ -189,14 +193,18 @@ export class Stream {
   }
 
   /**
-   * Follows the others: a container that is not there, or may not be read, refuses the call for all.
+   * Follows the others: a container that is not there, or may not be read, refuses the call for all. A refusal that
+   * names none of them means that they are too many, with those of other pages.
    * @param {Page} page
    * @param {string[]} containers
    * @param {string | undefined} source The refused one.
    */
   #refused(page, containers, source) {
     const others = containers.filter((container) => container !== source);
-    if (others.length === containers.length) return;
+    if (others.length === containers.length) {
+      page({ kind: "crowded" });
+      return void setTimeout(() => this.#change(page), CROWDED);
+    }
     page({ kind: "refused", container: source });
     this.#pages.set(page, others);
     this.#change(page);

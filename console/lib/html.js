@@ -24,6 +24,8 @@ export const ownScript = (address) => /** @type {any} */ (policy?.createScriptUR
  * @returns {Document | null} Null unless it is well-formed.
  */
 export function readXml(text) {
+  // The page that a parser makes of anything else has a style, of which the browser would complain.
+  if (!/^\s*</.test(text)) return null;
   const parsed = new DOMParser().parseFromString(policy?.createHTML(text) ?? text, "application/xml");
   return parsed.querySelector("parsererror") ? null : parsed;
 }

@@ -389,3 +389,30 @@ fn a_headline_of_any_length_is_a_title_of_some() {
     let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
     browser.wait_for("its card", "document.querySelector('[data-object] h3')?.textContent.length === 300");
 }
+
+#[test]
+fn a_page_for_which_the_stream_has_no_room_is_told_to_read_by_itself() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let folder = own_folder();
+    let drawers: Vec<_> = (0..65).map(|number| client.drawer(&folder, &format!("{number}"), 5)).collect();
+    let Some(browser) = opened(server, "editor", &[&drawers[0]]) else { return };
+    browser.expect_error("413");
+    browser.expect_error("400");
+    browser.script(
+        "const folder = new URL('.', document.querySelector('script[src]').src);
+         window.told = [];
+         return import(new URL('api/stream.js', folder)).then(({ Stream }) => {
+             window.stream = new Stream(new URL('..', document.baseURI));
+             window.page = ({ kind }) => window.told.push(kind);
+             window.stream.show(window.page, arguments[0]);
+         });",
+        &[json!(drawers)],
+    );
+    browser.wait_for("there is no room", "told.includes('crowded')");
+    assert_eq!(browser.script("return told.includes('following');", &[]), json!(false));
+    browser.script("stream.show(page, arguments[0]);", &[json!(drawers[1..])]);
+    browser.wait_for("there is room", "told.includes('following')");
+    client.call("drawer-item-post", &[&drawers[64], &client.story(&folder, "late.xml")]).ok();
+    browser.wait_for("its events come", "told.includes('drawer.item.add')");
+}
