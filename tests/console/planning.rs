@@ -122,6 +122,7 @@ fn a_topic_is_made_filled_and_ordered_by_keys() {
     wait_patiently_until("it is back", || lines(&client, "topicplan", &plan)[1] == ferry);
     shows_lines(&browser, "plan-board", &client, "topicplan", &plan);
     // One that gets into the recycle bin is hidden, although the plan itself has no event for that.
+    browser.expect_error("404");
     client.call("object-discard", &[&storm]).ok();
     browser.wait_for("it is hidden", "document.querySelectorAll('plan-board .topic').length === 2");
 }
