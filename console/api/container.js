@@ -47,10 +47,16 @@ export class OpenContainer {
   #again = false;
   #stop = () => {};
   #isOpen = true;
+  /** Whether others are told that this session is here. */
+  #isSeen;
 
-  /** @param {string} loid */
-  constructor(loid) {
+  /**
+   * @param {string} loid
+   * @param {boolean} [isSeen] Whether others are told that this session is here.
+   */
+  constructor(loid, isSeen = true) {
     this.loid = loid;
+    this.#isSeen = isSeen;
   }
 
   /** Begins to follow it. */
@@ -62,7 +68,17 @@ export class OpenContainer {
   close() {
     this.#isOpen = false;
     this.#stop();
-    this.#tellPresence("away").catch(() => {});
+    if (this.#isSeen) this.#tellPresence("away").catch(() => {});
+  }
+
+  /**
+   * Tells others that this session is here now, or no longer.
+   * @param {boolean} isSeen
+   */
+  see(isSeen) {
+    if (this.#isSeen === isSeen) return;
+    this.#isSeen = isSeen;
+    this.#tellPresence(isSeen ? "viewing" : "away").catch(() => {});
   }
 
   /**
@@ -82,7 +98,7 @@ export class OpenContainer {
   #receive(message) {
     if (message.kind === "following") {
       this.read();
-      this.#tellPresence("viewing").catch(() => {});
+      if (this.#isSeen) this.#tellPresence("viewing").catch(() => {});
     } else if (message.kind === "presence") {
       this.present.value = message.present;
     } else if (message.kind === "crowded" || message.kind === "unfollowed" || message.kind === "refused" || (message.kind === "object.discard" && message.ids?.includes(this.loid))) {
@@ -159,12 +175,12 @@ export class OpenContainer {
 
   /**
    * Keeps changes of others off the screen while a part is held. Returns a function that ends this.
-   * @param {string} part The part that is held, which others are told.
+   * @param {string} part The part that is held, which others are told; empty for one that has no loid.
    * @param {string} field What is changed of it.
    */
   hold(part, field) {
     this.#holds += 1;
-    const end = this.edit(part, field);
+    const end = part ? this.edit(part, field) : () => {};
     let isHeld = true;
     return () => {
       if (!isHeld) return;
@@ -202,7 +218,7 @@ export class OpenContainer {
 
   /** Repeats that this session is here; called every 20 seconds. */
   stay() {
-    if (this.state.now === "there") this.#tellPresence("viewing").catch(() => {});
+    if (this.#isSeen && this.state.now === "there") this.#tellPresence("viewing").catch(() => {});
   }
 
   /** Reads what was changed before this session came. */

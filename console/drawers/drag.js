@@ -146,7 +146,8 @@ function placeAt({ x, y }, object) {
   const column = document.elementsFromPoint(x, y).find((element) => element.matches("[data-drawer]"));
   if (!(column instanceof HTMLElement)) return null;
   const cards = /** @type {HTMLElement[]} */ ([...column.querySelectorAll("[data-object]")]);
-  const others = cards.filter((card) => card.dataset.object !== object);
+  // A list may lie within a card of another one.
+  const others = cards.filter((card) => card.dataset.object !== object && card.closest("[data-drawer]") === column);
   const middle = (/** @type {HTMLElement} */ card) => {
     const box = card.getBoundingClientRect();
     return box.top + box.height / 2;

@@ -50,7 +50,8 @@ class DrawersPage extends View {
     else if (kept) this.#show(kept.split(","));
     await this.#readKnown();
     // Meanwhile somebody may have opened one, or gone to another page.
-    const isFirst = kept === null && this.#open.now.length === 0 && this.isConnected;
+    const isHere = this.isConnected && ["", "drawers"].includes(partsOfAddress()[0]);
+    const isFirst = kept === null && this.#open.now.length === 0 && isHere;
     if (isFirst) this.#show((this.#known.now ?? []).slice(0, FIRST).map(({ id }) => id));
   }
 

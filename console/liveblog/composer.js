@@ -2,11 +2,11 @@
 
 import { View } from "../lib/view.js";
 import { html, keyed } from "../lib/html.js";
+import { draftOf, keepDraft } from "../parts/drafts.js";
 import { notify, notifyFault } from "../parts/notices.js";
 import { icon } from "../parts/signs.js";
 import { fullName, user } from "../api/people.js";
 import { text } from "../text/index.js";
-import { draftOf, keepDraft } from "../parts/drafts.js";
 import { readText } from "./text.js";
 
 /** @typedef {import("./liveblog.js").Post} Post */
@@ -150,7 +150,8 @@ class PostComposer extends View {
 
   #keep() {
     const draft = { title: this.#title, text: this.#text, revision: this.#post?.revision ?? 0 };
-    keepDraft(this.#subject, this.#post && !this.isDirty ? null : draft);
+    const isEmpty = this.#post ? !this.isDirty : !draft.title && !draft.text;
+    keepDraft(this.#subject, isEmpty ? null : draft);
   }
 
   /** @param {Post} now */

@@ -50,7 +50,8 @@ class LiveBlogPage extends View {
     this.#known.value = result.items.map((/** @type {any} */ item) => entryOf(item));
     // The one in which most has happened.
     const busiest = result.items.toSorted((/** @type {any} */ one, /** @type {any} */ other) => other.revision - one.revision)[0];
-    if (!this.#blog.now && busiest && this.isConnected) location.replace(`#/liveblog/${busiest.id}`);
+    const isHere = this.isConnected && partsOfAddress()[0] === "liveblog";
+    if (!this.#blog.now && busiest && isHere) location.replace(`#/liveblog/${busiest.id}`);
   }
 
   /** Opens the live blog that the address names. */

@@ -35,7 +35,7 @@ function askAgain(event) {
 
 /**
  * The colour of an object's status.
- * @param {Entry} entry
+ * @param {Pick<Entry, "statusColour">} entry
  */
 export const statusDot = ({ statusColour }) => html`
   <svg class="dot" viewBox="0 0 8 8" aria-hidden="true"><circle cx="4" cy="4" r="4" fill=${safeColour(statusColour)} /></svg>`;

@@ -2,14 +2,12 @@
 
 import { user } from "../api/people.js";
 
-/** @typedef {{ title: string, text: string, revision: number }} Draft With the revision of what it changes. */
-
-/** @param {string} of What the draft belongs to: a live blog, a post, the source of an object. */
+/** @param {string} of What the draft belongs to. */
 const key = (of) => `stet.draft.${user.now?.name}.${of}`;
 
 /**
  * @param {string} of
- * @returns {Draft | null}
+ * @returns {any} Null if there is none.
  */
 export function draftOf(of) {
   try {
@@ -20,13 +18,13 @@ export function draftOf(of) {
 }
 
 /**
- * Keeps a draft, or forgets it. A browser without room keeps none; what is on the screen stays there.
+ * Keeps a draft, or forgets it with null. A browser without room keeps none; what is on the screen stays there.
  * @param {string} of
- * @param {Draft | null} draft
+ * @param {unknown} draft
  */
 export function keepDraft(of, draft) {
   try {
-    if (draft && (draft.title || draft.text)) localStorage.setItem(key(of), JSON.stringify(draft));
+    if (draft) localStorage.setItem(key(of), JSON.stringify(draft));
     else localStorage.removeItem(key(of));
   } catch (error) {
     console.warn("a draft is not kept", error);

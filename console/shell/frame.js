@@ -2,7 +2,7 @@
 
 import { CallError, SERVER, partsOfAddress } from "../api/calls.js";
 import { isLost } from "../api/events.js";
-import { fullName, hasEnded, signOut, user } from "../api/people.js";
+import { fullName, hasEnded, inbox, signOut, user } from "../api/people.js";
 import { Signal, View, effect } from "../lib/view.js";
 import { html } from "../lib/html.js";
 import { openMenu } from "../parts/menu.js";
@@ -25,6 +25,16 @@ const PAGES = {
     label: () => text().liveblogs,
     load: () => withStyle("liveblog", () => import("../liveblog/page.js")),
     element: () => html`<liveblog-page></liveblog-page>`,
+  },
+  planning: {
+    label: () => text().planning,
+    load: () => withStyle("planning", () => import("../planning/page.js")),
+    element: () => html`<planning-page></planning-page>`,
+  },
+  messages: {
+    label: () => text().messages,
+    load: () => withStyle("messages", () => import("../messages/page.js")),
+    element: () => html`<messages-page></messages-page>`,
   },
   find: {
     label: () => text().find,
@@ -123,7 +133,7 @@ class StetFrame extends View {
         <span class="wordmark">stet</span>
         <nav aria-label="stet">
           ${Object.entries(PAGES).map(([name, { label }]) => label && html`
-            <a href=${`#/${name}`} aria-current=${name === page.value ? "page" : null}>${label()}</a>`)}
+            <a href=${`#/${name}`} class=${`to-${name}`} aria-current=${name === page.value ? "page" : null}>${label()}${name === "messages" ? unreadMark() : ""}</a>`)}
         </nav>
         <a class="docs" href=${new URL("docs/", SERVER).href} target="_blank" rel="noopener">${text().documentation}</a>
         <button class="plain account" aria-haspopup="menu" title=${text().account}
@@ -152,6 +162,12 @@ class StetFrame extends View {
       { label: text().signOut, act: () => void signOut().catch(notifyFault) },
     ], text().account);
   }
+}
+
+/** The number of unread messages, if there are any. */
+function unreadMark() {
+  const count = (inbox.value?.user === user.value?.name && inbox.value?.unread) || 0;
+  return count > 0 ? html`<b class="unread-count" title=${text().unreadCount(count)}>${count}<span class="unseen">${text().unread}</span></b>` : "";
 }
 
 /** @param {Event} event */

@@ -45,6 +45,8 @@ export async function setLanguage(tag) {
 export function explain(error) {
   if (!(error instanceof CallError)) return text().failed(String(error));
   if (error.status === 0) return text().noAnswer;
+  // The same code says that an object does not fit there.
+  if (error.code === "InvalidForContainer" && !error.details.status) return text().failed(error.message);
   return text().faults[error.code] ?? text().failed(error.message || String(error.status));
 }
 

@@ -77,3 +77,53 @@ fn every_page_is_accessible_in_both_themes_and_at_two_widths() {
     browser.find(".bin li");
     is_accessible(&browser, "the recycle bin");
 }
+
+#[test]
+fn planning_is_accessible_with_its_forms() {
+    let server = Server::start();
+    let Some(browser) = Browser::start() else { return };
+    browser.expect_error("403");
+    sign_in(&server.base, &browser, "editor", SAMPLE_PASSWORD);
+    browser.open(&format!("{}/console/#/planning", server.base));
+    browser.click("plan-board .topic h3");
+    browser.find("topic-pane .item");
+    is_accessible(&browser, "a plan and a topic");
+    browser.script("document.querySelector('topic-pane .item').focus();", &[]);
+    browser.press("Enter");
+    browser.click("fields-form summary");
+    is_accessible(&browser, "the form of an item");
+    browser.press("Escape");
+    browser.click("topic-pane .heading button:last-child");
+    browser.click(".views button:last-child");
+    browser.find(".day");
+    is_accessible(&browser, "the days of a plan");
+    browser.click(".toolbar > button:last-child");
+    browser.click(".menu button:nth-of-type(2)");
+    browser.click("dialog .primary");
+    browser.find("dialog input");
+    is_accessible(&browser, "the address of a calendar");
+    browser.press("Escape");
+}
+
+#[test]
+fn messages_are_accessible() {
+    let server = Server::start();
+    let Some(browser) = Browser::start() else { return };
+    sign_in(&server.base, &browser, "editor", SAMPLE_PASSWORD);
+    browser.open(&format!("{}/console/#/messages/outbox", server.base));
+    browser.find(".half .nothing");
+    is_accessible(&browser, "an empty box");
+    let client = server.user("admin");
+    let message = json!({ "subject": "Page one", "body": "See https://example.org.", "recipients": ["editor", "editors"],
+        "priority": "high", "attachments": ["/News/City/harbour-ferry.xml"] });
+    client.post("/v3/message/sendmail", &message).ok();
+    browser.click(".boxes a");
+    browser.find(".letter-line.unread");
+    is_accessible(&browser, "an inbox");
+    browser.click(".letter-line");
+    browser.find("article .attachments a");
+    is_accessible(&browser, "a message");
+    browser.click("article footer .primary");
+    browser.find("message-letter .chip");
+    is_accessible(&browser, "an answer");
+}

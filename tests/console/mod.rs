@@ -10,9 +10,11 @@ mod folders;
 mod front;
 mod keyboard;
 mod liveblogs;
+mod messages;
 mod objects;
 mod pace;
 mod public;
+mod planning;
 mod templates;
 mod typing;
 
