@@ -74,6 +74,7 @@ export function address(path, parts = {}, query = {}) {
  * @property {AbortSignal} [signal]
  * @property {boolean} [isRead] Whether a POST changes nothing.
  * @property {boolean} [login] Whether this is a login, which may be refused without ending a session.
+ * @property {boolean} [isAnonymous] Whether it is sent without the cookie: an ended session is refused even where none is needed.
  */
 
 /**
@@ -99,7 +100,7 @@ const PAUSES = [250, 1000, 3000];
  * @returns {Promise<Reply>}
  */
 export async function call(method, path, options = {}) {
-  const { parts, query, body, form, content, ifMatch, signal, isRead, login } = options;
+  const { parts, query, body, form, content, ifMatch, signal, isRead, login, isAnonymous } = options;
   /** @type {Record<string, string>} */
   const headers = {};
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -108,7 +109,7 @@ export async function call(method, path, options = {}) {
   const sent = content ?? form ?? (body === undefined ? undefined : JSON.stringify(body));
   for (let attempt = 0; ; attempt++) {
     try {
-      return await once(address(path, parts, query), { method, headers, body: sent, signal });
+      return await once(address(path, parts, query), { method, headers, body: sent, signal, credentials: isAnonymous ? "omit" : "same-origin" });
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       if (error.status === 401 && !login) onSessionEnd?.(error);
@@ -128,7 +129,7 @@ async function once(url, init) {
   let reply;
   let content = "";
   try {
-    reply = await fetch(url, { ...init, credentials: "same-origin" });
+    reply = await fetch(url, init);
     content = decode(await reply.arrayBuffer());
   } catch (error) {
     if (init.signal?.aborted) throw error;

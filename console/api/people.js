@@ -30,7 +30,7 @@ export async function resume() {
  * @returns {Promise<{ id: string, name: string }[]>}
  */
 export async function connections() {
-  return (await call("GET", "v3/conf/connections", { login: true })).result.items;
+  return (await call("GET", "v3/conf/connections", { login: true, isAnonymous: true })).result.items;
 }
 
 /**
