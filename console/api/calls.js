@@ -1,4 +1,4 @@
-// Calls to the server, and addresses. Every other module makes its calls here.
+// Calls to the server, and addresses. Every other module makes its calls here; `raw.js` has those that are no part of it.
 
 /** The server's address, below whatever prefix a proxy has put before it. */
 export const SERVER = new URL("..", document.baseURI);
@@ -47,6 +47,12 @@ let onSessionEnd = null;
 export function whenSessionEnds(listener) {
   onSessionEnd = listener;
 }
+
+/**
+ * Reports that the server no longer knows the session.
+ * @param {CallError} error
+ */
+export const sessionEnded = (error) => onSessionEnd?.(error);
 
 /**
  * The address of an endpoint.
@@ -112,7 +118,7 @@ export async function call(method, path, options = {}) {
       return await once(address(path, parts, query), { method, headers, body: sent, signal, credentials: isAnonymous ? "omit" : "same-origin" });
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
-      if (error.status === 401 && !login) onSessionEnd?.(error);
+      if (error.status === 401 && !login) sessionEnded(error);
       const isSent = error.code === "IdempotencyRunning";
       if (attempt === PAUSES.length || !(error.isPassing || isSent)) throw error;
       await pause(PAUSES[attempt] * (0.75 + Math.random() / 2), signal);

@@ -2,7 +2,7 @@
 
 import { user } from "../api/people.js";
 
-/** @typedef {{ title: string, text: string, revision: number }} Draft With the revision of what it changes. */
+/** @typedef {{ title: string, text: string, revision: number, tag?: string }} Draft With the revision, or the ETag, of what it changes. */
 
 /** @param {string} of What the draft belongs to: a live blog, a post, the source of an object. */
 const key = (of) => `stet.draft.${user.now?.name}.${of}`;

@@ -1,6 +1,7 @@
 //! The console: its files over HTTP, and its pages in a browser.
 
 mod access;
+mod admin;
 mod browser;
 mod drawers;
 mod driving;
