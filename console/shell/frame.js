@@ -52,6 +52,13 @@ const PAGES = {
     element: () => html`<admin-page></admin-page>`,
     isListed: () => ["manageGroups", "configure"].some((privilege) => rights.value?.has(privilege)),
   },
+  api: {
+    label: () => text().api.title,
+    load: () => withStyle("api-browser", () => import("../api-browser/page.js")),
+    element: () => html`<api-page></api-page>`,
+    // It is reached beside the documentation.
+    isListed: () => false,
+  },
 };
 
 /** The style sheets that have been asked for, by the folder of their page. @type {Map<string, Promise<unknown>>} */
@@ -144,6 +151,7 @@ class StetFrame extends View {
             <a href=${`#/${name}`} aria-current=${name === page.value ? "page" : null}>${label()}</a>`)}
         </nav>
         <a class="docs" href=${new URL("docs/", SERVER).href} target="_blank" rel="noopener">${text().documentation}</a>
+        <a class="docs" href="#/api" aria-current=${page.value === "api" ? "page" : null}>${text().api.tryIt}</a>
         <button class="plain account" aria-haspopup="menu" title=${text().account}
           @click=${(/** @type {Event} */ event) => this.#menu(event)}>${besideName(who.name)}<span>${fullName(who.name)}</span></button>
       </header>

@@ -569,6 +569,37 @@ export const en = {
     },
   },
 
+  // The interface
+  api: {
+    title: "The interface",
+    tryIt: "Try it",
+    operations: "Operations",
+    find: "Find operations",
+    all: "← All operations",
+    none: "No operation has all of these words.",
+    choose: "Choose an operation",
+    chooseHint: /** @param {number} count */ (count) => `All ${count} can be tried here, with your own session and your own rights. Changes are real.`,
+    rules: "Rules",
+    further: /** @param {number} count */ (count) => number(count, "further parameter", "further parameters"),
+    headers: "Headers",
+    body: "Body",
+    mediaType: "Media type",
+    file: "File",
+    allFields: "Fill in all fields",
+    fields: /** @param {number} count */ (count) => number(count, "field", "fields"),
+    send: "Send",
+    stop: "Stop",
+    stopped: "The call was stopped before a reply came.",
+    sure: /** @param {string} method */ (method) => `Send this ${method}?`,
+    curlCopied: "The command was copied.",
+    reply: "Reply",
+    took: /** @param {number} milliseconds @param {number} bytes */ (milliseconds, bytes) => `${milliseconds.toLocaleString("en")} ms · ${number(bytes, "byte", "bytes")}`,
+    empty: "The reply has no body.",
+    binary: /** @param {string} type */ (type) => `The body is no text (${type}).`,
+    cut: /** @param {string} shown @param {string} all */ (shown, all) => `The first ${shown} of ${all} characters are shown.`,
+    cutWhileReading: "The reply was longer, or was stopped: the rest was not read.",
+  },
+
   // Faults: what happened, and what to do
   faults: /** @type {Record<string, string>} */ ({
     DrawerFull: "The drawer is full. Remove something, or raise its capacity.",

@@ -113,7 +113,7 @@ fn people_and_their_rights_are_accessible_in_both_themes_and_at_two_widths() {
 }
 
 #[test]
-fn operation_is_accessible_in_both_themes_and_at_two_widths() {
+fn configuration_and_health_are_accessible_in_both_themes_and_at_two_widths() {
     let server = Server::start();
     let Some(browser) = Browser::start() else { return };
     sign_in(&server.base, &browser, "admin", ADMIN_PASSWORD);
@@ -130,4 +130,18 @@ fn operation_is_accessible_in_both_themes_and_at_two_widths() {
             ("health", ".facts-table"),
         ],
     );
+}
+
+#[test]
+fn the_interface_is_accessible_in_both_themes_and_at_two_widths() {
+    let server = Server::shared();
+    let Some(browser) = Browser::start() else { return };
+    sign_in(&server.base, &browser, "editor", SAMPLE_PASSWORD);
+    browser.open(&format!("{}/console/#/api", server.base));
+    browser.find("[data-operation]");
+    is_accessible(&browser, "all operations");
+    browser.open(&format!("{}/console/#/api/folder-root-get", server.base));
+    browser.click(".try footer .primary");
+    browser.find(".reply pre");
+    is_accessible(&browser, "an operation with its reply");
 }

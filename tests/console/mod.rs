@@ -2,6 +2,7 @@
 
 mod access;
 mod admin;
+mod api_browser;
 mod browser;
 mod drawers;
 mod driving;
