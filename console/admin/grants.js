@@ -1,14 +1,14 @@
 // A table of rights: a row for each place, a column for each privilege.
 
 import { call } from "../api/calls.js";
-import { PRIVILEGES, SERVER_PRIVILEGES } from "../api/rights.js";
 import "../find/picker.js";
 import { html, keyed } from "../lib/html.js";
 import { View } from "../lib/view.js";
 import { icon } from "../parts/signs.js";
 import { text } from "../text/index.js";
+import { PRIVILEGES, SERVER_PRIVILEGES } from "./privileges.js";
 
-/** @typedef {import("../api/rights.js").Grant} Grant */
+/** @typedef {import("./privileges.js").Grant} Grant */
 
 /** The place that stands for everywhere. */
 const EVERYWHERE = "";

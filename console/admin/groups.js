@@ -1,8 +1,7 @@
 // The groups: who belongs to them, and what their members may do where.
 
 import { call } from "../api/calls.js";
-import { fullName, user } from "../api/people.js";
-import { readGroups, readRights } from "../api/rights.js";
+import { fullName, readGroups, readRights, user } from "../api/people.js";
 import { html, keyed } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { ask } from "../parts/dialog.js";
@@ -13,7 +12,7 @@ import { FormState, chosenOfAddress, enterPanel, explainFault, head, nothing, va
 import "./grants.js";
 import "./person-picker.js";
 
-/** @typedef {import("../api/rights.js").Group} Group */
+/** @typedef {import("./privileges.js").Group} Group */
 
 /** The groups and members that are shown at once, and by how many more each time. */
 const PAGE = 100;

@@ -14,7 +14,7 @@ import { shownSecret } from "./secret.js";
 import "./person-picker.js";
 
 /**
- * @typedef {{ name: string, user: string, privileges: import("../api/rights.js").Grant[], created: number, lastUsed: number, used: boolean,
+ * @typedef {{ name: string, user: string, privileges: import("./privileges.js").Grant[], created: number, lastUsed: number, used: boolean,
  *   expires: number | null }} Key Times are in epoch seconds.
  */
 

@@ -1,7 +1,7 @@
 // The page of administration: its sections, each loaded when it is shown.
 
 import { partsOfAddress } from "../api/calls.js";
-import { rights } from "../api/rights.js";
+import { rights } from "../api/people.js";
 import { html, keyed } from "../lib/html.js";
 import { Signal, View, effect } from "../lib/view.js";
 import { notifyFault } from "../parts/notices.js";

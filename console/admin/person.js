@@ -1,8 +1,7 @@
 // The form of one person.
 
 import { call } from "../api/calls.js";
-import { readGroups, readRights } from "../api/rights.js";
-import { user } from "../api/people.js";
+import { readGroups, readRights, user } from "../api/people.js";
 import { html } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { ask } from "../parts/dialog.js";

@@ -1,8 +1,7 @@
 // Who is signed in: everybody for those who manage groups, one's own sessions for all others.
 
 import { call } from "../api/calls.js";
-import { fullName, signOut } from "../api/people.js";
-import { rights } from "../api/rights.js";
+import { fullName, rights, signOut } from "../api/people.js";
 import { html, keyed } from "../lib/html.js";
 import { View, effect } from "../lib/view.js";
 import { ask } from "../parts/dialog.js";

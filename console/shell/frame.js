@@ -2,8 +2,7 @@
 
 import { CallError, SERVER, partsOfAddress } from "../api/calls.js";
 import { isLost } from "../api/events.js";
-import { fullName, hasEnded, signOut, user } from "../api/people.js";
-import { readRights, rights } from "../api/rights.js";
+import { fullName, hasEnded, readRights, rights, signOut, user } from "../api/people.js";
 import { Signal, View, effect } from "../lib/view.js";
 import { html } from "../lib/html.js";
 import { openMenu } from "../parts/menu.js";
