@@ -1,4 +1,4 @@
-// Calls to the server, and addresses. Every other module makes its calls here.
+// Calls to the server, and addresses. Every other module makes its calls here; `raw.js` has those that are no part of it.
 
 /** The server's address, below whatever prefix a proxy has put before it. */
 export const SERVER = new URL("..", document.baseURI);
@@ -49,6 +49,12 @@ export function whenSessionEnds(listener) {
 }
 
 /**
+ * Reports that the server no longer knows the session.
+ * @param {CallError} error
+ */
+export const sessionEnded = (error) => onSessionEnd?.(error);
+
+/**
  * The address of an endpoint.
  * @param {string} path Such as `v3/object/{source}`, whose parts in braces are replaced.
  * @param {Record<string, string | number>} parts
@@ -74,6 +80,7 @@ export function address(path, parts = {}, query = {}) {
  * @property {AbortSignal} [signal]
  * @property {boolean} [isRead] Whether a POST changes nothing.
  * @property {boolean} [login] Whether this is a login, which may be refused without ending a session.
+ * @property {boolean} [isAnonymous] Whether it is sent without the cookie: an ended session is refused even where none is needed.
  */
 
 /**
@@ -99,7 +106,7 @@ const PAUSES = [250, 1000, 3000];
  * @returns {Promise<Reply>}
  */
 export async function call(method, path, options = {}) {
-  const { parts, query, body, form, content, ifMatch, signal, isRead, login } = options;
+  const { parts, query, body, form, content, ifMatch, signal, isRead, login, isAnonymous } = options;
   /** @type {Record<string, string>} */
   const headers = {};
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -108,10 +115,10 @@ export async function call(method, path, options = {}) {
   const sent = content ?? form ?? (body === undefined ? undefined : JSON.stringify(body));
   for (let attempt = 0; ; attempt++) {
     try {
-      return await once(address(path, parts, query), { method, headers, body: sent, signal });
+      return await once(address(path, parts, query), { method, headers, body: sent, signal, credentials: isAnonymous ? "omit" : "same-origin" });
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
-      if (error.status === 401 && !login) onSessionEnd?.(error);
+      if (error.status === 401 && !login) sessionEnded(error);
       const isSent = error.code === "IdempotencyRunning";
       if (attempt === PAUSES.length || !(error.isPassing || isSent)) throw error;
       await pause(PAUSES[attempt] * (0.75 + Math.random() / 2), signal);
@@ -128,7 +135,7 @@ async function once(url, init) {
   let reply;
   let content = "";
   try {
-    reply = await fetch(url, { ...init, credentials: "same-origin" });
+    reply = await fetch(url, init);
     content = decode(await reply.arrayBuffer());
   } catch (error) {
     if (init.signal?.aborted) throw error;

@@ -1,7 +1,7 @@
-// The signed-in user with the number of unread messages, and the names of the others.
+// The signed-in user with their rights and the number of unread messages, and the names of the others.
 
 import { Signal, effect } from "../lib/view.js";
-import { call } from "./calls.js";
+import { CallError, call } from "./calls.js";
 
 /** The application under which this program logs in. */
 const APPLICATION = "console";
@@ -30,7 +30,7 @@ export async function resume() {
  * @returns {Promise<{ id: string, name: string }[]>}
  */
 export async function connections() {
-  return (await call("GET", "v3/conf/connections", { login: true })).result.items;
+  return (await call("GET", "v3/conf/connections", { login: true, isAnonymous: true })).result.items;
 }
 
 /**
@@ -88,6 +88,29 @@ export function colour(name) {
   let sum = 0;
   for (const letter of name) sum = (31 * sum + (letter.codePointAt(0) ?? 0)) % 997;
   return sum % 8;
+}
+
+/** The user's privileges that hold everywhere. Undefined before they are known. */
+export const rights = new Signal(/** @type {Set<string> | undefined} */ (undefined));
+
+/** All groups. They are the same for each database. @returns {Promise<import("../admin/privileges.js").Group[]>} */
+export async function readGroups() {
+  return (await call("GET", "v3/conf/cache/groups")).result.items[0].items;
+}
+
+/**
+ * Finds out what a user may do: a session does not know it otherwise.
+ * @param {string} name
+ */
+export async function readRights(name) {
+  const groups = await readGroups().catch((error) => {
+    // Whoever may read nothing has no rights, either.
+    if (error instanceof CallError && error.status === 403) return [];
+    throw error;
+  });
+  const mine = groups.filter(({ members }) => members.includes(name));
+  const everywhere = mine.flatMap(({ privileges }) => privileges.filter(({ folder }) => !folder));
+  rights.value = new Set(everywhere.map(({ privilege }) => privilege));
 }
 
 // Unread messages. There is no event for a new message, so the server is asked now and then: by one of the pages that

@@ -65,12 +65,13 @@ export function say(words) {
 /**
  * Copies a text to the clipboard, and says so. Pages without TLS have only the older way.
  * @param {string} words
+ * @param {string} [told] What is said.
  */
-export async function copy(words) {
+export async function copy(words, told = text().copied) {
   try {
     if (navigator.clipboard) await navigator.clipboard.writeText(words);
     else copySelected(words);
-    notify(text().copied);
+    notify(told);
   } catch (error) {
     notifyFault(error);
   }

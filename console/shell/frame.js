@@ -2,7 +2,7 @@
 
 import { CallError, SERVER, partsOfAddress } from "../api/calls.js";
 import { isLost } from "../api/events.js";
-import { fullName, hasEnded, inbox, signOut, user } from "../api/people.js";
+import { fullName, hasEnded, inbox, readRights, rights, signOut, user } from "../api/people.js";
 import { Signal, View, effect } from "../lib/view.js";
 import { html } from "../lib/html.js";
 import { openMenu } from "../parts/menu.js";
@@ -12,8 +12,8 @@ import { LANGUAGES, language, setLanguage, text } from "../text/index.js";
 
 /**
  * The pages, by the first part of the address behind `#`. What is not shown yet is not loaded yet. A page without a
- * label is not in the navigation.
- * @type {Record<string, { label?: () => string, load: () => Promise<unknown>, element: () => unknown }>}
+ * label, or that is not listed, is not in the navigation.
+ * @type {Record<string, { label?: () => string, isListed?: () => boolean, load: () => Promise<unknown>, element: () => unknown }>}
  */
 const PAGES = {
   drawers: {
@@ -54,6 +54,19 @@ const PAGES = {
   object: {
     load: () => withStyle("object", () => import("../object/page.js")),
     element: () => html`<object-page></object-page>`,
+  },
+  admin: {
+    label: () => text().administration,
+    load: () => withStyle("admin", () => import("../admin/page.js")),
+    element: () => html`<admin-page></admin-page>`,
+    isListed: () => ["manageGroups", "configure"].some((privilege) => rights.value?.has(privilege)),
+  },
+  api: {
+    label: () => text().api.title,
+    load: () => withStyle("api-browser", () => import("../api-browser/page.js")),
+    element: () => html`<api-page></api-page>`,
+    // It is reached beside the documentation.
+    isListed: () => false,
   },
 };
 
@@ -121,6 +134,17 @@ class StetFrame extends View {
         if (user.value === null || hasEnded.value) import("./sign-in.js").catch(notifyFault);
       }),
     );
+    let last = "";
+    this.during(
+      effect(() => {
+        const name = user.value?.name;
+        if (!name || hasEnded.value) return;
+        // Somebody who signs in again finds the page as it was.
+        if (name !== last) rights.value = undefined;
+        last = name;
+        readRights(name).catch(notifyFault);
+      }),
+    );
   }
 
   template() {
@@ -132,10 +156,11 @@ class StetFrame extends View {
       <header class="bar" ?inert=${hasEnded.value}>
         <span class="wordmark">stet</span>
         <nav aria-label="stet">
-          ${Object.entries(PAGES).map(([name, { label }]) => label && html`
+          ${Object.entries(PAGES).map(([name, { label, isListed }]) => label && (isListed?.() ?? true) && html`
             <a href=${`#/${name}`} class=${`to-${name}`} aria-current=${name === page.value ? "page" : null}>${label()}${name === "messages" ? unreadMark() : ""}</a>`)}
         </nav>
         <a class="docs" href=${new URL("docs/", SERVER).href} target="_blank" rel="noopener">${text().documentation}</a>
+        <a class="docs" href="#/api" aria-current=${page.value === "api" ? "page" : null}>${text().api.tryIt}</a>
         <button class="plain account" aria-haspopup="menu" title=${text().account}
           @click=${(/** @type {Event} */ event) => this.#menu(event)}>${besideName(who.name)}<span>${fullName(who.name)}</span></button>
       </header>

@@ -127,3 +127,71 @@ fn messages_are_accessible() {
     browser.find("message-letter .chip");
     is_accessible(&browser, "an answer");
 }
+
+/// Checks sections of administration, each when it shows an element.
+#[track_caller]
+fn sections_are_accessible(server: &Server, browser: &Browser, sections: &[(&str, &str)]) {
+    for (address, shown) in sections {
+        browser.open(&format!("{}/console/#/admin/{address}", server.base));
+        browser.find(shown);
+        is_accessible(browser, address);
+    }
+}
+
+#[test]
+fn people_and_their_rights_are_accessible_in_both_themes_and_at_two_widths() {
+    let server = Server::start();
+    let Some(browser) = Browser::start() else { return };
+    sign_in(&server.base, &browser, "admin", ADMIN_PASSWORD);
+    let key =
+        json!({ "name": "calendar", "user": "editor", "privileges": [{ "privilege": "read", "folder": "/Planning" }] });
+    server.user("admin").call("stet-key-create-post", &[]).json(&key).ok();
+    sections_are_accessible(
+        &server,
+        &browser,
+        &[
+            ("people/editor", "person-form fieldset"),
+            ("groups/editors", "grants-table td input"),
+            ("keys", "[data-key]"),
+            ("sessions", "[data-session]"),
+        ],
+    );
+    browser.open(&format!("{}/console/#/admin/keys", server.base));
+    browser.click(".head .primary");
+    browser.find("#key-form");
+    is_accessible(&browser, "a new key");
+}
+
+#[test]
+fn configuration_and_health_are_accessible_in_both_themes_and_at_two_widths() {
+    let server = Server::start();
+    let Some(browser) = Browser::start() else { return };
+    sign_in(&server.base, &browser, "admin", ADMIN_PASSWORD);
+    let webhook = json!({ "url": "https://webhook.invalid/", "paused": true });
+    let made = server.user("admin").call("stet-webhook-create-post", &[]).json(&webhook).ok();
+    let id = made["webhook"]["id"].as_str().expect("a webhook has an id");
+    sections_are_accessible(
+        &server,
+        &browser,
+        &[
+            ("configuration/Workflows%2Fworkflows.xml", ".source textarea"),
+            (&format!("webhooks/{id}"), "webhook-form h4"),
+            ("audit", ".trail [data-entry]"),
+            ("health", ".facts-table"),
+        ],
+    );
+}
+
+#[test]
+fn the_interface_is_accessible_in_both_themes_and_at_two_widths() {
+    let server = Server::shared();
+    let Some(browser) = Browser::start() else { return };
+    sign_in(&server.base, &browser, "editor", SAMPLE_PASSWORD);
+    browser.open(&format!("{}/console/#/api", server.base));
+    browser.find("[data-operation]");
+    is_accessible(&browser, "all operations");
+    browser.open(&format!("{}/console/#/api/folder-root-get", server.base));
+    browser.click(".try footer .primary");
+    browser.find(".reply pre");
+    is_accessible(&browser, "an operation with its reply");
+}

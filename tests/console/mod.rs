@@ -1,6 +1,8 @@
 //! The console: its files over HTTP, and its pages in a browser.
 
 mod access;
+mod admin;
+mod api_browser;
 mod browser;
 mod drawers;
 mod driving;
@@ -13,8 +15,8 @@ mod liveblogs;
 mod messages;
 mod objects;
 mod pace;
-mod public;
 mod planning;
+mod public;
 mod templates;
 mod typing;
 
