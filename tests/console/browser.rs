@@ -366,7 +366,7 @@ impl Browser {
             return None;
         };
         self.script(&format!("{axe}\n;window.axe = axe;"), &[]);
-        let found = self.script("return axe.run(document, { resultTypes: ['violations'] });", &[]);
+        let found = self.script("return axe.run(document, { resultTypes: ['violations'], preload: false });", &[]);
         let violations = found["violations"].as_array().expect("axe-core reports violations").iter();
         Some(violations.map(violation).collect())
     }
