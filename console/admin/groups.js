@@ -8,7 +8,7 @@ import { ask } from "../parts/dialog.js";
 import { notify } from "../parts/notices.js";
 import { besideName, icon } from "../parts/signs.js";
 import { text } from "../text/index.js";
-import { FormState, chosenOfAddress, enterPanel, explainFault, head, nothing, valuesOf } from "./section.js";
+import { FormState, ListSection, enterPanel, explainFault, head, nothing, valuesOf } from "./section.js";
 import "./grants.js";
 import "./person-picker.js";
 
@@ -17,21 +17,19 @@ import "./person-picker.js";
 /** The groups and members that are shown at once, and by how many more each time. */
 const PAGE = 100;
 
-class AdminGroups extends View {
+class AdminGroups extends ListSection {
   /** @type {Signal<Group[] | null>} */
   #list = new Signal(/** @type {Group[] | null} */ (null));
   #fault = new Signal("");
   #most = new Signal(PAGE);
-  #chosen = new Signal(chosenOfAddress());
-  #isNew = new Signal(false);
 
+  constructor() {
+    super("groups", "data-group");
+  }
+
+  /** @override */
   begin() {
-    const follow = () => {
-      this.#chosen.value = chosenOfAddress();
-      if (this.#chosen.now) this.#isNew.value = false;
-    };
-    addEventListener("hashchange", follow);
-    this.during(() => removeEventListener("hashchange", follow));
+    super.begin();
     this.#read();
   }
 
@@ -46,11 +44,11 @@ class AdminGroups extends View {
   template() {
     const t = text().admin.groups;
     const list = this.#list.value;
-    const group = list?.find(({ groupName }) => groupName === this.#chosen.value);
-    const isOpen = this.#isNew.value || group !== undefined;
+    const group = list?.find(({ groupName }) => groupName === this.chosen.value);
+    const isOpen = this.isNew.value || group !== undefined;
     return html`
       ${head(text().admin.sections.groups, t.lead, html`
-        <button class="primary" @click=${() => this.#add()}>${icon("add")}${t.add}</button>`)}
+        <button class="primary" @click=${() => this.add()}>${icon("add")}${t.add}</button>`)}
       <p class="fault" role="alert">${this.#fault.value}</p>
       <div class=${isOpen ? "split open broad" : "split"}>
         <div class="rows">
@@ -63,27 +61,14 @@ class AdminGroups extends View {
           ${(list?.length ?? 0) > this.#most.value ? html`<button class="more" @click=${() => (this.#most.value += PAGE)}>${text().showMore}</button>` : ""}
         </div>
         ${isOpen ? keyed([group?.groupName ?? ""], (one) => one, () => html`
-          <group-form class="panel" .group=${this.#isNew.value ? null : group} .saved=${(/** @type {string} */ name) => this.#saved(name)} .closed=${() => this.#close()}></group-form>`) : ""}
+          <group-form class="panel" .group=${this.isNew.value ? null : group} .saved=${(/** @type {string} */ name) => this.#saved(name)} .closed=${() => this.close()}></group-form>`) : ""}
       </div>`;
-  }
-
-  #add() {
-    this.#isNew.value = true;
-    location.hash = "#/admin/groups";
-  }
-
-  #close() {
-    const name = this.#chosen.now;
-    this.#isNew.value = false;
-    location.hash = "#/admin/groups";
-    requestAnimationFrame(() => /** @type {HTMLElement | null} */ (this.querySelector(`[data-group="${CSS.escape(name)}"]`) ?? this.querySelector("button"))?.focus());
   }
 
   /** @param {string} name Empty if it was deleted. */
   async #saved(name) {
     await this.#read();
-    this.#isNew.value = false;
-    location.hash = `#/admin/groups/${encodeURIComponent(name)}`;
+    this.openEntry(name);
     if (user.now) await readRights(user.now.name);
   }
 }

@@ -2,10 +2,10 @@
 
 import { call } from "../api/calls.js";
 import { html, keyed } from "../lib/html.js";
-import { Signal, View } from "../lib/view.js";
+import { Signal } from "../lib/view.js";
 import { besideName, icon } from "../parts/signs.js";
 import { text } from "../text/index.js";
-import { chosenOfAddress, explainFault, head, nothing } from "./section.js";
+import { ListSection, explainFault, head, nothing } from "./section.js";
 import "./person.js";
 
 /** @typedef {{ name: string, fullName: string, description: string, disabled: boolean, teams: string[], ucount: number }} Person */
@@ -16,24 +16,22 @@ const PAGE = 100;
 /** The pause after a key until people are looked for, in milliseconds. */
 const PAUSE = 150;
 
-class AdminPeople extends View {
+class AdminPeople extends ListSection {
   /** @type {Signal<Person[] | null>} */
   #list = new Signal(/** @type {Person[] | null} */ (null));
   #fault = new Signal("");
   #most = new Signal(PAGE);
-  #chosen = new Signal(chosenOfAddress());
-  #isNew = new Signal(false);
   #words = "";
   #timer = 0;
   #last = 0;
 
+  constructor() {
+    super("people", "data-person");
+  }
+
+  /** @override */
   begin() {
-    const follow = () => {
-      this.#chosen.value = chosenOfAddress();
-      if (this.#chosen.now) this.#isNew.value = false;
-    };
-    addEventListener("hashchange", follow);
-    this.during(() => removeEventListener("hashchange", follow));
+    super.begin();
     this.#read();
   }
 
@@ -59,12 +57,12 @@ class AdminPeople extends View {
 
   template() {
     const t = text().admin.people;
-    const isOpen = this.#isNew.value || this.#chosen.value !== "";
+    const isOpen = this.isNew.value || this.chosen.value !== "";
     return html`
       ${head(text().admin.sections.people, t.lead, html`
         <input type="search" class="filter" aria-label=${t.find} placeholder=${t.find}
           @input=${(/** @type {Event} */ event) => this.#find(event)}>
-        <button class="primary" @click=${() => this.#add()}>${icon("add")}${t.add}</button>`)}
+        <button class="primary" @click=${() => this.add()}>${icon("add")}${t.add}</button>`)}
       <div class=${isOpen ? "split open" : "split"}>
         <div class="rows">${this.#rows()}</div>
         ${isOpen ? this.#form() : ""}
@@ -81,7 +79,7 @@ class AdminPeople extends View {
     return html`
       <ul class="choose">${keyed(shown, ({ name }) => name, (person) => html`
         <li><a href=${`#/admin/people/${encodeURIComponent(person.name)}`} data-person=${person.name}
-            aria-current=${person.name === this.#chosen.value ? "true" : null} class=${person.disabled ? "off" : ""}>
+            aria-current=${person.name === this.chosen.value ? "true" : null} class=${person.disabled ? "off" : ""}>
           ${besideName(person.name)}
           <span class="body"><b>${person.fullName || person.name}</b><small>${[person.name, ...person.teams, person.description].filter(Boolean).join(" · ")}</small></span>
           ${person.disabled ? html`<span class="badge">${t.disabled}</span>` : ""}
@@ -91,27 +89,14 @@ class AdminPeople extends View {
   }
 
   #form() {
-    const name = this.#isNew.value ? "" : this.#chosen.value;
+    const name = this.isNew.value ? "" : this.chosen.value;
     return keyed([name], (one) => one, () => html`
-      <person-form class="panel" .name=${name} .saved=${(/** @type {string} */ saved) => this.#saved(saved)} .closed=${() => this.#close()}></person-form>`);
-  }
-
-  #add() {
-    this.#isNew.value = true;
-    location.hash = "#/admin/people";
-  }
-
-  #close() {
-    this.#isNew.value = false;
-    location.hash = "#/admin/people";
-    const name = this.#chosen.now;
-    requestAnimationFrame(() => /** @type {HTMLElement | null} */ (this.querySelector(`[data-person="${CSS.escape(name)}"]`) ?? this.querySelector("input"))?.focus());
+      <person-form class="panel" .name=${name} .saved=${(/** @type {string} */ saved) => this.#saved(saved)} .closed=${() => this.close()}></person-form>`);
   }
 
   /** @param {string} name */
   #saved(name) {
-    this.#isNew.value = false;
-    location.hash = `#/admin/people/${encodeURIComponent(name)}`;
+    this.openEntry(name);
     this.#read();
   }
 }

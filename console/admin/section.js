@@ -2,7 +2,7 @@
 
 import { CallError, call } from "../api/calls.js";
 import { html } from "../lib/html.js";
-import { Signal } from "../lib/view.js";
+import { Signal, View } from "../lib/view.js";
 import { explain, text } from "../text/index.js";
 
 /** The entries that are read at once, and by how many more each time. */
@@ -17,6 +17,57 @@ export function chosenOfAddress() {
     return decodeURIComponent(part);
   } catch {
     return part;
+  }
+}
+
+/** A section with a list, of which one entry or a new one is open beside it. The address names the open one. */
+export class ListSection extends View {
+  /** The name of the open entry; empty for none. */
+  chosen = new Signal(chosenOfAddress());
+  isNew = new Signal(false);
+
+  /**
+   * @param {string} section As the address names it.
+   * @param {string} mark The attribute in which the list has the name of each entry.
+   */
+  constructor(section, mark) {
+    super();
+    this.section = section;
+    this.mark = mark;
+  }
+
+  begin() {
+    const follow = () => {
+      this.chosen.value = chosenOfAddress();
+      if (this.chosen.now) this.isNew.value = false;
+    };
+    addEventListener("hashchange", follow);
+    this.during(() => removeEventListener("hashchange", follow));
+  }
+
+  /** Opens the form for a new entry. */
+  add() {
+    this.isNew.value = true;
+    location.hash = `#/admin/${this.section}`;
+  }
+
+  /**
+   * Opens an entry.
+   * @param {string} name Empty for none.
+   */
+  openEntry(name) {
+    this.isNew.value = false;
+    location.hash = `#/admin/${this.section}/${encodeURIComponent(name)}`;
+  }
+
+  /** Closes what is open. The focus goes back to its line. */
+  close() {
+    const name = this.chosen.now;
+    this.openEntry("");
+    requestAnimationFrame(() => {
+      const line = this.querySelector(`[${this.mark}="${CSS.escape(name)}"]`) ?? this.querySelector("input, button");
+      /** @type {HTMLElement | null} */ (line)?.focus();
+    });
   }
 }
 

@@ -1,10 +1,10 @@
 // The webhooks: which systems are told of changes, and whether they take it.
 
 import { html, keyed } from "../lib/html.js";
-import { Signal, View, effect } from "../lib/view.js";
+import { Signal, effect } from "../lib/view.js";
 import { icon } from "../parts/signs.js";
 import { halfMinute, text } from "../text/index.js";
-import { Listing, chosenOfAddress, head, nothing } from "./section.js";
+import { Listing, ListSection, head, nothing } from "./section.js";
 import { shownSecret } from "./secret.js";
 import { LOOKS } from "./webhook.js";
 
@@ -24,21 +24,19 @@ import { LOOKS } from "./webhook.js";
  * @property {{ attempts: number, next: number } | null} failure
  */
 
-class AdminWebhooks extends View {
+class AdminWebhooks extends ListSection {
   /** @type {Listing<Webhook>} */
   #list = new Listing("v3/webhook");
-  #chosen = new Signal(chosenOfAddress());
-  #isNew = new Signal(false);
   /** @type {Signal<{ url: string, secret: string } | null>} */
   #made = new Signal(/** @type {{ url: string, secret: string } | null} */ (null));
 
+  constructor() {
+    super("webhooks", "data-webhook");
+  }
+
+  /** @override */
   begin() {
-    const follow = () => {
-      this.#chosen.value = chosenOfAddress();
-      if (this.#chosen.now) this.#isNew.value = false;
-    };
-    addEventListener("hashchange", follow);
-    this.during(() => removeEventListener("hashchange", follow));
+    super.begin();
     // Nothing tells of deliveries, so they are asked for.
     this.during(effect(() => (void halfMinute(), void this.#list.read())));
   }
@@ -47,11 +45,11 @@ class AdminWebhooks extends View {
     const t = text().admin.webhooks;
     const list = this.#list.items.value;
     const made = this.#made.value;
-    const chosen = list?.find(({ id }) => id === this.#chosen.value);
-    const isOpen = this.#isNew.value || chosen !== undefined;
+    const chosen = list?.find(({ id }) => id === this.chosen.value);
+    const isOpen = this.isNew.value || chosen !== undefined;
     return html`
       ${head(text().admin.sections.webhooks, t.lead, html`
-        <button class="primary" @click=${() => this.#add()}>${icon("add")}${t.add}</button>`)}
+        <button class="primary" @click=${() => this.add()}>${icon("add")}${t.add}</button>`)}
       ${made ? shownSecret(t.made(made.url), made.secret, () => (this.#made.value = null)) : ""}
       <div class=${isOpen ? "split open broad" : "split"}>
         <div class="rows">
@@ -64,28 +62,15 @@ class AdminWebhooks extends View {
           ${this.#list.foot()}
         </div>
         ${isOpen ? keyed([chosen?.id ?? ""], (one) => one, () => html`
-          <webhook-form class="panel" .webhook=${this.#isNew.value ? null : chosen} .closed=${() => this.#close()}
+          <webhook-form class="panel" .webhook=${this.isNew.value ? null : chosen} .closed=${() => this.close()}
             .saved=${(/** @type {string} */ id) => this.#saved(id)} .made=${(/** @type {any} */ made) => (this.#made.value = made)}></webhook-form>`) : ""}
       </div>`;
-  }
-
-  #add() {
-    this.#isNew.value = true;
-    location.hash = "#/admin/webhooks";
-  }
-
-  #close() {
-    const id = this.#chosen.now;
-    this.#isNew.value = false;
-    location.hash = "#/admin/webhooks";
-    requestAnimationFrame(() => /** @type {HTMLElement | null} */ (this.querySelector(`[data-webhook="${CSS.escape(id)}"]`) ?? this.querySelector("button"))?.focus());
   }
 
   /** @param {string} id Empty if it was removed. */
   async #saved(id) {
     await this.#list.read();
-    this.#isNew.value = false;
-    location.hash = `#/admin/webhooks/${encodeURIComponent(id)}`;
+    this.openEntry(id);
   }
 }
 
