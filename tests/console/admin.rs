@@ -48,6 +48,7 @@ fn administration_is_for_those_with_rights_and_others_are_told() {
     says(&browser, ".refused", "Manage groups");
     let listed = "return document.querySelectorAll('.bar [href=\"#/admin\"]').length;";
     assert_eq!(browser.script(listed, &[]), json!(0));
+    drop(browser);
     let Some(browser) = opened(server, "people") else { return };
     browser.find(".bar [href='#/admin']");
 }

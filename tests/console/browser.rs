@@ -21,6 +21,7 @@ use fantoccini::key::Key;
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client as Driver, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
+use parking_lot::{Condvar, Mutex};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -65,6 +66,39 @@ fn is_harmless(error: &str) -> bool {
     HARMLESS.iter().any(|parts| parts.iter().all(|part| error.contains(part)))
 }
 
+/// The browsers that run now. Each takes more than a processor while it starts, so many at a time only
+/// make each other slow, until waits end in vain.
+static RUNNING: Mutex<usize> = Mutex::new(0);
+
+/// Tells that a browser has ended.
+static ENDED: Condvar = Condvar::new();
+
+/// Returns how many browsers may run at a time: at least the two that some tests need.
+fn most_browsers() -> usize {
+    std::thread::available_parallelism().map_or(2, |processors| processors.get() + 1)
+}
+
+/// The permission to run a browser, given back when dropped.
+struct BrowserSeat;
+
+impl BrowserSeat {
+    /// Waits until that many browsers may start, and takes a seat for each. A test that needs two takes
+    /// both at once: tests that wait for each other's second one would wait for ever.
+    fn take<const COUNT: usize>() -> [BrowserSeat; COUNT] {
+        let mut running = RUNNING.lock();
+        ENDED.wait_while(&mut running, |running| *running + COUNT > most_browsers());
+        *running += COUNT;
+        std::array::from_fn(|_| BrowserSeat)
+    }
+}
+
+impl Drop for BrowserSeat {
+    fn drop(&mut self) {
+        *RUNNING.lock() -= 1;
+        ENDED.notify_all();
+    }
+}
+
 /// A browser with one window, killed when dropped.
 pub struct Browser {
     runtime: Runtime,
@@ -76,6 +110,8 @@ pub struct Browser {
     /// Parts of the errors that the test expects.
     expected: RefCell<Vec<String>>,
     profile: TempDir,
+    /// Given back last.
+    _seat: BrowserSeat,
 }
 
 /// A chromedriver and its Chromium, killed when dropped.
@@ -147,8 +183,14 @@ pub struct PageElement<'b> {
 
 impl Browser {
     /// Starts a browser with an empty profile; `None` if there is no chromedriver, and the test is
-    /// skipped. Continuous integration must have one.
+    /// skipped. Continuous integration must have one. A test must not start a second one while it has
+    /// a first: see [`two_browsers`].
     pub fn start() -> Option<Browser> {
+        let [seat] = BrowserSeat::take();
+        Browser::start_on(seat)
+    }
+
+    fn start_on(seat: BrowserSeat) -> Option<Browser> {
         let (process, port) = DriverProcess::start()?;
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime can be built");
         let profile = TempDir::new().expect("a temporary directory can be made");
@@ -159,6 +201,7 @@ impl Browser {
             logged: RefCell::default(),
             expected: RefCell::default(),
             profile,
+            _seat: seat,
         };
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(browser.capabilities());
@@ -484,7 +527,8 @@ fn failure_picture() -> PathBuf {
 
 /// Starts two browsers, for two people who work at the same time.
 pub fn two_browsers() -> Option<(Browser, Browser)> {
-    Some((Browser::start()?, Browser::start()?))
+    let [one, two] = BrowserSeat::take();
+    Some((Browser::start_on(one)?, Browser::start_on(two)?))
 }
 
 /// Opens the console at a server's address as a user who is signed in. A page of the server logs in,
