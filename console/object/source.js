@@ -12,6 +12,15 @@ import { LARGEST, isText } from "./preview.js";
 /** The codes of errors that say that somebody has broken the lock. */
 const LOST = ["PreconditionFailed", "ObjectLocked", "ObjectLockedByMe", "ObjectNotCheckedOut"];
 
+/**
+ * Whether a content says that it is in another encoding than UTF-8, in which this page writes. As long as it has ASCII
+ * characters only, its bytes don't show that.
+ * @param {string} type Its media type.
+ * @param {string} words
+ */
+const namesOtherEncoding = (type, words) =>
+  /charset="?(?!utf-?8\b|us-ascii\b)/i.test(type) || /^\ufeff?<\?xml[^>]*?encoding\s*=\s*["'](?!utf-?8["'])/i.test(words);
+
 class ObjectSource extends View {
   /** @type {import("./object.js").OpenObject} */
   object = /** @type {any} */ (undefined);
@@ -115,7 +124,8 @@ class ObjectSource extends View {
   /** @param {number} [version] */
   async #readSource(version) {
     const { text: words, etag } = await this.object.readContent(version);
-    this.#isForeign.value = words === "" && this.object.record.now.virtualAttributes.size > 0;
+    const { contentType, size } = this.object.record.now.virtualAttributes;
+    this.#isForeign.value = (words === "" && size > 0) || namesOtherEncoding(contentType, words);
     this.#read.value = words;
     this.#etag = etag;
   }

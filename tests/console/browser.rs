@@ -66,8 +66,8 @@ fn is_harmless(error: &str) -> bool {
     HARMLESS.iter().any(|parts| parts.iter().all(|part| error.contains(part)))
 }
 
-/// The browsers that run now. Each takes more than a processor while it starts, so many at a time only
-/// make each other slow, until waits end in vain.
+/// The browsers that run now. Each takes more than a processor while it starts, so a large number at
+/// a time only makes each slow, until waits end in vain.
 static RUNNING: Mutex<usize> = Mutex::new(0);
 
 /// Tells that a browser has ended.

@@ -140,6 +140,16 @@ fn a_source_is_checked_out_drafted_and_checked_in() {
 }
 
 #[test]
+fn a_source_that_names_another_encoding_is_not_edited() {
+    let server = Server::shared();
+    let declared = "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><story>plain</story>";
+    let object = story(&server.user("editor"), "a.xml", &json!({}), declared);
+    let Some(browser) = opened(server, &object, "source") else { return };
+    browser.wait_for("no field for the text", "document.querySelector('.source a[download]')");
+    assert_eq!(browser.script("return document.querySelector('.code');", &[]), Value::Null);
+}
+
+#[test]
 fn what_is_typed_outlives_a_broken_lock() {
     let server = Server::shared();
     let (client, other) = (server.user("editor"), server.user("admin"));
