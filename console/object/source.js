@@ -19,7 +19,7 @@ const LOST = ["PreconditionFailed", "ObjectLocked", "ObjectLockedByMe", "ObjectN
  * @param {string} words
  */
 const namesOtherEncoding = (type, words) =>
-  /charset="?(?!utf-?8\b|us-ascii\b)/i.test(type) || /^\ufeff?<\?xml[^>]*?encoding\s*=\s*["'](?!utf-?8["'])/i.test(words);
+  /charset=(?!"?(?:utf-?8|us-ascii)\b)/i.test(type) || /^\ufeff?<\?xml[^>]*?encoding\s*=\s*["'](?!utf-?8["'])/i.test(words);
 
 class ObjectSource extends View {
   /** @type {import("./object.js").OpenObject} */
