@@ -195,6 +195,8 @@ impl Server {
         }
         let data = std::mem::replace(&mut self.data, Data::Given(PathBuf::new()));
         let settings = std::mem::take(&mut self.settings);
+        // The new process appends to the same log, which must outlive this value.
+        self.log = PathBuf::new();
         Server::spawn(data, settings)
     }
 
