@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::MmapDirectory;
-use tantivy::{Index, IndexReader, ReloadPolicy};
+use tantivy::{Index, IndexMeta, IndexReader, ReloadPolicy};
 
 use super::columns::SegmentColumns;
 use super::schema::{IndexFields, SCHEMA_VERSION};
@@ -16,6 +16,9 @@ use crate::{Result, SearchError};
 
 /// The file whose existence shows that a directory has an index.
 const META_FILE: &str = "meta.json";
+
+/// The file in which the library lists the files that it has made.
+const MANAGED_FILE: &str = ".managed.json";
 
 /// The state in which an index was found when it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,9 +139,9 @@ fn open_existing(dir: &Path, fields: &IndexFields, rules: &IndexRules) -> std::r
     let directory = MmapDirectory::open(dir).map_err(|error| damaged(&error))?;
     let index = Index::open(directory).map_err(|error| damaged(&error))?;
     let meta = index.load_metas().map_err(|error| damaged(&error))?;
-    let payload = match meta.payload {
+    let payload = match &meta.payload {
         Some(payload) => Some(
-            serde_json::from_str::<CommitPayload>(&payload).map_err(|_| "the index has another format".to_owned())?,
+            serde_json::from_str::<CommitPayload>(payload).map_err(|_| "the index has another format".to_owned())?,
         ),
         // An index without a commit is empty and can have any languages.
         None if meta.segments.is_empty() => None,
@@ -147,12 +150,28 @@ fn open_existing(dir: &Path, fields: &IndexFields, rules: &IndexRules) -> std::r
     if index.schema() != fields.schema || payload.as_ref().is_some_and(|payload| payload.rules != *rules) {
         return Err("the index has other languages or belongs to another version".to_owned());
     }
+    remove_leftovers(dir, &meta).map_err(|error| damaged(&error))?;
     if let Some(path) = index.validate_checksum().map_err(|error| damaged(&error))?.into_iter().next() {
         return Err(format!("the index is damaged: the checksum of `{}` is wrong", path.display()));
     }
     let reader = reader(&index).map_err(|error| damaged(&error))?;
     check_segments(&reader, fields).map_err(|error| damaged(&error))?;
     Ok(OpenIndex { index, reader, number: payload.map(|payload| payload.number) })
+}
+
+/// Removes the files of a commit or a merge that was killed before the index referred to them.
+///
+/// The next commit may write a file of the same name, which the library refuses to overwrite.
+fn remove_leftovers(dir: &Path, meta: &IndexMeta) -> io::Result<()> {
+    let living = meta.list_segment_files();
+    for entry in fs::read_dir(dir)? {
+        let name = entry?.file_name();
+        let is_kept = name == META_FILE || name == MANAGED_FILE || name.to_string_lossy().ends_with(".lock");
+        if !is_kept && !living.contains(Path::new(&name)) {
+            fs::remove_file(dir.join(name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the parts of each segment have the same number of documents.

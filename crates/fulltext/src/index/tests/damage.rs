@@ -121,6 +121,28 @@ fn changes_that_were_not_committed_are_lost() {
     assert!(!check(&root.path().join("index"), "reopened"));
 }
 
+/// A server was killed in a commit, after the list of deleted documents was written and before the
+/// index referred to it. Every later commit wanted to write a file of that name, and was refused.
+#[test]
+fn files_of_a_killed_commit_are_removed() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("index");
+    build(&dir);
+    let meta = tantivy::Index::open_in_dir(&dir).unwrap().load_metas().unwrap();
+    for segment in &meta.segments {
+        for number in meta.opstamp + 1..meta.opstamp + 20 {
+            fs::write(dir.join(format!("{}.{number}.del", segment.id().uuid_string())), "half a list").unwrap();
+        }
+    }
+    fs::write(dir.join(".tmpCut"), "half of the segments").unwrap();
+
+    let index = open(&dir);
+    assert!(!dir.join(".tmpCut").exists());
+    index.remove(1);
+    index.commit(9).unwrap();
+    assert_eq!((keys(&index, "haus").len(), keys(&index, "garten").len()), (0, 7));
+}
+
 #[test]
 fn an_index_is_opened_once_and_settings_are_checked() {
     let root = tempfile::tempdir().unwrap();
