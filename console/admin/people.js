@@ -75,7 +75,9 @@ class AdminPeople extends ListSection {
     if (this.#fault.value) return html`<p class="fault" role="alert">${this.#fault.value}</p>`;
     if (!list) return "";
     if (list.length === 0) return nothing(t.none, t.noneHint);
-    const shown = list.slice(0, this.#most.value);
+    // The one whose form is open is always among them.
+    const chosen = list.findIndex(({ name }) => name === this.chosen.value);
+    const shown = list.slice(0, Math.max(this.#most.value, chosen + 1));
     return html`
       <ul class="choose">${keyed(shown, ({ name }) => name, (person) => html`
         <li><a href=${`#/admin/people/${encodeURIComponent(person.name)}`} data-person=${person.name}

@@ -55,10 +55,11 @@ fn administration_is_for_those_with_rights_and_others_are_told() {
 
 #[test]
 fn people_are_added_changed_and_disabled() {
-    let server = Server::shared();
+    // The first view has everybody only where other tests add nobody.
+    let server = Server::start();
     let (client, name) = (server.user("admin"), own_name("mia"));
-    let Some(browser) = opened(server, "people") else { return };
-    // The first view of the section has everybody; a refused addition keeps what was typed.
+    let Some(browser) = opened(&server, "people") else { return };
+    // A refused addition keeps what was typed.
     says(&browser, ".choose", "Tobias Ferrant");
     browser.expect_error("400");
     browser.click(".head .primary");
