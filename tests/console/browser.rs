@@ -1,5 +1,9 @@
 //! A browser for tests: Debian's Chromium, driven by its chromedriver over WebDriver.
 //!
+//! It is the build without windows, `chromium-headless-shell`. That has the same engines for pages
+//! and scripts, and takes a fifth of the processor time to start. `STET_TEST_BROWSER=chromium`
+//! takes the one with windows.
+//!
 //! Each [`Browser`] has a driver, a profile and a window of its own, so tests run beside each other
 //! and two users of one test have separate cookies. All calls block. A test fails when its browser
 //! is dropped if the page has logged an error, which includes every violation of the content
@@ -35,6 +39,14 @@ use crate::harness::*;
 const WAIT: Duration = Duration::from_secs(20);
 /// The time between two looks at a page.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Returns the path of the browser, and the name by which chromedriver knows its kind.
+fn executable() -> (String, &'static str) {
+    let wanted = std::env::var("STET_TEST_BROWSER").unwrap_or_else(|_| "chromium-headless-shell".to_owned());
+    let path = format!("/usr/bin/{wanted}");
+    let is_shell = wanted.ends_with("headless-shell") && Path::new(&path).exists();
+    if is_shell { (path, "chrome-headless-shell") } else { ("/usr/bin/chromium".to_owned(), "chrome") }
+}
 
 /// The options of Chromium. It must not call its maker's servers.
 const OPTIONS: [&str; 11] = [
@@ -213,9 +225,10 @@ impl Browser {
     fn capabilities(&self) -> serde_json::Map<String, Value> {
         let profile = format!("--user-data-dir={}", self.profile.path().display());
         let options: Vec<&str> = OPTIONS.into_iter().chain([profile.as_str()]).collect();
+        let (executable, kind) = executable();
         let capabilities = json!({
-            "browserName": "chrome",
-            "goog:chromeOptions": { "args": options },
+            "browserName": kind,
+            "goog:chromeOptions": { "args": options, "binary": executable },
             "goog:loggingPrefs": { "browser": "ALL" },
         });
         capabilities.as_object().expect("it is an object").clone()
