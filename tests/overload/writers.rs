@@ -69,10 +69,13 @@ fn uploads_that_stop_in_the_middle_leave_nothing_behind() {
     );
     // Enough that it lies in a file.
     let bytes = [head.into_bytes(), vec![b'x'; 12 << 20]].concat();
-    let mut streams: Vec<TcpStream> = (0..20).map(|_| connect(&server)).collect();
-    for stream in &mut streams {
+    // Each sends at once: the server closes a connection that sends nothing for long.
+    let begin_upload = |_| {
+        let mut stream = connect(&server);
         stream.write_all(&bytes).expect("a part can be sent");
-    }
+        stream
+    };
+    let streams: Vec<TcpStream> = (0..20).map(begin_upload).collect();
     wait_until("all of them are being written", || count() == streams.len());
     assert_serves(&server);
     // 240 MiB have come: they are on disk.
