@@ -247,6 +247,9 @@ impl Checkpointer {
             }
         };
         let Some(folded) = self.freeze(idle) else { return true };
+        if let Some(tap) = &self.shared.options.tap {
+            tap.keep(folded);
+        }
         let begun = Instant::now();
         let options = &self.shared.options;
         let commit = match options.durability {

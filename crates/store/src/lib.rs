@@ -23,6 +23,7 @@ mod backend;
 #[doc(hidden)]
 pub mod blob;
 mod checkpoint;
+mod copy;
 mod journal;
 mod lease;
 mod log;
@@ -40,6 +41,7 @@ mod salvage;
 mod shared;
 mod submit;
 mod tables;
+mod tap;
 mod texts;
 mod versions;
 mod writer;
@@ -64,8 +66,11 @@ use stet_domain::store::{
 
 pub use self::at_rest::ClosedStore;
 pub use self::backend::{Backends, Files, StoreFile};
+pub use self::blob::NumberedChangeSet;
+pub use self::copy::{RestoredTables, TablesCopy, is_backed_up};
 pub use self::options::{CheckpointOptions, Durability, JournalLoss, LimitOptions, OpenError, StoreOptions};
 pub use self::salvage::Salvage;
+pub use self::tap::{CommitTap, CommittedRecord};
 
 use self::journal::Journal;
 use self::reader::Snapshot;

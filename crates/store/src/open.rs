@@ -12,6 +12,7 @@ use stet_domain::ends::ExpiryClock;
 use stet_domain::store::Seq;
 
 use super::backend::{Backends, StoreFile};
+use super::blob::NumberedChangeSet;
 use super::checkpoint::{Checkpointer, StateFile};
 use super::journal::{Journal, JournalContents, JournalFacts};
 use super::lease::KeptFile;
@@ -21,6 +22,7 @@ use super::options::{Durability, OpenError, StoreOptions};
 use super::overlay::Overlay;
 use super::shared::{StoreCore, SubmissionPhase};
 use super::tables::RedbError;
+use super::tap::CommittedRecord;
 use super::writer::CommitWriter;
 use super::{RedbStore, Threads};
 
@@ -65,14 +67,15 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     let (mut folded, mut committed) = (head.folded, head.folded);
     let (mut journal, sets) =
         if anew { (Journal::make(backends, folded)?, Vec::new()) } else { Journal::open(backends, &head.journal())? };
-    for set in sets {
-        committed = overlay.replay(set, committed);
-    }
+    committed = replay(&overlay, sets, committed, &options);
     let is_older = head.format < migrate::present(migrations);
     let is_used = options.durability == Durability::Journal;
     // Migrations see only rows in the tables. If no journal is used from now on, the content of the
     // existing one must never be read again.
     if is_older || (!is_used && committed > folded) {
+        if let Some(tap) = &options.tap {
+            tap.keep(committed);
+        }
         fold_all(&state, &overlay, committed, &PackingRules::of(&options)).map_err(io)?;
         folded = committed;
     }
@@ -104,6 +107,25 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
     shared.checkpoint_if_due();
     tracing::info!(committed, folded, replayed, took_ms = begun.elapsed().as_millis() as u64, "the store is open");
     start(shared, is_used.then_some(journal), state)
+}
+
+/// Adds the change sets of the journal to the rows in memory, after those of the tables, and passes
+/// them to the tap. Returns the number of the last one.
+fn replay(overlay: &Overlay, sets: Vec<NumberedChangeSet>, folded: Seq, options: &StoreOptions) -> Seq {
+    let tap = options.tap.as_deref().filter(|_| options.durability == Durability::Journal);
+    if let Some(tap) = tap {
+        tap.opened(folded);
+    }
+    let mut committed = folded;
+    for set in sets {
+        if let Some(tap) = tap {
+            // The journal does not have the time of a commit.
+            let at_ms = set.events.first().map_or_else(|| options.clock.now_ms(), |event| event.at_ms);
+            tap.committed(CommittedRecord::of((committed, set.seq), at_ms, [set.parts()].into_iter()));
+        }
+        committed = overlay.replay(set, committed);
+    }
+    committed
 }
 
 /// The largest size in bytes of a `state.redb` whose creation was not finished. redb creates files

@@ -9,6 +9,7 @@ use stet_domain::clock::{Clock, SystemClock};
 use stet_domain::store::Seq;
 
 use super::backend::{Backends, Files};
+use super::tap::CommitTap;
 
 /// A day in milliseconds.
 pub(super) const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -156,6 +157,8 @@ pub struct StoreOptions {
     pub clock: Arc<dyn Clock>,
     /// The source of the files.
     pub backends: Arc<dyn Backends>,
+    /// The receiver of all committed records. Without a journal there are none.
+    pub tap: Option<Arc<dyn CommitTap>>,
 }
 
 impl StoreOptions {
@@ -173,6 +176,7 @@ impl StoreOptions {
             verify: false,
             clock: Arc::new(SystemClock),
             backends: Arc::new(Files::new(&data)),
+            tap: None,
             data,
         }
     }

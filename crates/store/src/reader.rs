@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use redb::{Database, ReadOnlyTable, ReadableDatabase};
-use stet_domain::store::{KeyRange, ReadLevel, StoreError, Table};
+use stet_domain::store::{KeyRange, ReadLevel, Seq, StoreError, Table};
 
 use super::lease::Lease;
 use super::reopening::number_of;
 use super::shared::StoreCore;
-use super::tables::{self, RedbError, failure, table_index};
+use super::tables::{self, FOLDED, META, RedbError, failure, table_index};
 use super::texts::{self, TEXTS};
 
 /// The maximum number of attempts of one read. Failures of other reads end its snapshot, too, but
@@ -37,6 +37,8 @@ pub(super) struct Snapshot {
     tables: Vec<TableReader>,
     /// The table of texts that several rows share.
     texts: Option<TableReader>,
+    /// The last change set that the tables have.
+    folded: Seq,
     /// The database of the tables, if only the snapshot holds it.
     _kept: Option<Database>,
     lease: Option<Lease>,
@@ -45,7 +47,7 @@ pub(super) struct Snapshot {
 impl Snapshot {
     /// Returns the snapshot of a closed store.
     pub fn closed() -> Snapshot {
-        Snapshot { tables: Vec::new(), texts: None, _kept: None, lease: None }
+        Snapshot { tables: Vec::new(), texts: None, folded: 0, _kept: None, lease: None }
     }
 
     /// Reports whether this is the snapshot of a closed store.
@@ -59,7 +61,9 @@ impl Snapshot {
         let open = |table: &Table| transaction.open_table(tables::rows(*table)).map_err(failure);
         let tables = Table::ALL.iter().map(open).collect::<Result<_, _>>()?;
         let texts = Some(transaction.open_table(TEXTS).map_err(failure)?);
-        Ok(Snapshot { tables, texts, _kept: None, lease: Some(lease.clone()) })
+        let meta = transaction.open_table(META).map_err(failure)?;
+        let folded = meta.get(FOLDED).map_err(failure)?.map_or(0, |seq| seq.value());
+        Ok(Snapshot { tables, texts, folded, _kept: None, lease: Some(lease.clone()) })
     }
 
     /// Takes a snapshot of `db`, which then lives as long as the snapshot.
@@ -76,6 +80,18 @@ impl Snapshot {
             redb::StorageError::PreviousIo | redb::StorageError::LockPoisoned(_) | redb::StorageError::DatabaseClosed
         );
         !others && !self.lease.as_ref().is_some_and(Lease::is_ended)
+    }
+
+    /// Returns the number of the last change set that the tables have.
+    pub fn folded(&self) -> Seq {
+        self.folded
+    }
+
+    /// Returns a table by its name, with the rows as they are stored.
+    pub fn stored(&self, name: &str) -> Result<&TableReader, SnapshotError> {
+        let place = Table::ALL.iter().position(|table| table.name() == name);
+        let found = place.map_or(self.texts.as_ref(), |place| self.tables.get(place));
+        found.ok_or(SnapshotError::Closed)
     }
 
     fn table(&self, table: Table) -> Result<&TableReader, SnapshotError> {

@@ -100,6 +100,23 @@ impl<'txn> Texts<'txn> {
     }
 }
 
+/// Counts the texts that a row uses, given as it is stored.
+pub(super) fn count_uses(
+    table: Table,
+    stored: &[u8],
+    uses: &mut redb::Table<'_, &'static [u8], u64>,
+) -> Result<(), RedbError> {
+    if !has_texts(table) {
+        return Ok(());
+    }
+    let Some((places, _)) = cut_row(stored).map_err(failure)? else { return Ok(()) };
+    for (_, hash) in places {
+        let used = uses.get(hash).map_err(failure)?.map_or(0, |count| count.value());
+        uses.insert(hash, used + 1).map_err(failure)?;
+    }
+    Ok(())
+}
+
 /// Returns a row as it was before its texts were cut out.
 ///
 /// # Errors

@@ -19,6 +19,7 @@ use stet_domain::store::{Seq, StoreError};
 
 use super::journal::Journal;
 use super::shared::{QueuedChangeSet, StoreCore, SubmissionPhase};
+use super::tap::CommittedRecord;
 
 pub(super) struct CommitWriter {
     pub shared: Arc<StoreCore>,
@@ -112,6 +113,7 @@ impl CommitWriter {
     /// Makes a batch that is on disk visible, then reports its outcome.
     pub fn publish(&mut self, mut batch: Vec<QueuedChangeSet>, last: Option<Seq>) {
         if let Some(last) = last {
+            self.tell_tap(&batch, last);
             self.shared.set_committed(last);
             #[cfg(feature = "planted-bugs")]
             stet_domain::planted::late_views();
@@ -145,6 +147,14 @@ impl CommitWriter {
             run_callback("on_done", || on_done(Ok(seq)));
         }
         self.settle(decided);
+    }
+
+    /// Passes a batch that is on disk to the tap.
+    fn tell_tap(&self, batch: &[QueuedChangeSet], last: Seq) {
+        let Some(tap) = self.shared.options.tap.as_ref().filter(|_| self.journal.is_some()) else { return };
+        let sets = batch.iter().filter(|set| set.writes()).map(QueuedChangeSet::parts);
+        let at_ms = self.shared.options.clock.now_ms();
+        tap.committed(CommittedRecord::of((self.shared.committed(), last), at_ms, sets));
     }
 
     /// Refuses a batch with `why`, and all sets queued behind it for the disk's error (`cause`):

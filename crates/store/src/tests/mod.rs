@@ -3,6 +3,7 @@
 
 mod answers;
 mod blob;
+mod copies;
 mod crash;
 mod damage;
 mod failing;
