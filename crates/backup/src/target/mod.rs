@@ -1,0 +1,254 @@
+//! The target of a backup: a place for objects with names.
+//!
+//! An object is visible under its name once it is complete and synced, and never before. Deletions
+//! are synced, too. What a killed process leaves behind has other names, which no listing contains;
+//! [`BackupTarget::remove_unfinished`] removes it.
+//!
+//! A folder may be a mount point. When its disk is unmounted, another folder is in its place, and
+//! whatever was written there would be on the wrong disk. So each operation first checks that the
+//! folder is still the one that was opened, and fails as unreachable otherwise. A service then
+//! opens the target again and compares its [`BackupIdentity`](crate::BackupIdentity).
+//!
+//! Disk work runs on the blocking pool of the runtime. An operation on a network file system that
+//! hangs takes as long as that: set a limit of time around it. Each future may be dropped at any
+//! time. A `put` that was begun may still complete then.
+
+mod folder;
+#[cfg(test)]
+mod tests;
+mod transfer;
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::TryStreamExt;
+use object_store::path::Path as ObjectPath;
+use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+
+use self::folder::TargetFolder;
+use crate::packing::MAX_RAW_BYTES;
+use crate::{BackupError, BackupResult};
+
+/// The maximum size in bytes of an object that is written or read as a whole. Whatever has at most
+/// [`MAX_RAW_BYTES`] fits when it is compressed, even if that makes it larger.
+pub const MAX_OBJECT_BYTES: u64 = MAX_RAW_BYTES as u64 + (4 << 20);
+
+/// The maximum length of a name in bytes.
+const MAX_NAME: usize = 512;
+
+/// A place for the objects of a backup. Clones are the same place.
+#[derive(Debug, Clone)]
+pub struct BackupTarget {
+    address: Arc<str>,
+    store: Arc<dyn ObjectStore>,
+    folder: Arc<TargetFolder>,
+}
+
+impl BackupTarget {
+    /// Opens the target with that address, such as `file:///srv/backup`. Creates the folder with
+    /// mode 0700 if it is missing, and its parents. The mode of an existing folder is left alone.
+    /// Blocks while it does so.
+    ///
+    /// # Errors
+    /// `Refused`: the address has another form, or the folder can't be used. `Unreachable` and
+    /// `Full`, when the folder is created.
+    pub fn open(address: &str) -> BackupResult<BackupTarget> {
+        let folder = TargetFolder::open(address)?;
+        let store = folder.store()?;
+        Ok(BackupTarget { address: address.into(), store: Arc::new(store), folder: Arc::new(folder) })
+    }
+
+    /// Returns the address.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Stores an object, in place of one with that name.
+    ///
+    /// # Errors
+    /// `Refused`: the name has another form than those of backups, or there are more than
+    /// [`MAX_OBJECT_BYTES`]. `Unreachable`, `Full`.
+    pub async fn put(&self, name: &str, bytes: Bytes) -> BackupResult<()> {
+        self.put_as(name, bytes, PutMode::Overwrite).await.map_err(|error| failure(name, error))
+    }
+
+    /// Stores an object if there is none with that name, and reports whether there was none. Of
+    /// several writers at the same time one succeeds.
+    ///
+    /// # Errors
+    /// Those of [`BackupTarget::put`]. `Refused` also if the file system has no hard links, which
+    /// make this possible.
+    pub async fn put_new(&self, name: &str, bytes: Bytes) -> BackupResult<bool> {
+        match self.put_as(name, bytes, PutMode::Create).await {
+            Ok(()) => Ok(true),
+            Err(OperationError::Store(StoreError::AlreadyExists { .. })) => Ok(false),
+            Err(error) => Err(failure(name, error)),
+        }
+    }
+
+    async fn put_as(&self, name: &str, bytes: Bytes, mode: PutMode) -> Result<(), OperationError> {
+        if bytes.len() as u64 > MAX_OBJECT_BYTES {
+            return Err(BackupError::Refused(format!(
+                "The object `{name}` has {} bytes, and may have {MAX_OBJECT_BYTES}.",
+                bytes.len()
+            ))
+            .into());
+        }
+        let path = self.path(name).await?;
+        self.store.put_opts(&path, bytes.into(), PutOptions::from(mode)).await?;
+        Ok(())
+    }
+
+    /// Returns an object; `None` if there is none with that name.
+    ///
+    /// # Errors
+    /// `Damaged`: the object has more than [`MAX_OBJECT_BYTES`]. `Refused`, `Unreachable`.
+    pub async fn get(&self, name: &str) -> BackupResult<Option<Bytes>> {
+        let path = self.path(name).await?;
+        let found = match self.store.get(&path).await {
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            found => found.map_err(|error| BackupError::of_object_store(name, &error))?,
+        };
+        let size = found.meta.size;
+        if size > MAX_OBJECT_BYTES {
+            let fault = format!("it has {size} bytes, and may have {MAX_OBJECT_BYTES}");
+            return Err(BackupError::damaged(&name, fault));
+        }
+        found.bytes().await.map(Some).map_err(|error| BackupError::of_object_store(name, &error))
+    }
+
+    /// Reports whether there is an object with that name.
+    ///
+    /// # Errors
+    /// `Refused`, `Unreachable`.
+    pub async fn exists(&self, name: &str) -> BackupResult<bool> {
+        let path = self.path(name).await?;
+        match self.store.head(&path).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(BackupError::of_object_store(name, &error)),
+        }
+    }
+
+    /// Returns the names of all objects below a folder, such as `chunks/ab`, with their sizes in
+    /// bytes, in the order of names. Foreign objects are among them. An entry takes some 150 bytes:
+    /// list chunks and contents by the first byte of their hashes.
+    ///
+    /// # Errors
+    /// `Refused`, `Unreachable`.
+    pub async fn list(&self, folder: &str) -> BackupResult<Vec<(String, u64)>> {
+        let path = self.path(folder).await?;
+        self.collect(folder, self.store.list(Some(&path))).await
+    }
+
+    /// Returns what [`BackupTarget::list`] does, of the objects whose names are greater than
+    /// `after`, which need not exist.
+    ///
+    /// # Errors
+    /// `Refused`, `Unreachable`.
+    pub async fn list_after(&self, folder: &str, after: &str) -> BackupResult<Vec<(String, u64)>> {
+        let (path, after) = (self.path(folder).await?, path_of(after)?);
+        self.collect(folder, self.store.list_with_offset(Some(&path), &after)).await
+    }
+
+    async fn collect(
+        &self,
+        folder: &str,
+        found: futures_util::stream::BoxStream<'static, object_store::Result<object_store::ObjectMeta>>,
+    ) -> BackupResult<Vec<(String, u64)>> {
+        let found = found.map_ok(|found| (found.location.to_string(), found.size)).try_collect();
+        let mut found: Vec<_> = found.await.map_err(|error| BackupError::of_object_store(folder, &error))?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// Deletes an object. Does nothing if there is none with that name.
+    ///
+    /// # Errors
+    /// `Refused`, `Unreachable`.
+    pub async fn delete(&self, name: &str) -> BackupResult<()> {
+        let path = self.path(name).await?;
+        match self.store.delete(&path).await {
+            Ok(()) => {}
+            Err(StoreError::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(BackupError::of_object_store(name, &error)),
+        }
+        // The library syncs no folder after a deletion.
+        let (folder, owned) = (self.folder.clone(), name.to_owned());
+        blocking(move || folder.sync_parent(&owned)).await
+    }
+
+    /// Removes the files of writers that were killed, and returns their number. Only the one writer
+    /// of the backup may do this, when it has no `put` under way.
+    ///
+    /// # Errors
+    /// `Refused`, `Unreachable`.
+    pub async fn remove_unfinished(&self) -> BackupResult<u64> {
+        let folder = self.folder.clone();
+        blocking(move || {
+            folder.check()?;
+            folder.remove_unfinished()
+        })
+        .await
+    }
+
+    /// Converts a name for the library, once the target is known to be there.
+    async fn path(&self, name: &str) -> BackupResult<ObjectPath> {
+        let path = path_of(name)?;
+        let folder = self.folder.clone();
+        blocking(move || folder.check()).await?;
+        Ok(path)
+    }
+}
+
+impl fmt::Display for BackupTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address)
+    }
+}
+
+/// A failure whose cause still matters.
+enum OperationError {
+    Store(StoreError),
+    Backup(BackupError),
+}
+
+impl From<StoreError> for OperationError {
+    fn from(error: StoreError) -> OperationError {
+        OperationError::Store(error)
+    }
+}
+
+impl From<BackupError> for OperationError {
+    fn from(error: BackupError) -> OperationError {
+        OperationError::Backup(error)
+    }
+}
+
+fn failure(name: &str, error: OperationError) -> BackupError {
+    match error {
+        OperationError::Store(error) => BackupError::of_object_store(name, &error),
+        OperationError::Backup(error) => error,
+    }
+}
+
+/// Converts a name for the library. Names of backups have few characters, so that each provider
+/// takes them as they are; the library would encode some others.
+fn path_of(name: &str) -> BackupResult<ObjectPath> {
+    let is_known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._/".contains(&byte);
+    let is_part = |part: &str| !part.is_empty() && part != "." && part != "..";
+    if name.len() > MAX_NAME || !name.bytes().all(is_known) || !name.split('/').all(is_part) {
+        return Err(BackupError::Refused(format!(
+            "`{name}` is no name of an object. It may have at most {MAX_NAME} bytes of `a` to `z`, `0` to `9`, `-`, \
+             `.`, `_`, with `/` between parts."
+        )));
+    }
+    ObjectPath::parse(name).map_err(|error| BackupError::Refused(format!("`{name}` is no name of an object: {error}.")))
+}
+
+/// Runs disk work on the blocking pool.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> BackupResult<T> + Send + 'static) -> BackupResult<T> {
+    let interrupted = |error| BackupError::Unreachable(format!("Work on the backup target was interrupted: {error}."));
+    tokio::task::spawn_blocking(work).await.map_err(interrupted)?
+}
