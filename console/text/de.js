@@ -88,6 +88,7 @@ export const de = {
   status: "Zustand",
   statuses: { pending: "Warteschlange", approved: "Veröffentlicht", rejected: "Abgelehnt", deleted: "Gelöscht" },
   asReaders: "Wie Leser es sehen",
+  publicAt: "Öffentlich unter",
   noPosts: {
     pending: "Nichts wartet auf Freigabe.",
     approved: "Noch ist nichts veröffentlicht.",

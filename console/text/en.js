@@ -94,6 +94,7 @@ export const en = {
   status: "State",
   statuses: { pending: "Queue", approved: "Published", rejected: "Rejected", deleted: "Deleted" },
   asReaders: "As readers see it",
+  publicAt: "Public at",
   noPosts: {
     pending: "Nothing waits for approval.",
     approved: "Nothing is published yet.",
