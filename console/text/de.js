@@ -689,6 +689,18 @@ export const de = {
       webhooksFailing: "Scheiternde Webhooks",
       mails: "Wartende Mails",
     },
+    findings: {
+      title: "Befunde",
+      lead: "Was der Server an seiner Maschine, seiner Konfiguration und seinem Datenverzeichnis findet. „stet doctor“ gibt dasselbe aus, auf Englisch.",
+      levels: { fail: "Fehler", warn: "Warnung" },
+      failures: (count) => number(count, "Fehler", "Fehler"),
+      warnings: (count) => number(count, "Warnung", "Warnungen"),
+      well: "Nichts gefunden, was zu tun wäre.",
+      others: (count) => number(count, "Prüfung ohne Befund", "Prüfungen ohne Befund"),
+      toDo: "Zu tun:",
+      again: "Erneut prüfen",
+      looked: (time) => `Geprüft um ${time}`,
+    },
     grants: {
       title: "Rechte",
       hint: "Was überall gilt, gilt auch in jedem Ordner. Ein Recht für einen Ordner gilt auch in allen Ordnern darunter.",
