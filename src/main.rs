@@ -110,7 +110,7 @@ fn serve(
                 "nothing reads this environment variable; keys are STET_SECTION__KEY, with two underscores"
             );
         }
-        server::serve(config, passed, stops, listening).await
+        server::serve(config, passed, doctor::examine_own_server, stops, listening).await
     })
 }
 

@@ -6,6 +6,7 @@ import "../find/picker.js";
 import { html, keyed } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { besideName, icon } from "../parts/signs.js";
+import { actionInWords } from "../text/actions.js";
 import { language, moment, text } from "../text/index.js";
 import { chosenOfAddress, explainFault, head, nothing, pathOf, valuesOf } from "./section.js";
 import "./person-picker.js";
@@ -142,7 +143,7 @@ class AdminAudit extends View {
             <tr data-entry=${one.id}>
               <td><time title=${moment(one.at)}>${times.format(one.at)}</time></td>
               <td>${one.user ? html`<span class="who">${besideName(one.user)}<span>${fullName(one.user)}</span></span>` : t.local}</td>
-              <td><code>${one.action}</code>${one.to ? html`<small>${t.status(one.from ?? "", one.to)}</small>` : ""}</td>
+              <td><span title=${one.action}>${actionInWords(one.action)}</span>${one.to ? html`<small>${t.status(one.from ?? "", one.to)}</small>` : ""}</td>
               <td>${this.#objects(one)}</td>
               <td>${one.address}</td>
             </tr>`;

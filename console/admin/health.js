@@ -1,10 +1,12 @@
 // The health of the server, drawn as it changes: from its metrics and its own word on whether it is ready.
 
 import { outside } from "../api/raw.js";
+import { rights } from "../api/people.js";
 import { html } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { language, text } from "../text/index.js";
 import { drawn } from "./chart.js";
+import "./findings.js";
 import { parseMetrics, quantile, sum } from "./metrics.js";
 import { explainFault, head } from "./section.js";
 
@@ -97,6 +99,7 @@ class AdminHealth extends View {
       ${head(text().admin.sections.health, t.lead)}
       <div role="status">${this.#state()}</div>
       <p class="fault" role="alert">${this.#fault.value}</p>
+      ${rights.value?.has("configure") ? html`<admin-findings></admin-findings>` : ""}
       <div class="charts">${Object.keys(CHARTS).map((name) => this.#chart(name))}</div>
       ${this.#now.value ? this.#facts(this.#now.value) : ""}`;
   }

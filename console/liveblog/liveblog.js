@@ -1,6 +1,6 @@
 // A live blog on the screen, and the changes that people make here.
 
-import { address, call } from "../api/calls.js";
+import { SERVER, address, call } from "../api/calls.js";
 import { OpenContainer } from "../api/container.js";
 import { Signal } from "../lib/view.js";
 import { entryOf } from "../parts/entry.js";
@@ -43,6 +43,8 @@ export class LiveBlog extends OpenContainer {
   /** The posts of the chosen status, as far as they are read. @type {Signal<Post[]>} */
   posts = new Signal([]);
   total = new Signal(0);
+  /** The address of its page for readers; null if it has none. @type {Signal<string | null>} */
+  publicAddress = new Signal(/** @type {string | null} */ (null));
   /** @type {Signal<Status>} */
   chosen = new Signal("approved");
   #most = PAGE;
@@ -64,7 +66,11 @@ export class LiveBlog extends OpenContainer {
         const old = known.get(item.info.id);
         return old?.revision === item.info.revision ? old : this.#post(item);
       });
-      if (this.#headline === null) this.#readHeadline();
+      if (this.#headline === null) {
+        this.#readHeadline();
+        // Without it the page shows no address, which is what it shows of most live blogs.
+        this.#readPublicAddress().catch(() => {});
+      }
       return revision;
     };
   }
@@ -78,6 +84,12 @@ export class LiveBlog extends OpenContainer {
     const { result } = await call("GET", "v3/object/{blog}", { parts: { blog: this.loid } });
     this.#headline = entryOf(result).title;
     this.title.value = this.#headline;
+  }
+
+  /** Reads whether readers have a page of it, which follows from its place alone. */
+  async #readPublicAddress() {
+    const { result } = await call("GET", "v3/container/liveblog/{blog}/public", { parts: { blog: this.loid } });
+    this.publicAddress.value = result.address === null ? null : new URL(result.address, SERVER).href;
   }
 
   /**

@@ -6,7 +6,7 @@ import { html, keyed } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { entryOf } from "../parts/entry.js";
 import { openMenu } from "../parts/menu.js";
-import { notify, notifyFault, say } from "../parts/notices.js";
+import { copy, notify, notifyFault, say } from "../parts/notices.js";
 import { besideName, icon, personMark } from "../parts/signs.js";
 import { ago, explain, moment, text } from "../text/index.js";
 import { PostComposer } from "./composer.js";
@@ -105,6 +105,7 @@ class LiveBlogPage extends View {
     };
     return html`
       <div class="stream" data-scrolls>
+        ${blog.publicAddress.value ? this.#public(blog.publicAddress.value) : ""}
         ${keyed([blog], ({ loid }) => loid, () => html`<post-composer .blog=${blog}></post-composer>`)}
         <div class="tabs" role="group" aria-label=${text().status}>
           ${STATUSES.map((status) => html`
@@ -116,6 +117,14 @@ class LiveBlogPage extends View {
         ${blog.total.value > blog.posts.value.length ? html`
           <button class="more" @click=${() => blog.readMore()}>${text().showMore}</button>` : ""}
       </div>`;
+  }
+
+  /** @param {string} address */
+  #public(address) {
+    return html`
+      <p class="public"><span>${text().publicAt}</span>
+        <a href=${address} target="_blank" rel="noopener">${address.replace(/^https?:\/\//, "")}</a>
+        <button @click=${() => void copy(address)}>${text().copyAddress}</button></p>`;
   }
 
   /** @param {LiveBlog} blog */

@@ -96,6 +96,12 @@ function loadStyle(folder) {
   });
 }
 
+/** Where the server has its documents. */
+const DOCUMENTATION = new URL("docs/", SERVER).href;
+
+/** Whether the bar has no room for all of its links: `style.css` hides those that are in the menu of the account then. */
+const narrow = matchMedia("(max-width: 720px)");
+
 const pageOfAddress = () => {
   const [name] = partsOfAddress();
   return name in PAGES ? name : "drawers";
@@ -159,7 +165,7 @@ class StetFrame extends View {
           ${Object.entries(PAGES).map(([name, { label, isListed }]) => label && (isListed?.() ?? true) && html`
             <a href=${`#/${name}`} class=${`to-${name}`} aria-current=${name === page.value ? "page" : null}>${label()}${name === "messages" ? unreadMark() : ""}</a>`)}
         </nav>
-        <a class="docs" href=${new URL("docs/", SERVER).href} target="_blank" rel="noopener">${text().documentation}</a>
+        <a class="docs" href=${DOCUMENTATION} target="_blank" rel="noopener">${text().documentation}</a>
         <a class="docs" href="#/api" aria-current=${page.value === "api" ? "page" : null}>${text().api.tryIt}</a>
         <button class="plain account" aria-haspopup="menu" title=${text().account}
           @click=${(/** @type {Event} */ event) => this.#menu(event)}>${besideName(who.name)}<span>${fullName(who.name)}</span></button>
@@ -184,6 +190,11 @@ class StetFrame extends View {
         act: () => void setLanguage(tag).catch(notifyFault),
       })),
       null,
+      ...(narrow.matches ? [
+        { label: text().documentation, act: () => void window.open(DOCUMENTATION, "_blank", "noopener") },
+        { label: text().api.tryIt, act: () => (location.hash = "#/api") },
+        null,
+      ] : []),
       { label: text().signOut, act: () => void signOut().catch(notifyFault) },
     ], text().account);
   }

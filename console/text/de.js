@@ -88,6 +88,7 @@ export const de = {
   status: "Zustand",
   statuses: { pending: "Warteschlange", approved: "Veröffentlicht", rejected: "Abgelehnt", deleted: "Gelöscht" },
   asReaders: "Wie Leser es sehen",
+  publicAt: "Öffentlich unter",
   noPosts: {
     pending: "Nichts wartet auf Freigabe.",
     approved: "Noch ist nichts veröffentlicht.",
@@ -687,6 +688,18 @@ export const de = {
       sound: "ohne Fehler",
       webhooksFailing: "Scheiternde Webhooks",
       mails: "Wartende Mails",
+    },
+    findings: {
+      title: "Befunde",
+      lead: "Was der Server an seiner Maschine, seiner Konfiguration und seinem Datenverzeichnis findet. „stet doctor“ gibt dasselbe aus, auf Englisch.",
+      levels: { fail: "Fehler", warn: "Warnung" },
+      failures: (count) => number(count, "Fehler", "Fehler"),
+      warnings: (count) => number(count, "Warnung", "Warnungen"),
+      well: "Nichts gefunden, was zu tun wäre.",
+      others: (count) => number(count, "Prüfung ohne Befund", "Prüfungen ohne Befund"),
+      toDo: "Zu tun:",
+      again: "Erneut prüfen",
+      looked: (time) => `Geprüft um ${time}`,
     },
     grants: {
       title: "Rechte",

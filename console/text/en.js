@@ -94,6 +94,7 @@ export const en = {
   status: "State",
   statuses: { pending: "Queue", approved: "Published", rejected: "Rejected", deleted: "Deleted" },
   asReaders: "As readers see it",
+  publicAt: "Public at",
   noPosts: {
     pending: "Nothing waits for approval.",
     approved: "Nothing is published yet.",
@@ -701,6 +702,18 @@ export const en = {
       sound: "without faults",
       webhooksFailing: "Webhooks that fail",
       mails: "Mails that wait",
+    },
+    findings: {
+      title: "Findings",
+      lead: "What the server finds in its machine, its configuration and its data directory. “stet doctor” prints the same, in English.",
+      levels: { fail: "Failure", warn: "Warning" },
+      failures: /** @param {number} count */ (count) => number(count, "failure", "failures"),
+      warnings: /** @param {number} count */ (count) => number(count, "warning", "warnings"),
+      well: "Nothing was found that must be done.",
+      others: /** @param {number} count */ (count) => number(count, "check without a finding", "checks without a finding"),
+      toDo: "To do:",
+      again: "Look again",
+      looked: /** @param {string} time */ (time) => `Looked at ${time}`,
     },
     grants: {
       title: "Rights",

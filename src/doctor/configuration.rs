@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use stet_api::server::DoctorFinding;
 use stet_config::{Config, ConfigError, Durability};
-
-use super::DoctorFinding;
 
 const CHECK: &str = "configuration";
 
-pub(super) fn look(config: &Result<Config, ConfigError>, file: Option<&Path>) -> Vec<DoctorFinding> {
+pub(super) fn look(config: Result<&Config, &ConfigError>, file: Option<&Path>) -> Vec<DoctorFinding> {
     let from = match file {
         Some(file) => format!("`{}`, the environment and the command line", file.display()),
         None => {

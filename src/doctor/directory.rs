@@ -8,13 +8,14 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD};
+use stet_api::server::DoctorFinding;
 use stet_config::Config;
 use stet_domain::count::count_with_noun;
 use stet_domain::store::{KeyRange, Table};
 use stet_store::{ClosedStore, OpenError, RedbStore, StoreFile};
 
+use super::bytes;
 use super::disk::{self, DiskContents};
-use super::{DoctorFinding, bytes};
 use crate::admin::socket;
 use crate::server::left_out::{self, has_objects, left_out};
 use crate::server::main_database;
@@ -27,6 +28,11 @@ pub(super) struct RunningServer {
 }
 
 impl RunningServer {
+    /// Returns the server that is this process.
+    pub(super) fn own() -> RunningServer {
+        RunningServer { pid: i32::try_from(std::process::id()).ok() }
+    }
+
     /// Returns the number of files that the server may open: its present limit, which it has raised
     /// as far as it may.
     pub(super) fn open_files(&self) -> Option<u64> {

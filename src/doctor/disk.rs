@@ -7,10 +7,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{StatVfs, StatVfsMountFlags};
+use stet_api::server::DoctorFinding;
 use stet_config::Config;
 use stet_domain::count::count_with_noun;
 
-use super::{DoctorFinding, bytes};
+use super::bytes;
 
 /// Duration of a sync from which on there is a warning; on an SSD it takes some milliseconds.
 const SLOW_SYNC: Duration = Duration::from_millis(100);
@@ -225,7 +226,8 @@ fn measure_sync(data: &Path) -> io::Result<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FindingLevel;
+    use stet_api::server::FindingLevel;
+
     use super::*;
 
     #[test]

@@ -4,9 +4,9 @@
 use std::net::ToSocketAddrs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use stet_api::server::DoctorFinding;
 use stet_config::{Config, network};
 
-use super::DoctorFinding;
 use crate::listen::BoundAddresses;
 use crate::tls::{Certificates, Validity};
 
@@ -128,7 +128,8 @@ fn judge_certificate(name: &str, validity: &Validity, now_s: u64) -> DoctorFindi
 
 #[cfg(test)]
 mod tests {
-    use super::super::FindingLevel;
+    use stet_api::server::FindingLevel;
+
     use super::*;
 
     #[test]

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rlimit::Resource;
+use stet_api::server::DoctorFinding;
 use stet_config::{Config, machine_memory};
 use stet_store::StoreFile;
 
+use super::bytes;
 use super::directory::RunningServer;
-use super::{DoctorFinding, bytes};
 use crate::server;
 
 /// The earliest plausible time, 2026-01-01: stet is not older. Epoch seconds.
@@ -131,7 +132,8 @@ fn judge_clock(now_s: u64, newest_s: Option<u64>) -> DoctorFinding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FindingLevel;
+    use stet_api::server::FindingLevel;
+
     use super::*;
 
     #[test]

@@ -1,6 +1,7 @@
 //! `stet doctor`: checks a machine, a configuration and a data directory for an operator, before a
 //! server runs on them, or beside one that does. It changes nothing. Each finding is a line that
-//! states a fact and, if something is to be done, the remedy.
+//! states a fact and, if something is to be done, the remedy. A server runs the same checks on
+//! itself for `GET /v3/server/doctor`.
 
 mod configuration;
 mod directory;
@@ -10,76 +11,19 @@ mod machine;
 
 use std::path::Path;
 
-use serde::Serialize;
+use stet_api::server::{DoctorFinding, DoctorReport};
 use stet_config::{Config, ConfigError, ConfigOverrides};
 use stet_domain::count::count_with_noun;
 
+use self::directory::RunningServer;
 use crate::exit::{self, Exit, Failure};
 
-/// The severity of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FindingLevel {
-    /// Nothing is to be done.
-    Ok,
-    /// A server runs, but trouble may follow.
-    Warn,
-    /// A server does not start, or does not work properly.
-    Fail,
-}
-
-impl FindingLevel {
-    const fn name(self) -> &'static str {
-        match self {
-            FindingLevel::Ok => "ok",
-            FindingLevel::Warn => "warn",
-            FindingLevel::Fail => "fail",
-        }
-    }
-}
-
-/// The result of one check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct DoctorFinding {
-    level: FindingLevel,
-    /// The subject of the check, in a word or a few.
-    check: &'static str,
-    /// The fact that was found: a clause without its full stop.
-    found: String,
-    /// The remedy, likewise; `None` where all is well.
-    advice: Option<String>,
-}
-
-impl DoctorFinding {
-    fn ok(check: &'static str, found: impl Into<String>) -> DoctorFinding {
-        DoctorFinding { level: FindingLevel::Ok, check, found: found.into(), advice: None }
-    }
-
-    fn warn(check: &'static str, found: impl Into<String>, advice: impl Into<String>) -> DoctorFinding {
-        DoctorFinding { level: FindingLevel::Warn, check, found: found.into(), advice: Some(advice.into()) }
-    }
-
-    fn fail(check: &'static str, found: impl Into<String>, advice: impl Into<String>) -> DoctorFinding {
-        DoctorFinding { level: FindingLevel::Fail, check, found: found.into(), advice: Some(advice.into()) }
-    }
-
-    /// Returns the finding as one line for people.
-    fn line(&self) -> String {
-        let advice = self.advice.as_ref().map(|advice| format!(". To do: {advice}")).unwrap_or_default();
-        // The texts contain paths and foreign messages.
-        let said = format!("{}{advice}", self.found).replace(char::is_control, "?");
-        format!("{:4}  {:13}  {said}\n", self.level.name(), self.check)
-    }
-}
-
-/// All findings, as they are printed in JSON.
-#[derive(Debug, Serialize)]
-struct DoctorReport {
-    findings: Vec<DoctorFinding>,
-    /// Number of warnings.
-    warnings: usize,
-    /// Number of failures.
-    failures: usize,
+/// Returns a finding as one line for people.
+fn line(finding: &DoctorFinding) -> String {
+    let advice = finding.advice.as_ref().map(|advice| format!(". To do: {advice}")).unwrap_or_default();
+    // The texts contain paths and foreign messages.
+    let said = format!("{}{advice}", finding.found).replace(char::is_control, "?");
+    format!("{:4}  {:13}  {said}\n", finding.level.name(), finding.check)
 }
 
 /// Runs all checks and prints the findings, as lines or as one JSON object.
@@ -93,14 +37,12 @@ pub fn run(
     overrides: ConfigOverrides,
     json: bool,
 ) -> Result<(), Failure> {
-    let findings = findings(config, file, overrides);
-    let number = |level| findings.iter().filter(|finding| finding.level == level).count();
-    let (warnings, failures) = (number(FindingLevel::Warn), number(FindingLevel::Fail));
+    let report = DoctorReport::of(findings(config, file, overrides));
+    let failures = report.failures;
     let text = if json {
-        let report = DoctorReport { findings, warnings, failures };
         serde_json::to_string(&report).map_err(|error| Failure::new(Exit::Failed, error))? + "\n"
     } else {
-        findings.iter().map(DoctorFinding::line).collect()
+        report.findings.iter().map(line).collect()
     };
     exit::print(&text)?;
     if failures == 0 {
@@ -115,14 +57,12 @@ fn findings(
     file: Option<&Path>,
     overrides: ConfigOverrides,
 ) -> Vec<DoctorFinding> {
-    let mut findings = configuration::look(&config, file);
+    let mut findings = configuration::look(config.as_ref(), file);
     match config {
         Ok(config) => {
             let server = directory::server_on(&config.data.directory);
-            findings.extend(machine::look(&config, server.as_ref()));
-            findings.extend(directory::look(&config, server.as_ref()));
             let is_served = server.is_some() || directory::may_have_server(&config.data.directory);
-            findings.extend(edge::look(&config, is_served));
+            findings.extend(beside(&config, server.as_ref(), is_served));
         }
         // Only checks that need no configuration, with the directory that was named.
         Err(_) => {
@@ -137,6 +77,22 @@ fn findings(
         }
     }
     findings
+}
+
+/// Runs all checks that need the configuration.
+fn beside(config: &Config, server: Option<&RunningServer>, is_served: bool) -> Vec<DoctorFinding> {
+    let mut findings = machine::look(config, server);
+    findings.extend(directory::look(config, server));
+    findings.extend(edge::look(config, is_served));
+    findings
+}
+
+/// Runs all checks from within the server that has this configuration in force. Blocks for as long
+/// as the disk and the resolver of host names take.
+pub fn examine_own_server(config: &Config) -> DoctorReport {
+    let mut findings = configuration::look(Ok(config), config.origin.file.as_deref());
+    findings.extend(beside(config, Some(&RunningServer::own()), true));
+    DoctorReport::of(findings)
 }
 
 /// Formats a number of bytes for people.
@@ -161,8 +117,8 @@ mod tests {
     #[test]
     fn a_finding_is_one_line_with_what_to_do() {
         let finding = DoctorFinding::warn("disk", "7 bytes\nare free", "free some space");
-        assert_eq!(finding.line(), "warn  disk           7 bytes?are free. To do: free some space\n");
-        assert_eq!(DoctorFinding::ok("clock", "it is right").line(), "ok    clock          it is right\n");
+        assert_eq!(line(&finding), "warn  disk           7 bytes?are free. To do: free some space\n");
+        assert_eq!(line(&DoctorFinding::ok("clock", "it is right")), "ok    clock          it is right\n");
     }
 
     #[test]

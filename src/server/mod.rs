@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use stet_actors::repository::Repository;
+use stet_api::server::{DoctorFinding, DoctorReport, ServerDoctor};
 use stet_auth::{Directory, Sessions};
 use stet_base::limits::MemoryBudget;
 use stet_config::{Config, Durability as ConfiguredDurability};
@@ -124,36 +125,48 @@ pub(crate) fn catch_damage<T>(data: &Path, read: impl FnOnce() -> T) -> Result<T
         .map_err(|_| Failure::new(Exit::Data, format!("{} is damaged: its files can't be read", data.display())))
 }
 
-/// The environment of a server: the files of its store, and its clock.
+/// Examines the server that this process is, with its configuration.
+pub type OwnExamination = fn(&Config) -> DoctorReport;
+
+/// Reports that a server which a command starts for itself is not examined.
+fn leave_unexamined(_: &Config) -> DoctorReport {
+    let found = "a server that another command has started for itself is not examined";
+    DoctorReport::of(vec![DoctorFinding::warn("unchecked", found, "run `stet doctor`")])
+}
+
+/// The environment of a server: the files of its store, its clock, and who examines it.
 pub struct ServerEnvironment {
     /// The options and files of the store.
     pub store: StoreOptions,
     /// The clock for sessions, containers and records.
     pub clock: Arc<dyn Clock>,
+    /// The checks of `stet doctor`. They are passed in, because they know the server.
+    pub examine: OwnExamination,
 }
 
 impl ServerEnvironment {
-    /// Returns the files in the data directory and the system clock.
+    /// Returns the files in the data directory and the system clock. Nobody examines the server.
     pub fn of(config: &Config) -> ServerEnvironment {
-        ServerEnvironment { store: store_options(config), clock: Arc::new(SystemClock) }
+        ServerEnvironment { store: store_options(config), clock: Arc::new(SystemClock), examine: leave_unexamined }
     }
 }
 
 /// Serves until `stops` yields; a second item ends the draining. Listens where the configuration
-/// says, or on the `passed` sockets. Calls `listening` with the address, as `http://host:port` or
-/// with `https`, once requests are accepted.
+/// says, or on the `passed` sockets. `examine` has the findings of `GET /v3/server/doctor`. Calls
+/// `listening` with the address, as `http://host:port` or with `https`, once requests are accepted.
 ///
 /// # Errors
 /// Those listed at [`Failure`].
 pub async fn serve(
     config: Config,
     passed: Vec<TcpListener>,
+    examine: OwnExamination,
     stops: impl Stream<Item = ()> + 'static,
     listening: impl FnOnce(&str),
 ) -> Result<(), Failure> {
     // First, before anything is created, or a password is printed with which nobody could log in.
     let reserved = reserve(&config, passed)?;
-    let ground = ServerEnvironment::of(&config);
+    let ground = ServerEnvironment { examine, ..ServerEnvironment::of(&config) };
     PreparedServer::on(ground, config).await?.serve(reserved, stops, listening).await
 }
 
@@ -220,7 +233,7 @@ impl PreparedServer {
             // in the tables before the directory counts as filled. So an operator who later gives
             // up a damaged journal does not lose all users with it.
             let store = StoreOptions { durability: Durability::Journal, ..ground.store.clone() };
-            let ground = ServerEnvironment { store, clock: ground.clock.clone() };
+            let ground = ServerEnvironment { store, clock: ground.clock.clone(), examine: ground.examine };
             let filled = PreparedServer::open(ground, config.clone(), certificates.clone()).await?;
             let outcome =
                 fill(&filled.app, &filled.repository, passwords).await.map_err(|failure| filled.unfilled(failure));
@@ -289,7 +302,9 @@ impl PreparedServer {
         })?;
         let mut surface = stet_api::surface(&newsroom.config);
         let search = changed.map(|changed| Arc::new(NewsroomSearch::of(newsroom.clone(), changed)));
-        surface.kept = surface.kept.with(Arc::new(webhooks)).with(search);
+        let examined = newsroom.clone();
+        let doctor = ServerDoctor::new(move || (ground.examine)(&examined.config));
+        surface.kept = surface.kept.with(Arc::new(webhooks)).with(search).with(doctor);
         let app = Arc::new(App::new(newsroom, surface, metrics));
         Ok(PreparedServer { app, repository, store, certificates, tends: true })
     }

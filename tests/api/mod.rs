@@ -25,6 +25,7 @@ mod older;
 mod paths;
 mod rights;
 mod search;
+mod server;
 mod session;
 mod status;
 mod topic;
@@ -51,6 +52,7 @@ const CASES: &[&[Case]] = &[
     object::CASES,
     older::CASES,
     search::CASES,
+    server::CASES,
     session::CASES,
     topic::CASES,
     user::CASES,

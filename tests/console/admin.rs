@@ -1,7 +1,10 @@
 //! The page of administration: the main path of each section, and refused changes.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
+use super::access::is_accessible;
 use super::browser::{Browser, sign_in};
 use super::*;
 use crate::api::webhook::receiver::Receiver;
@@ -361,6 +364,10 @@ fn the_audit_trail_is_searched_by_person_and_object_and_paged() {
     browser.press("Enter");
     browser.wait_for("a page", "document.querySelectorAll('.trail [data-entry]').length === 100");
     says(&browser, ".trail", "/Test/audit/129.xml");
+    says(&browser, ".trail [title='object.rename']", "Object renamed");
+    let unknown = "const folder = new URL('.', document.querySelector('script[src]').src);
+        return import(new URL('text/actions.js', folder)).then(({ actionInWords }) => actionInWords('object.teleport'));";
+    assert_eq!(browser.script(unknown, &[]), json!("object.teleport"));
     browser.click(".section > .more, admin-audit > .more");
     browser.wait_for("the rest", "document.querySelectorAll('.trail [data-entry]').length > 100");
     // Another object, of which the newest page has nothing.
@@ -383,6 +390,59 @@ fn the_health_of_the_server_is_drawn() {
     says(&browser, ".facts-table", "documents");
     browser.wait_for("a line", "document.querySelector('[data-chart=requests] .line')?.getAttribute('d')");
     browser.wait_for("a value", "document.querySelector('[data-chart=memory] b').textContent.includes('MB')");
+}
+
+#[test]
+fn findings_are_listed_by_how_bad_they_are_and_looked_for_again() {
+    // A variable that nothing reads is a warning, and a password that can't be read is a failure.
+    let folder = tempfile::TempDir::new().expect("a temporary directory can be made");
+    let password = folder.path().join("<img src=x>");
+    std::fs::write(&password, "harbour").expect("it can be written");
+    let server = Server::with(&[
+        ("SMTP_HOST", HOSTILE),
+        ("SMTP__HOST", "relay.invalid"),
+        ("SMTP__FROM", "news@courier.example"),
+        ("SMTP__USER", "news"),
+        ("SMTP__PASSWORD_FILE", password.to_str().expect("the path is text")),
+    ]);
+    std::fs::remove_file(&password).expect("it is there");
+    let Some(browser) = opened(&server, "health") else { return };
+    says(&browser, ".findings .bad", "/<img src=x> can't be read");
+    says(&browser, ".findings .bad code", "smtp.password_file");
+    says(&browser, ".findings .bad .advice", "let the server's user read it");
+    says(&browser, ".findings .warn", "nothing reads the environment variable STET_SMTP_HOST");
+    let levels = "return [...document.querySelectorAll('.findings [data-level]')].map((one) => one.dataset.level);";
+    let levels = browser.script(levels, &[]);
+    let levels: Vec<&str> = levels.as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(levels.is_sorted() && levels[0] == "fail" && levels.contains(&"warn"), "{levels:?}");
+    // Those without a finding are one line, which can be opened.
+    says(&browser, ".findings summary", "checks without a finding");
+    let closed = browser.script("return document.querySelector('.findings details').open;", &[]);
+    assert_eq!(closed, json!(false));
+    browser.click(".findings summary");
+    says(&browser, ".findings dl", "only this machine can reach");
+    is_accessible(&browser, "findings");
+    // It is looked for again by a button, which keeps the focus and what is open.
+    std::fs::set_permissions(server.data(), std::fs::Permissions::from_mode(0o777)).expect("it can be set");
+    let entered = "document.querySelector('.findings ul').textContent.includes('every user of the machine')";
+    let again = format!("{entered} || void document.querySelector('.findings header button').click()");
+    browser.script("document.querySelector('.findings header button').focus();", &[]);
+    browser.wait_for("the new finding", &again);
+    let kept = "return document.querySelector('.findings details').open
+        && document.activeElement === document.querySelector('.findings header button');";
+    assert_eq!(browser.script(kept, &[]), json!(true));
+}
+
+#[test]
+fn findings_are_shown_to_nobody_who_may_not_configure() {
+    let server = Server::shared();
+    let Some(browser) = Browser::start() else { return };
+    sign_in(&server.base, &browser, "reporter", SAMPLE_PASSWORD);
+    browser.open(&format!("{}/console/#/admin/health", server.base));
+    browser.find(".facts-table");
+    let found = "return document.querySelectorAll('admin-findings, .findings').length
+        + performance.getEntriesByType('resource').filter(({ name }) => name.includes('/doctor')).length;";
+    assert_eq!(browser.script(found, &[]), json!(0));
 }
 
 #[test]

@@ -130,6 +130,27 @@ fn files_are_sent_and_large_and_hostile_contents_are_shown_as_text() {
     browser.wait_for("the rest is told", "document.querySelector('.reply').textContent.includes('300,025')");
 }
 
+#[test]
+fn on_a_narrow_screen_the_page_is_reached_by_the_menu_of_the_account() {
+    let server = Server::shared();
+    let Some(browser) = Browser::start() else { return };
+    browser.set_window(390, 800);
+    sign_in(&server.base, &browser, "reporter", SAMPLE_PASSWORD);
+    browser.click(".account");
+    let entry = "const entries = [...document.querySelectorAll('.menu [role=menuitem]')];
+        entries.find((entry) => entry.textContent === arguments[0])?.click();
+        return entries.length;";
+    let narrow = browser.script(entry, &[json!("Try it")]).as_u64().expect("a number");
+    browser.find("[data-operation]");
+    // In the bar of a wide screen there are links.
+    browser.set_window(1280, 800);
+    browser.click(".account");
+    browser.find(".menu [role=menuitem]");
+    assert_eq!(browser.script(entry, &[json!("Try it")]), json!(narrow - 2));
+    browser.press("Escape");
+    browser.click(".bar .docs[href='#/api']");
+}
+
 /// Shows the form of each operation, without the address: browsers slow down pages that change it
 /// so often.
 #[test]

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use super::access::is_accessible;
-use super::browser::Browser;
+use super::browser::{Browser, sign_in};
 use super::*;
 
 const FOLDER: &str = "/Test/Public";
@@ -160,4 +160,26 @@ fn a_page_of_another_site_shows_the_live_blog_in_a_frame_of_its_height() {
     let post = post.as_str().expect("a post has an id");
     public.editor.call("liveblog-post-put", &[&public.loid, &post]).form(&options, &[]).ok();
     browser.wait_for("a longer frame", &format!("{height} > {before} + 50"));
+}
+
+#[test]
+fn the_newsroom_sees_the_address_of_a_public_live_blog_and_copies_it() {
+    let public = PublicBlog::new(&[]);
+    let inside = public.editor.liveblog("/Test/Inside", "Not public");
+    let Some(browser) = Browser::start() else { return };
+    sign_in(&public.server.base, &browser, "editor", SAMPLE_PASSWORD);
+    browser.open(&format!("{}/console/#/liveblog/{}", public.server.base, public.loid));
+    let link = browser.find(".public a");
+    assert_eq!(link.attribute("href").as_deref(), Some(public.address.as_str()));
+    is_accessible(&browser, "a public live blog");
+    browser.script("navigator.clipboard.writeText = async (words) => (window.copied = words);", &[]);
+    browser.click(".public button");
+    browser.wait_for("it is copied", &format!("window.copied === {}", json!(public.address)));
+    browser.open(&format!("{}/console/#/liveblog/{inside}", public.server.base));
+    browser.wait_for("the other one", "document.querySelector('.liveblog h1').textContent === 'Not public'");
+    browser.wait_for(
+        "it was asked for",
+        "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/public')).length === 2",
+    );
+    assert_eq!(browser.script("return document.querySelectorAll('.public').length;", &[]), json!(0));
 }

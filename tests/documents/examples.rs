@@ -112,6 +112,7 @@ impl Settler {
     fn reply(&mut self, printed: &str) -> String {
         match serde_json::from_str::<Value>(printed) {
             Ok(mut reply) => {
+                leave_out_machine(&mut reply);
                 self.value("", &mut reply);
                 serde_json::to_string_pretty(&reply).expect("JSON can be written")
             }
@@ -193,6 +194,16 @@ impl Settler {
             _ => word.to_owned(),
         }
     }
+}
+
+/// Leaves out the findings about a server that differ from machine to machine.
+fn leave_out_machine(reply: &mut Value) {
+    let Some(result) = reply.get_mut("result") else { return };
+    let Some(findings) = result.get_mut("findings").and_then(Value::as_array_mut) else { return };
+    findings.retain(|finding| finding["check"] == "configuration" || finding["check"] == "listening");
+    let all_is_well = findings.iter().all(|finding| finding["level"] == "ok");
+    assert!(all_is_well, "the numbers would differ: {findings:?}");
+    (result["warnings"], result["failures"]) = (json!(0), json!(0));
 }
 
 /// Returns the token that documents show in place of a session's or a key's; `None` for any other

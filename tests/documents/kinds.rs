@@ -1,6 +1,6 @@
 //! The kinds of changes that the pages of `docs/api` list are those that the sources have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Commands that change nothing, and so leave no event.
@@ -88,6 +88,32 @@ fn kinds_of_the_documents() -> BTreeSet<String> {
         }
     }
     kinds
+}
+
+/// Returns the actions that the console has words for in a language, with the words.
+fn words_of_the_console(language: &str) -> BTreeMap<String, String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("console/text/actions.js");
+    let text = std::fs::read_to_string(file).expect("the words can be read");
+    let (_, rest) = text.split_once(&format!("const {language} = {{\n")).expect("the language has words");
+    let (words, _) = rest.split_once("\n};").expect("they end");
+    let pair = |line: &str| {
+        let parts: Vec<&str> = line.split('"').collect();
+        assert!(parts.len() == 5 && !parts[3].is_empty(), "{language}: `{line}`");
+        (parts[1].to_owned(), parts[3].to_owned())
+    };
+    words.lines().map(pair).collect()
+}
+
+#[test]
+fn the_console_has_words_for_exactly_the_kinds_of_the_sources() {
+    let known = kinds_of_the_sources();
+    for language in ["en", "de"] {
+        let words = words_of_the_console(language);
+        let named: BTreeSet<String> = words.keys().cloned().collect();
+        assert_eq!(named, known, "{language}");
+        let different: BTreeSet<&String> = words.values().collect();
+        assert_eq!(different.len(), words.len(), "{language}: two kinds have the same words");
+    }
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn ground_of(config: &Config, disk: &SimulatedDisk, clock: Arc<dyn Clock>) -> Se
     store.backends = Arc::new(disk.clone());
     store.decide_within = std::time::Duration::from_millis(50);
     store.clock = clock.clone();
-    ServerEnvironment { store, clock }
+    ServerEnvironment { store, clock, ..ServerEnvironment::of(config) }
 }
 
 impl House {

@@ -26,6 +26,7 @@ pub mod opendocument;
 pub mod print;
 pub mod recyclebin;
 pub mod search;
+pub mod server;
 pub mod session;
 #[cfg(test)]
 mod tests;
@@ -72,6 +73,7 @@ pub const GROUPS: &[EndpointGroup] = &[
     table_of("audit", "The audit trail of changes.", &[audit::routes::ROUTES]),
     table_of("events", "Live events of containers.", &[events::routes::ROUTES]),
     table_of("webhook", "Reports of changes to other systems.", &[webhook::routes::ROUTES]),
+    table_of("server", "The running server itself.", &[server::routes::ROUTES]),
     table_of("older", "The older, unversioned resources.", &[older::routes::ROUTES]),
 ];
 

@@ -146,7 +146,7 @@ impl App {
     ///
     /// # Panics
     /// If the server's surface has no value of this type. `stet_api::surface` adds one for every
-    /// type that a handler uses, and the server the webhooks.
+    /// type that a handler uses, and the server those that it starts, such as the webhooks.
     pub fn kept<T: Any>(&self) -> &T {
         let kept = self.kept.0.get(&TypeId::of::<T>()).and_then(|value| value.downcast_ref());
         kept.expect("the surface has what its handlers keep")

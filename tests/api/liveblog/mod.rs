@@ -240,6 +240,7 @@ cases! {
     "liveblog-content-get": |corner| Made::on([corner.bare_post()[0].clone()]);
     "liveblog-delete": |corner| Made::on([corner.liveblog()]).once();
     "stet-liveblog-feed-get": |corner| Made::on([corner.bare_post()[0].clone(), word("json")]);
+    "stet-liveblog-public-get": |corner| Made::on([corner.liveblog()]);
     "liveblog-posts-post": |corner| Made::default().json(list([&corner.bare_post()[1]]));
     "liveblog-post-create": |corner| Made::on([corner.liveblog()]).form(json!({ "title": "new" }));
     "liveblog-post-get": |corner| Made::on(corner.bare_post());

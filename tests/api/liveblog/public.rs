@@ -82,9 +82,33 @@ fn pictures(page: &str) -> Vec<String> {
     page.split("<img src=\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
 }
 
+/// What the server says of the public page of a live blog.
+fn address(client: &Client, liveblog: &str) -> Value {
+    client.call("stet-liveblog-public-get", &[&liveblog]).ok()["address"].clone()
+}
+
+#[test]
+fn the_newsroom_learns_the_address_of_a_public_page_from_the_place_of_its_live_blog() {
+    let public = PublicBlog::new(&[("LIVEBLOG__PUBLIC__ADDRESS", "https://live.example.org")]);
+    let (editor, uuid) = (&public.blog.editor, &public.uuid);
+    let expected = json!(format!("https://live.example.org/live/{uuid}"));
+    assert_eq!(address(editor, &public.blog.loid), expected);
+    assert_eq!(address(&public.server.user("reporter"), &public.blog.loid), expected);
+    let elsewhere = editor.liveblog("/Test/Inside", "other");
+    assert_eq!(address(editor, &elsewhere), Value::Null);
+    // It follows the live blog at once.
+    editor.call("stet-object-move-post", &[&public.blog.loid]).json(&json!({ "folderPath": "/Test/Inside" })).ok();
+    assert_eq!(address(editor, &public.blog.loid), Value::Null);
+    let story = editor.story("/Test", "s.xml");
+    editor.call("stet-liveblog-public-get", &[&story]).fails(400, "InvalidType");
+    let unnamed = PublicBlog::new(&[]);
+    assert_eq!(address(&unnamed.blog.editor, &unnamed.blog.loid), json!(format!("/live/{}", unnamed.uuid)));
+}
+
 #[test]
 fn without_public_folders_there_are_no_public_pages() {
     let blog = Blog::new();
+    assert_eq!(address(&blog.editor, &blog.loid), Value::Null);
     let nobody = Server::shared().client();
     for path in [format!("/live/{}", uuid(&blog.read().ok())), "/live/embed.js".to_owned(), "/live/".to_owned()] {
         is_no_endpoint(&nobody.get(&path));
@@ -424,6 +448,7 @@ fn public_pages_are_below_the_base_path() {
     let text = page(&server.client().get(&format!("/swing/api/live/{uuid}")));
     assert!(text.contains(&format!("content=\"https://live.example.org/swing/api/live/{uuid}\"")), "{text}");
     is_no_endpoint(&server.client().get(&format!("/live/{uuid}")));
+    assert_eq!(address(&editor, &loid), json!(format!("https://live.example.org/swing/api/live/{uuid}")));
 }
 
 #[test]

@@ -118,4 +118,14 @@ pub const ROUTES: &[Route] = &[
         handler: handler!(liveblog::feed),
         ..GET
     },
+    Route {
+        id: "stet-liveblog-public-get",
+        path: "/v3/container/liveblog/{source}/public",
+        summary: "Tell whether a liveblog is public, and the address of its page for readers.",
+        path_params: &[LIVEBLOG],
+        // It follows from the configuration and the place, which are no part of the revision.
+        tag: TagRule::Never,
+        handler: handler!(liveblog::public::public_address),
+        ..GET
+    },
 ];

@@ -35,6 +35,8 @@ use std::time::Duration;
 use actix_web::http::{Method, header};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::future::LocalBoxFuture;
+use schemars::JsonSchema;
+use serde::Serialize;
 use stet_base::limits::{Holder, counted_as, on_behalf_of};
 use stet_config::Config;
 use stet_domain::error::{Code, Error, Result};
@@ -43,7 +45,9 @@ use stet_domain::id::{DatabaseId, ObjectSource, ObjectUuid};
 use stet_domain::liveblog::Liveblog;
 use stet_newsroom::caller::{CallContext, Caller, Principal};
 use stet_web::app::App;
+use stet_web::call::Call;
 use stet_web::client;
+use stet_web::reply::Json;
 
 use self::files::PublicFile;
 pub use self::kept::KeptPages;
@@ -157,6 +161,23 @@ impl PublicRequest {
             PublicRequest::File(_) | PublicRequest::Nothing => Ok(None),
         }
     }
+}
+
+/// The place of a live blog's public page.
+#[derive(Serialize, JsonSchema)]
+pub struct PublicAddress {
+    /// Address of the page for readers, or only its path if `liveblog.public.address` is empty.
+    /// Null if the liveblog is not public.
+    address: Option<String>,
+}
+
+/// `GET /v3/container/liveblog/{source}/public`
+pub async fn public_address(call: Call) -> Result<Json<PublicAddress>> {
+    call.container::<Liveblog>("source")?;
+    let uuid = call.resolve("source")?.record.uuid;
+    let (public, base_path) = (&call.app.config.liveblog.public, &call.app.config.server.base_path);
+    let is_public = public.is_on() && LiveblogReader::of(&call.app, uuid)?.is_some();
+    Json::of(&PublicAddress { address: is_public.then(|| format!("{}{base_path}{LIVE}{uuid}", public.address)) })
 }
 
 /// The outcome of reading a live blog in one state.
