@@ -15,6 +15,7 @@ use stet_transfer::Transfer;
 use crate::admin::command::{AdminOptions, GroupArgs, KeyArgs, SessionArgs, UserArgs};
 use crate::admin::reindex::ReindexArgs;
 use crate::admin::webhook::WebhookArgs;
+use crate::backup::{BackupArgs, RestoreArgs};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -30,6 +31,8 @@ Examples:
   stet session list --json                list the users who are logged in
   stet webhook list                       list the webhooks and what each is doing
   stet reindex --data /srv/stet           make the index of the search of a running server anew
+  stet backup now                         take a copy of all tables for the backup of a running server
+  stet restore --from file:///backup/stet --data /srv/stet --at 2026-01-31T08:00:00Z
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
   stet export /srv/copy --data /srv/stet  write objects as a tree of files; `import` creates them again
   stet import wire --url http://127.0.0.1:8080 --into /News/Wire
@@ -98,6 +101,10 @@ pub enum CliCommand {
     Webhook(WebhookArgs),
     /// Make the index of the search of a running server anew, which is never needed
     Reindex(ReindexArgs),
+    /// Report on the continuous backup, take a base, list and verify what can be restored
+    Backup(BackupArgs),
+    /// Write a data directory from a backup, as of any change or time
+    Restore(RestoreArgs),
     /// Print the audit trail, oldest change first, whether a server runs or not
     Audit(AuditArgs),
     /// Write the contents of a folder as a tree of files, each with its record beside it
@@ -377,6 +384,8 @@ impl CliCommand {
                 | CliCommand::Session(_)
                 | CliCommand::Webhook(_)
                 | CliCommand::Reindex(_)
+                | CliCommand::Backup(_)
+                | CliCommand::Restore(_)
                 | CliCommand::Export(_)
                 | CliCommand::Import(_)
                 | CliCommand::Config(_)
@@ -401,10 +410,12 @@ impl CliCommand {
             | CliCommand::Key(KeyArgs { common, .. })
             | CliCommand::Session(SessionArgs { common, .. })
             | CliCommand::Webhook(WebhookArgs { common, .. })
+            | CliCommand::Backup(BackupArgs { common, .. })
             | CliCommand::Reindex(ReindexArgs { common }) => {
                 let AdminOptions { config, data, .. } = common;
                 (config, data)
             }
+            CliCommand::Restore(RestoreArgs { config, data, .. }) => (config, data),
             CliCommand::Probe(ProbeArgs { config, .. }) => (config, &None),
             // Its server is configured elsewhere.
             CliCommand::Load(_) => return (None, None),

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod admin;
+pub mod backup;
 pub mod check;
 pub mod cli;
 pub mod doctor;

@@ -11,7 +11,7 @@ use futures_util::{Stream, stream};
 use stet::admin::command::AdminJob;
 use stet::cli::{Cli, CliCommand, ConfigArgs, ConfigCommand};
 use stet::exit::{Exit, Failure};
-use stet::{admin, doctor, listen, manual, probe, reload, server, service_manager};
+use stet::{admin, backup, doctor, listen, manual, probe, reload, server, service_manager};
 use stet_config::{Config, ConfigError, LogConfig};
 use stet_observe::{log_lines, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
@@ -66,6 +66,8 @@ fn main() -> ExitCode {
         CliCommand::Key(key) => administer(&config, key.job()),
         CliCommand::Session(session) => administer(&config, session.job()),
         CliCommand::Reindex(args) => admin::reindex::run(&config, args),
+        CliCommand::Backup(args) => backup::run(&config, args),
+        CliCommand::Restore(args) => backup::run_restore(&config, &args),
         CliCommand::Webhook(webhook) => admin::webhook::run(&config, webhook),
         CliCommand::Export(export) => server::transfer(config, export.into()),
         CliCommand::Import(import) => server::transfer(config, import.into()),

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use stet_archiver::BackupService;
 use stet_auth::leaves_no_administrator;
 use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error};
@@ -31,6 +32,7 @@ use tokio::task::JoinHandle;
 
 use super::reindex::{self, ReindexCommand, ReindexReply};
 use super::webhook::{self, WebhookCommand, WebhookReply};
+use crate::backup::{self, BackupCommand, BackupReply};
 
 /// The socket's name in the data directory.
 pub const NAME: &str = "admin.sock";
@@ -74,6 +76,7 @@ enum SocketRequest {
     Admin(AdminRequest),
     Webhook(WebhookCommand),
     Reindex(ReindexCommand),
+    Backup(BackupCommand),
 }
 
 /// The outcome of either request.
@@ -83,6 +86,7 @@ enum SocketOutcome {
     Admin(AdminOutcome),
     Webhook(WebhookReply),
     Reindex(ReindexReply),
+    Backup(BackupReply),
 }
 
 /// The operations that the socket offers.
@@ -94,6 +98,8 @@ pub struct AdminOperations {
     pub webhooks: Arc<Webhooks>,
     /// The search, if the server has one.
     pub search: Option<Arc<NewsroomSearch>>,
+    /// The backup, if the server has one.
+    pub backup: Option<Arc<BackupService>>,
 }
 
 /// The open socket; it is closed and removed when dropped.
@@ -169,7 +175,7 @@ async fn accept(listener: UnixListener, operations: AdminOperations) {
 }
 
 async fn answer(stream: UnixStream, operations: AdminOperations) {
-    let AdminOperations { admin, webhooks, search } = operations;
+    let AdminOperations { admin, webhooks, search, backup } = operations;
     let (read, mut write) = stream.into_split();
     let mut line = Vec::new();
     let mut read = tokio::io::BufReader::new(read.take(MAX_REQUEST));
@@ -191,6 +197,9 @@ async fn answer(stream: UnixStream, operations: AdminOperations) {
         }
         Ok(SocketRequest::Reindex(ReindexCommand::Reindex)) => {
             reindex::carry_out(search.as_deref()).map(SocketOutcome::Reindex).map_err(AdminRefusal::from)
+        }
+        Ok(SocketRequest::Backup(command)) => {
+            backup::carry_out(backup, command).await.map(SocketOutcome::Backup).map_err(AdminRefusal::from)
         }
         Err(_) => Err(Error::new(
             Code::InvalidBody,

@@ -22,6 +22,7 @@ use std::time::Duration;
 use futures_util::Stream;
 use stet_actors::repository::Repository;
 use stet_api::server::{DoctorFinding, DoctorReport, ServerDoctor};
+use stet_archiver::{BackupOptions, BackupService};
 use stet_auth::{Directory, Sessions};
 use stet_base::limits::MemoryBudget;
 use stet_config::{Config, Durability as ConfiguredDurability};
@@ -38,7 +39,9 @@ use stet_newsroom::{Newsroom, NewsroomParts};
 use stet_observe::metering::DataFigures;
 use stet_observe::telemetry;
 use stet_search::{ChangedObjects, NewsroomSearch};
-use stet_store::{CheckpointOptions, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions};
+use stet_store::{
+    CheckpointOptions, CommitTap, Durability, LimitOptions, OpenError, RedbStore, StoreFile, StoreOptions,
+};
 use stet_sysconfig::SysConfig;
 use stet_web::app::{App, ServerStage};
 use stet_webhooks::Webhooks;
@@ -268,7 +271,9 @@ impl PreparedServer {
     ) -> Result<PreparedServer, Failure> {
         let data = config.data.directory.display().to_string();
         let metrics = telemetry::init_metrics();
-        let store = Arc::new(open_store_with(&config.data.directory, ground.store)?);
+        let backup = open_backup(&config)?;
+        let tap = backup.as_ref().map(|backup| backup.spool() as Arc<dyn CommitTap>);
+        let store = Arc::new(open_store_with(&config.data.directory, StoreOptions { tap, ..ground.store })?);
         let is_new_main = main_database::settle(&config, &*store)?;
         let contents = stet_content::identity::look(&*store, &config.data.directory)
             .map_err(|why| Failure::new(Exit::Data, format!("{data} can't be used: {why}")))?;
@@ -304,7 +309,7 @@ impl PreparedServer {
         let search = changed.map(|changed| Arc::new(NewsroomSearch::of(newsroom.clone(), changed)));
         let examined = newsroom.clone();
         let doctor = ServerDoctor::new(move || (ground.examine)(&examined.config));
-        surface.kept = surface.kept.with(Arc::new(webhooks)).with(search).with(doctor);
+        surface.kept = surface.kept.with(Arc::new(webhooks)).with(search).with(doctor).with(backup);
         let app = Arc::new(App::new(newsroom, surface, metrics));
         Ok(PreparedServer { app, repository, store, certificates, tends: true })
     }
@@ -328,6 +333,7 @@ impl PreparedServer {
         let certificates = self.certificates.clone();
         let figures = DataFigures::new(self.app.config.data.directory.clone(), self.app.content.clone());
         let measuring = actix::spawn(measure(figures, self.store.clone()));
+        self.start_backup();
         let begin = if self.tends { Upkeep::whole } else { Upkeep::least };
         let upkeep = || begin(&self.app, &self.repository);
         let outcome = run(&self.app, upkeep, certificates, reserved, stops, listening).await;
@@ -344,6 +350,14 @@ impl PreparedServer {
         }
         self.close().await;
         outcome
+    }
+
+    /// Begins to ship changes to the backup. Without it, the server also runs.
+    fn start_backup(&self) {
+        let Some(backup) = self.app.kept::<Option<Arc<BackupService>>>() else { return };
+        if let Err(error) = backup.start(self.store.clone(), self.app.content.clone()) {
+            tracing::error!(%error, "the backup can't be started");
+        }
     }
 
     /// Wraps a failure to read or create what every server needs.
@@ -364,14 +378,40 @@ impl PreparedServer {
 
     /// Ends all tasks, and checkpoints and closes the store.
     async fn close(self) {
-        let PreparedServer { repository, store, .. } = self;
+        let PreparedServer { app, repository, store, .. } = self;
+        let backup = app.kept::<Option<Arc<BackupService>>>().clone();
         repository.shut_down().await;
         // The last checkpoint may take a moment, so it does not run on a thread that serves.
-        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        let closed = tokio::task::spawn_blocking(move || {
+            store.close();
+            backup.inspect(|backup| backup.end());
+        });
+        let closed = closed.await;
         if let Err(error) = closed {
             tracing::error!(%error, "cannot close the store cleanly");
         }
     }
+}
+
+/// Prepares the backup, if there is one.
+///
+/// # Errors
+/// [`Exit::Data`]: the spool can't be opened.
+fn open_backup(config: &Config) -> Result<Option<Arc<BackupService>>, Failure> {
+    let backup = &config.backup;
+    if !backup.is_on() {
+        return Ok(None);
+    }
+    let options = BackupOptions {
+        target: backup.target.clone(),
+        data: config.data.directory.clone(),
+        spool_bytes: backup.spool_bytes,
+        base_every: Duration::from_secs(backup.base_hours * 60 * 60),
+        base_bytes_per_second: backup.base_bytes_per_second,
+    };
+    let data = config.data.directory.display();
+    let unopened = |error| Failure::new(Exit::Data, format!("{data}: the backup's spool can't be opened: {error}"));
+    BackupService::open(options).map(Some).map_err(unopened)
 }
 
 /// Creates the users and sessions of a repository.
@@ -392,6 +432,7 @@ fn open_socket(app: &App) -> Option<AdminSocket> {
         admin: Admin::of(app, CallerIdentity::operator()),
         webhooks: app.kept::<Arc<Webhooks>>().clone(),
         search: app.kept::<Option<Arc<NewsroomSearch>>>().clone(),
+        backup: app.kept::<Option<Arc<BackupService>>>().clone(),
     };
     AdminSocket::open(data, operations)
         .inspect_err(|error| {

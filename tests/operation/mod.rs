@@ -3,6 +3,7 @@
 
 mod admin;
 mod audit;
+mod backup;
 mod configuration;
 mod data;
 mod doctor;

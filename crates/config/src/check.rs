@@ -80,6 +80,7 @@ impl Config {
         self.check_messages(&mut faults);
         self.check_webhooks(&mut faults);
         self.check_search(&mut faults);
+        self.check_backup(&mut faults);
         self.check_store(&mut faults);
         self.check_content(&mut faults);
         self.check_lists(&mut faults);
@@ -334,6 +335,18 @@ impl Config {
         faults.within("webhooks.timeout_seconds", webhooks.timeout_seconds, 1, 50);
         faults.within("webhooks.retry_seconds", webhooks.retry_seconds, 1, 900);
         faults.within("webhooks.give_up_hours", webhooks.give_up_hours, 1, 720);
+    }
+
+    fn check_backup(&self, faults: &mut ConfigFaults) {
+        let backup = &self.backup;
+        let is_address = backup.target.is_empty() || backup.target.starts_with("file:///");
+        faults.unless(is_address, "backup.target", "an address such as file:///backup/stet, or empty", &backup.target);
+        faults.within("backup.spool_bytes", backup.spool_bytes, 1 << 20, 1 << 40);
+        faults.within("backup.base_hours", backup.base_hours, 1, 720);
+        faults.within("backup.base_bytes_per_second", backup.base_bytes_per_second, 1 << 20, 1 << 32);
+        let journal = !backup.is_on() || self.store.durability == super::Durability::Journal;
+        let wanted = "\"journal\" with a backup: without a journal no change has a record";
+        faults.unless(journal, "store.durability", wanted, "none");
     }
 
     fn check_search(&self, faults: &mut ConfigFaults) {

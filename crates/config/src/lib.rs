@@ -14,6 +14,7 @@
 //! errors that name the key and where it was set. The structs hold plain numbers; their users make
 //! durations and options of them.
 
+mod backup;
 mod cas;
 mod check;
 mod content;
@@ -42,6 +43,7 @@ use stet_domain::command::ChangeLimits;
 use stet_domain::id::DatabaseId;
 use stet_domain::object::PathLimits;
 
+pub use self::backup::BackupConfig;
 pub use self::cas::CasConfig;
 pub use self::content::ContentConfig;
 pub use self::edge::network;
@@ -99,6 +101,8 @@ pub struct Config {
     pub webhooks: WebhooksConfig,
     /// Search in everything.
     pub search: SearchConfig,
+    /// The continuous backup.
+    pub backup: BackupConfig,
     /// The writing of changes to the disk.
     pub store: StoreConfig,
     /// The bytes of objects.
@@ -144,6 +148,7 @@ impl Default for Config {
             smtp: SmtpConfig::default(),
             webhooks: WebhooksConfig::default(),
             search: SearchConfig::default(),
+            backup: BackupConfig::default(),
             store: StoreConfig::default(),
             content: ContentConfig::default(),
             databases: vec![DatabaseConfig { main: true, ..DatabaseConfig::named(1, "main") }],

@@ -92,6 +92,19 @@ pub fn compare(mark: &[u8], data: &Path) -> std::result::Result<(), ContentMisma
     }
 }
 
+/// Writes the identity of contents that were restored with tables whose mark is `mark`.
+///
+/// # Errors
+/// The file can't be written.
+pub fn write(mark: &[u8], data: &Path) -> io::Result<()> {
+    let folder = super::folder_in(data);
+    fs::create_dir_all(&folder)?;
+    let mut file = File::create(folder.join(FILE))?;
+    file.write_all(mark)?;
+    file.sync_all()?;
+    sync_folder(&folder)
+}
+
 /// The result of looking for the identity: whether the tables have a mark.
 pub enum IdentityMark {
     /// The tables have a mark, and the contents match it.

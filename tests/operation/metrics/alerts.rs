@@ -267,6 +267,46 @@ fn an_index_that_can_not_be_opened_raises_an_alert() {
     wait_patiently_until("the index is opened", || complete(&server));
 }
 
+#[test]
+fn a_backup_that_gets_nothing_raises_alerts() {
+    let folder = tempfile::tempdir().expect("a directory can be made");
+    let target = folder.path().join("target");
+    let address = format!("file://{}", target.display());
+    let mut server = Server::with(&[("BACKUP__TARGET", &address)]);
+    let series = |server: &Server, name: &str| Scrape::of(&server.base).series.get(name).copied();
+    wait_patiently_until("there is a base", || series(&server, "stet_backup_base_timestamp_seconds") > Some(0.0));
+    wait_patiently_until("nothing waits", || series(&server, "stet_backup_behind_seconds") == Some(0.0));
+    let before = Scrape::of(&server.base);
+    assert_eq!(server.terminate(), Some(0));
+    // A file in the place of the target, and a change that was made without the spool.
+    std::fs::remove_dir_all(&target).expect("it can be removed");
+    std::fs::write(&target, "").expect("it can be written");
+    let made = std::process::Command::new(binary())
+        .args(["user", "disable", "reporter", "--data"])
+        .arg(server.data())
+        .status();
+    assert!(made.expect("the binary can be started").success());
+    let server = server.restart();
+    wait_patiently_until("the gap is measured", || series(&server, "stet_backup_has_gap") == Some(1.0));
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetBackupGap", "StetBackupBaseOld"]);
+}
+
+#[test]
+fn changes_that_wait_for_the_backup_raise_an_alert() {
+    let folder = tempfile::tempdir().expect("a directory can be made");
+    let target = folder.path().join("target");
+    let address = format!("file://{}", target.display());
+    let server = Server::with(&[("BACKUP__TARGET", &address)]);
+    let series = |name: &str| Scrape::of(&server.base).series.get(name).copied();
+    wait_patiently_until("there is a base", || series("stet_backup_base_timestamp_seconds") > Some(0.0));
+    wait_patiently_until("nothing waits", || series("stet_backup_behind_seconds") == Some(0.0));
+    let before = Scrape::of(&server.base);
+    std::fs::rename(&target, folder.path().join("away")).expect("it can be moved");
+    server.user("editor").story("/News", "waits.xml");
+    wait_patiently_until("changes wait", || series("stet_backup_behind_seconds") > Some(10.0));
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetBackupBehind"]);
+}
+
 /// A look at a server that shows this certificate.
 fn scrape_over_tls(server: &Server, certificate: &str) -> Scrape {
     let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";

@@ -72,7 +72,8 @@ fn all_begins(scrape: &Scrape, told: &BTreeMap<String, Told>) {
 fn the_document_and_a_server_tell_the_same_from_the_first_answer_on() {
     let told = told();
     assert!(told.len() > 50, "{}", told.len());
-    let server = Server::start();
+    let target = tempfile::tempdir().expect("a temporary directory can be made");
+    let server = Server::with(&[("BACKUP__TARGET", &format!("file://{}", target.path().display()))]);
     let fresh = Scrape::of(&server.base);
     all_is_told(&fresh, &told);
     all_begins(&fresh, &told);

@@ -131,7 +131,8 @@ fn alerts_and_dashboard_use_existing_metrics_and_the_dashboard_shows_all() {
 
 #[test]
 fn prometheus_accepts_the_rules_and_answers_the_dashboard_queries() {
-    let server = Server::start();
+    let target = tempfile::tempdir().expect("a temporary directory can be made");
+    let server = Server::with(&[("BACKUP__TARGET", &format!("file://{}", target.path().display()))]);
     let Some(prometheus) = Prometheus::watching(&server) else { return };
     wait_patiently_until("prometheus is up", || prometheus.ask("status/buildinfo").is_some());
     let client = server.login("editor");

@@ -271,6 +271,31 @@ pub(super) const METRICS: &[Metric] = &[
     counter("stet_search_rebuilds_total", NONE, "Times that the index of the search was made anew."),
     histogram("stet_search_seconds", NONE, "Duration of searches.").of(Unit::Seconds),
     gauge(
+        "stet_backup_behind_seconds",
+        NONE,
+        "Age of the oldest change that the backup does not have yet; 0 if it has all. Missing, like the other gauges of \
+         the backup, without one.",
+    )
+    .of(Unit::Seconds)
+    .later(),
+    gauge("stet_backup_pending_changes", NONE, "Changes that the backup does not have yet.").later(),
+    gauge("stet_backup_spool_bytes", NONE, "Bytes of changes on the local disk that wait for the backup.")
+        .of(Unit::Bytes)
+        .later(),
+    gauge("stet_backup_has_gap", NONE, "1 while changes are missing from the backup until a new base has them, else 0.")
+        .later(),
+    gauge(
+        "stet_backup_base_timestamp_seconds",
+        NONE,
+        "Time of the newest base, in seconds since 1970; 0 if there is none.",
+    )
+    .of(Unit::Seconds)
+    .later(),
+    histogram("stet_backup_base_seconds", NONE, "Duration of taking a base.").of(Unit::Seconds),
+    counter("stet_backup_base_sent_bytes_total", NONE, "Bytes that bases have sent to the backup.").of(Unit::Bytes),
+    counter("stet_backup_archived_bytes_total", NONE, "Bytes of changes that were sent to the backup.").of(Unit::Bytes),
+    counter("stet_backup_failures_total", NONE, "Failed attempts to send something to the backup."),
+    gauge(
         "stet_tls_certificate_ends_seconds",
         NONE,
         "Time at which the certificate in force, or another of its chain, expires, in seconds since 1970; missing \

@@ -47,7 +47,7 @@ fn tapped(disk: &SimulatedDisk, tap: &Arc<Recorder>) -> StoreOptions {
 /// The encoded attributes of an object, with a large text that others have, too.
 fn attributes(number: u64) -> Bytes {
     let text = |sign: &str| Some(Arc::from(sign.repeat(40_000)));
-    let (attributes, usage_tickets) = (text(if number % 2 == 0 { "x" } else { "y" }), text("z"));
+    let (attributes, usage_tickets) = (text(if number.is_multiple_of(2) { "x" } else { "y" }), text("z"));
     let loid = Loid::new(DatabaseId::FIRST, number);
     encode_value(Attributes::FORMAT, &Attributes { loid, attributes, system_attributes: None, usage_tickets })
 }

@@ -1,0 +1,33 @@
+//! Continuous backup: every committed change is in another place within a second, and every state
+//! can be restored.
+//!
+//! - [`Spool`] takes the records of the store's commits, and keeps them on the local disk until the
+//!   target has them.
+//! - [`BackupService`] ships them, with the contents that they refer to, and takes **bases**, which
+//!   are copies of the tables.
+//! - [`BackupSurvey`] says what a target has, and [`restore`] writes a data directory from it.
+//!
+//! `stet-backup` has the formats and the target.
+
+mod base;
+mod contents;
+mod restoring;
+mod service;
+mod shipping;
+mod spool;
+mod survey;
+mod timeline;
+
+pub use restoring::{RestoreProgress, RestoreRequest, RestoredState, restore};
+pub use service::{BackupOptions, BackupService, BackupStatus, NewestBase};
+pub use spool::Spool;
+pub use survey::{BackupSurvey, RestorableRange, RestorePoint, SurveyedTimeline};
+
+/// The folder of the backup in a data directory: the spool, and the name of the timeline.
+pub const FOLDER: &str = "backup";
+
+/// Returns the present time in epoch milliseconds.
+fn now_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

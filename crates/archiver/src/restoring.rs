@@ -1,0 +1,252 @@
+//! Writing a data directory from a backup.
+//!
+//! The directory is written beside its place, and gets its name when it is complete. So one that
+//! was interrupted is never taken for a data directory, and the next attempt keeps the contents
+//! that it has already.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use stet_backup::{
+    ArchiveFile, ArchiveHeader, BackupError, BackupName, BackupTarget, BaseManifest, TimelineBranch, TimelineId,
+    read_chunk,
+};
+use stet_content::{ContentStore, UploadBounds, identity};
+use stet_domain::store::{ReadLevel, RowReader, Seq, Table};
+use stet_store::{CommittedRecord, OpenError, RedbStore, RestoredTables, StoreOptions, TablesCopy};
+
+use crate::contents::content_of;
+use crate::survey::{BackupSurvey, RestorePoint, SurveyedTimeline};
+use crate::timeline::OwnTimeline;
+
+/// A wish to restore.
+#[derive(Debug, Clone)]
+pub struct RestoreRequest<'a> {
+    /// The target.
+    pub target: &'a BackupTarget,
+    /// The new data directory, which must not exist, or be empty.
+    pub data: &'a Path,
+    /// The timeline; the newest one, if there is none.
+    pub timeline: Option<TimelineId>,
+    /// The state.
+    pub point: RestorePoint,
+}
+
+/// The progress of a restoration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoreProgress {
+    /// Bytes of the base's rows that are written, and all of them.
+    Rows(u64, u64),
+    /// The changes up to this one are in the tables.
+    Changes(Seq),
+    /// Number of contents that are there.
+    Contents(u64),
+}
+
+/// A state that was restored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredState {
+    /// The timeline from which it was restored.
+    pub timeline: TimelineId,
+    /// The last change in it.
+    pub change: Seq,
+    /// Contents that neither the target nor an earlier attempt has. Objects without them are in no
+    /// later state.
+    pub missing_contents: u64,
+}
+
+/// Writes a data directory. `options` returns those of the store in a directory. Blocks.
+///
+/// # Errors
+/// `Refused`: the state can't be restored, or there is something at the directory's place.
+/// `Damaged`: an object of the backup. Errors of the target and of this machine.
+pub fn restore(
+    request: &RestoreRequest<'_>,
+    options: impl Fn(&Path) -> StoreOptions,
+    progress: &mut dyn FnMut(RestoreProgress),
+) -> Result<RestoredState, BackupError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| BackupError::LocalFile(error.to_string()))?;
+    check_is_free(request.data)?;
+    let survey = runtime.block_on(BackupSurvey::of(request.target))?;
+    let timeline = survey.timeline(request.timeline)?;
+    let unfinished = beside(request.data);
+    let failed = |error: std::io::Error| local(&unfinished, &error);
+    begin(&unfinished).map_err(failed)?;
+    let mut work = RestoreWork { request, timeline, progress, folder: &unfinished };
+    let change = runtime.block_on(work.tables(options(&unfinished)))?;
+    let missing_contents = runtime.block_on(work.contents(&options(&unfinished)))?;
+    let branch = TimelineBranch { parent: timeline.timeline, change };
+    OwnTimeline::restored(request.target, survey.backup, branch)
+        .write(&unfinished.join(crate::FOLDER))
+        .map_err(failed)?;
+    fs::rename(&unfinished, request.data).map_err(|error| local(request.data, &error))?;
+    let parent = request.data.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent).and_then(|parent| parent.sync_all()).map_err(|error| local(parent, &error))?;
+    Ok(RestoredState { timeline: timeline.timeline, change, missing_contents })
+}
+
+struct RestoreWork<'a> {
+    request: &'a RestoreRequest<'a>,
+    timeline: &'a SurveyedTimeline,
+    progress: &'a mut dyn FnMut(RestoreProgress),
+    /// The unfinished directory.
+    folder: &'a Path,
+}
+
+impl RestoreWork<'_> {
+    /// Writes the tables. Returns the last change in them.
+    async fn tables(&mut self, options: StoreOptions) -> Result<Seq, BackupError> {
+        let target = self.request.target;
+        let stamp = self.timeline.base_for(self.request.point)?;
+        let name = BackupName::Base(self.timeline.timeline, stamp);
+        let manifest = BaseManifest::read(&name, &object(target, &name).await?)?;
+        let known = TablesCopy::format();
+        if manifest.store_format > known {
+            return Err(BackupError::Refused(format!(
+                "`{name}` has tables of format {}, and this version of stet reads formats up to {known}. Restore it with \
+                 stet {}.",
+                manifest.store_format, manifest.stet_version
+            )));
+        }
+        let mut tables = RestoredTables::create(options).map_err(|error| unwritable(&error))?;
+        let (mut written, all) = (0, manifest.raw_bytes());
+        for table in &manifest.tables {
+            for chunk in &table.chunks {
+                let stored = object(target, &BackupName::Chunk(chunk.sha256)).await?;
+                let rows = read_chunk(&chunk.sha256, &stored)?;
+                tables.put(&table.name, rows).map_err(|error| unwritable(&error))?;
+                written += chunk.bytes;
+                (self.progress)(RestoreProgress::Rows(written, all));
+            }
+        }
+        tables.base_is_complete(manifest.seq).map_err(|error| unwritable(&error))?;
+        self.changes(&mut tables, manifest.seq).await?;
+        tables.finish().map_err(|error| unwritable(&error))
+    }
+
+    /// Adds the changes of the archive after a base.
+    async fn changes(&mut self, tables: &mut RestoredTables, base: Seq) -> Result<(), BackupError> {
+        let mut before: Option<ArchiveHeader> = None;
+        for span in self.timeline.files_after(base) {
+            let name = BackupName::Archive(self.timeline.timeline, span);
+            let (header, records) = ArchiveFile::read(&name, &object(self.request.target, &name).await?)?;
+            if before
+                .as_ref()
+                .is_some_and(|before| before.span.last + 1 == span.first && !before.is_followed_by(&header))
+            {
+                let fault = "it does not follow the file before it".to_owned();
+                return Err(BackupError::Damaged { object: name.to_string(), fault });
+            }
+            for record in records {
+                if matches!(self.request.point, RestorePoint::Time(time_ms) if record.at_ms > time_ms) {
+                    return Ok(());
+                }
+                let damaged = |fault: String| BackupError::Damaged { object: name.to_string(), fault };
+                for set in CommittedRecord::decode(&record.payload).map_err(damaged)? {
+                    match self.request.point {
+                        RestorePoint::Change(wanted) if set.seq > wanted => return Ok(()),
+                        _ if set.seq <= base => {}
+                        _ => tables.apply(set).map_err(|error| unwritable(&error))?,
+                    }
+                }
+                (self.progress)(RestoreProgress::Changes(record.last));
+            }
+            before = Some(header);
+        }
+        Ok(())
+    }
+
+    /// Gets the contents to which the tables refer. Returns the number of those that are missing.
+    async fn contents(&mut self, options: &StoreOptions) -> Result<u64, BackupError> {
+        let store = RedbStore::open(options.clone()).map_err(|error| unwritable(&error))?;
+        let bounds = UploadBounds { reserve_bytes: 0, at_once: 1 };
+        let content = ContentStore::open(self.folder, 0, bounds).map_err(|error| local(self.folder, &error))?;
+        let failed = |error: stet_domain::store::StoreError| BackupError::LocalFile(error.to_string());
+        if let Some(mark) = store.get(ReadLevel::Committed, Table::Marks, identity::MARK).map_err(failed)? {
+            identity::write(&mark, self.folder).map_err(|error| local(self.folder, &error))?;
+        }
+        let mut hashes = Vec::new();
+        store
+            .for_each(ReadLevel::Committed, Table::Files, |key, _| {
+                hashes.extend(content_of(key).filter(|hash| hashes.last() != Some(hash)));
+                ControlFlow::<()>::Continue(())
+            })
+            .map_err(failed)?;
+        let (mut there, mut missing) = (0, 0);
+        for hash in hashes {
+            let path = content.path(&hash.0);
+            let name = BackupName::Content(hash).to_string();
+            // A file of an earlier attempt got its name when it was complete.
+            if !path.exists() {
+                let folder = path.parent().unwrap_or(self.folder);
+                fs::create_dir_all(folder).map_err(|error| local(folder, &error))?;
+                match self.request.target.get_to_file(&name, &path, Some(&hash)).await {
+                    Ok(_) => {}
+                    Err(BackupError::NotFound(_)) => {
+                        missing += 1;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            there += 1;
+            (self.progress)(RestoreProgress::Contents(there));
+        }
+        store.close();
+        Ok(missing)
+    }
+}
+
+async fn object(target: &BackupTarget, name: &BackupName) -> Result<bytes::Bytes, BackupError> {
+    let name = name.to_string();
+    target.get(&name).await?.ok_or(BackupError::NotFound(name))
+}
+
+/// Refuses a place where something is.
+fn check_is_free(data: &Path) -> Result<(), BackupError> {
+    let is_free = match fs::read_dir(data) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == ErrorKind::NotFound => true,
+        Err(error) => return Err(local(data, &error)),
+    };
+    if is_free {
+        return Ok(());
+    }
+    Err(BackupError::Refused(format!("`{}` is not empty. Restore into a new directory.", data.display())))
+}
+
+/// Returns the place of the directory while it is written.
+fn beside(data: &Path) -> PathBuf {
+    let mut name = data.file_name().map_or_else(|| OsString::from("data"), OsString::from);
+    name.push(".restoring");
+    data.with_file_name(name)
+}
+
+/// Creates the unfinished directory. Of an earlier attempt only contents are kept.
+fn begin(folder: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            if entry.file_name() != "content" {
+                fs::remove_dir_all(entry.path())?;
+            }
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn unwritable(error: &OpenError) -> BackupError {
+    BackupError::LocalFile(format!("The tables can't be written: {error}."))
+}
+
+fn local(path: &Path, error: &std::io::Error) -> BackupError {
+    BackupError::LocalFile(format!("`{}` can't be used: {error}.", path.display()))
+}

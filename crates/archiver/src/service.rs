@@ -1,0 +1,396 @@
+//! The service of a running server: ships records, and takes bases.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use serde::{Deserialize, Serialize};
+use stet_actors::thread::lower_priority;
+use stet_backup::{BackupError, BackupName, BackupTarget, BaseStamp, TimelineId};
+use stet_content::ContentStore;
+use stet_domain::store::Seq;
+use stet_store::RedbStore;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::base::{BaseWork, TakenBase};
+use crate::contents::ContentSender;
+use crate::now_ms;
+use crate::shipping::ArchiveEnd;
+use crate::spool::Spool;
+use crate::timeline::OwnTimeline;
+
+/// The longest wait for a record before the service looks whether a base is due.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The time for which records gather before they are shipped together.
+const GATHER: Duration = Duration::from_millis(250);
+
+/// The first pause after an error; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The longest time that the end of the server waits for the last records to be shipped.
+const LAST_SHIPPING: Duration = Duration::from_secs(10);
+
+/// The settings of the backup.
+#[derive(Debug, Clone)]
+pub struct BackupOptions {
+    /// The address of the target.
+    pub target: String,
+    /// The data directory.
+    pub data: PathBuf,
+    /// The most bytes of the spool.
+    pub spool_bytes: u64,
+    /// The time from one base to the next.
+    pub base_every: Duration,
+    /// The most bytes that a base reads in a second.
+    pub base_bytes_per_second: u64,
+}
+
+/// The state of the backup.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupStatus {
+    /// The address of the target.
+    pub target: String,
+    /// The timeline, once the target was reached.
+    pub timeline: Option<TimelineId>,
+    /// The last change that the target has.
+    pub archived: Seq,
+    /// The last change that was committed.
+    pub committed: Seq,
+    /// Bytes that wait on the local disk.
+    pub spool_bytes: u64,
+    /// The reason why the target does not get anything at present.
+    pub fault: Option<String>,
+    /// The reason why changes are missing from the backup, until a new base has them.
+    pub gap: Option<String>,
+    /// The newest base.
+    pub base: Option<NewestBase>,
+    /// Whether a base is being taken.
+    pub is_taking_base: bool,
+    /// The reason why the last attempt to take a base has failed.
+    pub base_fault: Option<String>,
+}
+
+/// The newest base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewestBase {
+    /// The last change in it.
+    pub change: Seq,
+    /// When it was taken, in epoch milliseconds.
+    pub taken_ms: u64,
+}
+
+/// The parts of a running server that the service reads.
+struct ServedData {
+    store: Arc<RedbStore>,
+    content: ContentStore,
+}
+
+#[derive(Default)]
+struct ServiceState {
+    status: BackupStatus,
+    /// The number of bases that were asked for.
+    wanted_bases: u64,
+    /// The number of attempts to take a base that have ended.
+    ended_bases: u64,
+    /// The outcome of the last one, and the change that it was to have at least.
+    taken: Option<Result<TakenBase, BackupError>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The backup of a running server.
+pub struct BackupService {
+    options: BackupOptions,
+    spool: Arc<Spool>,
+    state: Mutex<ServiceState>,
+    /// Notified when a base has ended, and at the end of the service.
+    bell: Condvar,
+    is_ended: AtomicBool,
+}
+
+impl BackupService {
+    /// Prepares the backup, before the store is opened: the store's options need the
+    /// [spool](BackupService::spool).
+    ///
+    /// # Errors
+    /// The spool can't be opened.
+    pub fn open(options: BackupOptions) -> std::io::Result<Arc<BackupService>> {
+        let spool = Arc::new(Spool::open(&options.data.join(crate::FOLDER), options.spool_bytes)?);
+        let status = BackupStatus { target: options.target.clone(), ..BackupStatus::default() };
+        let state = Mutex::new(ServiceState { status, ..ServiceState::default() });
+        let (bell, is_ended) = (Condvar::new(), AtomicBool::new(false));
+        Ok(Arc::new(BackupService { options, spool, state, bell, is_ended }))
+    }
+
+    /// Returns the tap for the store.
+    pub fn spool(&self) -> Arc<Spool> {
+        self.spool.clone()
+    }
+
+    /// Starts to ship.
+    ///
+    /// # Errors
+    /// The system has no thread left.
+    pub fn start(self: &Arc<Self>, store: Arc<RedbStore>, content: ContentStore) -> std::io::Result<()> {
+        let (service, served) = (self.clone(), Arc::new(ServedData { store, content }));
+        let thread = std::thread::Builder::new().name("stet-backup".to_owned()).spawn(move || service.run(&served))?;
+        self.state.lock().thread = Some(thread);
+        Ok(())
+    }
+
+    /// Ships the last records, once the store is closed, and ends. Waits ten seconds at most.
+    pub fn end(&self) {
+        self.is_ended.store(true, Ordering::Release);
+        self.spool.wake();
+        let Some(thread) = self.state.lock().thread.take() else { return };
+        let begun = Instant::now();
+        while !thread.is_finished() {
+            if begun.elapsed() > LAST_SHIPPING {
+                tracing::warn!("the last changes are not in the backup yet; the next start ships them");
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if thread.join().is_err() {
+            tracing::error!("the thread of the backup has failed");
+        }
+    }
+
+    /// Returns the present state.
+    pub fn status(&self) -> BackupStatus {
+        let (_, spool_bytes) = self.spool.progress();
+        let (committed, gap) = (self.spool.last(), self.spool.gap());
+        BackupStatus { committed, spool_bytes, gap, ..self.state.lock().status.clone() }
+    }
+
+    /// Takes a base now, and waits for it. Blocks.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub fn take_base(&self) -> Result<NewestBase, String> {
+        let mut state = self.state.lock();
+        state.wanted_bases += 1;
+        let ticket = state.ended_bases + if state.status.is_taking_base { 2 } else { 1 };
+        self.spool.wake();
+        loop {
+            if self.is_ended.load(Ordering::Acquire) {
+                return Err("the server ends".to_owned());
+            }
+            if state.ended_bases >= ticket {
+                let status = &state.status;
+                return match (&status.base_fault, status.base) {
+                    (None, Some(base)) => Ok(base),
+                    (fault, _) => Err(fault.clone().unwrap_or_else(|| "no base was taken".to_owned())),
+                };
+            }
+            if let Some(fault) = &state.status.fault {
+                return Err(fault.clone());
+            }
+            self.bell.wait_for(&mut state, LOOK);
+        }
+    }
+
+    fn run(self: &Arc<Self>, served: &Arc<ServedData>) {
+        lower_priority();
+        let Ok(runtime) = Builder::new_current_thread().enable_all().build() else {
+            tracing::error!("the backup has no runtime");
+            return;
+        };
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.connected(&runtime, served, &mut pause) {
+                Ok(()) => return,
+                Err(error) => self.note_fault(&error),
+            }
+            if self.is_ended.load(Ordering::Acquire) {
+                return;
+            }
+            let until = Instant::now() + pause;
+            while Instant::now() < until && !self.is_ended.load(Ordering::Acquire) {
+                self.measure();
+                std::thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn note_fault(&self, error: &BackupError) {
+        let text = error.to_string();
+        metrics::counter!("stet_backup_failures_total").increment(1);
+        let before = self.state.lock().status.fault.replace(text.clone());
+        if before.as_ref() != Some(&text) {
+            tracing::error!(fault = text, "changes can't be shipped to the backup; trying again");
+        }
+    }
+
+    /// Ships and takes bases until the end. Returns with an error if the target can't be used.
+    fn connected(
+        self: &Arc<Self>,
+        runtime: &Runtime,
+        served: &Arc<ServedData>,
+        pause: &mut Duration,
+    ) -> Result<(), BackupError> {
+        let target = BackupTarget::open(&self.options.target)?;
+        let own = runtime.block_on(OwnTimeline::settle(&target, self.spool.folder()))?;
+        let mut end = runtime.block_on(ArchiveEnd::find(&target, own.timeline))?;
+        if end.last > self.spool.last() {
+            return Err(set_back(&target, end.last, self.spool.last()));
+        }
+        let folder = self.spool.folder();
+        self.spool.shipped(end.last).map_err(|error| spool_fault(folder, &error))?;
+        let mut newest = runtime.block_on(newest_base(&target, own.timeline))?;
+        runtime.block_on(target.remove_unfinished())?;
+        self.state.lock().status.timeline = Some(own.timeline);
+        let mut contents = ContentSender::new(&target, &served.content);
+        loop {
+            // Asked before the last shipping: the store is closed by then.
+            let is_last = self.is_ended.load(Ordering::Acquire);
+            runtime.block_on(end.ship(&self.spool, &target, &mut contents))?;
+            *pause = FIRST_PAUSE;
+            newest = self.bases(&target, served, (own.timeline, end.whole_from), newest)?;
+            self.note_progress(&end, newest);
+            self.measure();
+            if is_last {
+                return Ok(());
+            }
+            self.spool.wait(LOOK);
+            if !self.is_ended.load(Ordering::Acquire) {
+                std::thread::sleep(GATHER);
+            }
+        }
+    }
+
+    /// Starts a base if one is due, and notes one that has ended. Returns the newest base.
+    fn bases(
+        self: &Arc<Self>,
+        target: &BackupTarget,
+        served: &Arc<ServedData>,
+        (timeline, whole_from): (TimelineId, Seq),
+        mut newest: Option<BaseStamp>,
+    ) -> Result<Option<BaseStamp>, BackupError> {
+        let mut state = self.state.lock();
+        if let Some(outcome) = state.taken.take() {
+            state.status.is_taking_base = false;
+            state.ended_bases += 1;
+            match outcome {
+                Ok(base) => {
+                    newest = Some(base.stamp);
+                    state.status.base_fault = None;
+                    metrics::histogram!("stet_backup_base_seconds").record(base.seconds);
+                    metrics::counter!("stet_backup_base_sent_bytes_total").increment(base.sent_bytes);
+                    let TakenBase { stamp, bytes, sent_bytes, seconds } = base;
+                    tracing::info!(change = stamp.seq, bytes, sent_bytes, seconds, "took a base for the backup");
+                }
+                Err(error) => {
+                    metrics::counter!("stet_backup_failures_total").increment(1);
+                    tracing::error!(%error, "a base for the backup could not be taken; trying again");
+                    state.status.base_fault = Some(error.to_string());
+                }
+            }
+            state.status.base = newest.map(|base| NewestBase { change: base.seq, taken_ms: base.taken_ms });
+            self.bell.notify_all();
+        }
+        if state.status.is_taking_base || self.is_ended.load(Ordering::Acquire) {
+            return Ok(newest);
+        }
+        let is_old = newest.is_none_or(|base| {
+            base.seq < whole_from
+                || now_ms().saturating_sub(base.taken_ms) >= self.options.base_every.as_millis() as u64
+        });
+        let has_gap = self.spool.gap().is_some();
+        if is_old || has_gap || state.wanted_bases > 0 {
+            state.wanted_bases = 0;
+            state.status.is_taking_base = true;
+            drop(state);
+            let folder = self.spool.folder();
+            let begun =
+                if has_gap { self.spool.begin().map_err(|error| spool_fault(folder, &error))? } else { whole_from };
+            self.begin_base(target, served, timeline, begun.max(whole_from));
+        }
+        Ok(newest)
+    }
+
+    /// Takes a base on a thread of its own, while shipping goes on.
+    fn begin_base(
+        self: &Arc<Self>,
+        target: &BackupTarget,
+        served: &Arc<ServedData>,
+        timeline: TimelineId,
+        at_least: Seq,
+    ) {
+        let (service, target, served) = (self.clone(), target.clone(), served.clone());
+        let work = move || {
+            lower_priority();
+            let runtime = Builder::new_current_thread().enable_all().build();
+            let outcome = runtime.map_err(|error| BackupError::LocalFile(error.to_string())).and_then(|runtime| {
+                let work = BaseWork {
+                    runtime: &runtime,
+                    target: &target,
+                    store: &served.store,
+                    content: &served.content,
+                    timeline,
+                    at_least,
+                    bytes_per_second: service.options.base_bytes_per_second,
+                    is_ended: &service.is_ended,
+                };
+                work.take()
+            });
+            service.state.lock().taken = Some(outcome);
+            service.spool.wake();
+        };
+        if let Err(error) = std::thread::Builder::new().name("stet-base".to_owned()).spawn(work) {
+            self.state.lock().taken = Some(Err(BackupError::LocalFile(error.to_string())));
+        }
+    }
+
+    fn note_progress(&self, end: &ArchiveEnd, newest: Option<BaseStamp>) {
+        let status = &mut self.state.lock().status;
+        // A base after a gap has what the archive lacks.
+        status.archived = end.last.max(newest.map_or(0, |base| base.seq));
+        if status.fault.take().is_some() {
+            tracing::info!("the backup gets changes again");
+        }
+        status.base = newest.map(|base| NewestBase { change: base.seq, taken_ms: base.taken_ms });
+    }
+
+    /// Sets the metrics of the present.
+    fn measure(&self) {
+        let status = self.status();
+        metrics::gauge!("stet_backup_spool_bytes").set(status.spool_bytes as f64);
+        metrics::gauge!("stet_backup_pending_changes").set(status.committed.saturating_sub(status.archived) as f64);
+        metrics::gauge!("stet_backup_has_gap").set(f64::from(u8::from(status.gap.is_some())));
+        let taken_s = status.base.map_or(0.0, |base| base.taken_ms as f64 / 1000.0);
+        metrics::gauge!("stet_backup_base_timestamp_seconds").set(taken_s);
+        let since = self.spool.oldest_ms().map_or(0, |at_ms| now_ms().saturating_sub(at_ms));
+        metrics::gauge!("stet_backup_behind_seconds").set(since as f64 / 1000.0);
+    }
+}
+
+/// Returns the newest base of a timeline.
+async fn newest_base(target: &BackupTarget, timeline: TimelineId) -> Result<Option<BaseStamp>, BackupError> {
+    let listed = target.list(&BackupName::bases_folder(timeline)).await?;
+    let bases = listed.iter().filter_map(|(name, _)| match BackupName::parse(name)? {
+        BackupName::Base(_, stamp) => Some(stamp),
+        _ => None,
+    });
+    Ok(bases.max_by_key(|base| base.seq))
+}
+
+fn set_back(target: &BackupTarget, archived: Seq, own: Seq) -> BackupError {
+    BackupError::Refused(format!(
+        "`{}` has the changes of this data directory up to {archived}, and the directory only those up to {own}: it was \
+         set back, or is a copy that others have gone on from. Give it another target, or restore it from the backup.",
+        target.address()
+    ))
+}
+
+fn spool_fault(folder: &std::path::Path, error: &std::io::Error) -> BackupError {
+    BackupError::LocalFile(format!("The spool in `{}` can't be used: {error}.", folder.display()))
+}

@@ -1,0 +1,31 @@
+//! The section about the backup.
+
+use serde::{Deserialize, Serialize};
+
+/// `[backup]`: the continuous backup (docs/BACKUP.md).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BackupConfig {
+    /// The address of the place that gets every change, such as `file:///backup/stet`. Empty: there
+    /// is no backup.
+    pub target: String,
+    /// Number of bytes of changes that wait on the local disk while the target can't be reached.
+    pub spool_bytes: u64,
+    /// Hours from one base, a copy of all tables, to the next.
+    pub base_hours: u64,
+    /// Number of bytes that a base reads in a second.
+    pub base_bytes_per_second: u64,
+}
+
+impl Default for BackupConfig {
+    fn default() -> BackupConfig {
+        BackupConfig { target: String::new(), spool_bytes: 1 << 30, base_hours: 24, base_bytes_per_second: 32 << 20 }
+    }
+}
+
+impl BackupConfig {
+    /// Reports whether there is a backup.
+    pub fn is_on(&self) -> bool {
+        !self.target.is_empty()
+    }
+}

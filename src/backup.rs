@@ -1,0 +1,341 @@
+//! `stet backup` and `stet restore`.
+//!
+//! `status` and `now` ask the running server through its socket. `list`, `verify` and `restore`
+//! read the target by themselves, so they work where no server is.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
+use stet_archiver::{
+    BackupService, BackupStatus, BackupSurvey, NewestBase, RestorePoint, RestoreProgress, RestoreRequest,
+    RestoredState, restore,
+};
+use stet_backup::{BackupError, BackupTarget, TimelineId};
+use stet_config::Config;
+use stet_domain::count::count_with_noun;
+use stet_domain::error::{Code, Error, Result};
+use stet_store::StoreOptions;
+
+use crate::admin::command::{AdminOptions, ask_server};
+use crate::admin::socket::AdminRefusal;
+use crate::exit::{self, Exit, Failure};
+use crate::server::{check, store_options};
+
+const BACKUP_HELP: &str = "\
+Examples:
+  stet backup status                                 what the target has, and what waits
+  stet backup now --data /srv/stet                   take a base, and wait for it
+  stet backup list --from file:///backup/stet        the states that can be restored
+  stet backup verify --from file:///backup/stet      restore the newest state into a scratch directory, and check it";
+
+/// The options of `backup`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = BACKUP_HELP)]
+pub struct BackupArgs {
+    #[command(flatten)]
+    pub(crate) common: AdminOptions,
+    #[command(subcommand)]
+    job: BackupJob,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+enum BackupJob {
+    /// Print the state of a running server's backup
+    Status,
+    /// Take a base, a copy of all tables, now
+    Now,
+    /// List the states that can be restored
+    List {
+        /// The target [default: backup.target of the configuration]
+        #[arg(long, value_name = "TARGET")]
+        from: Option<String>,
+    },
+    /// Restore the newest state into a scratch directory, and check it
+    Verify {
+        /// The target [default: backup.target of the configuration]
+        #[arg(long, value_name = "TARGET")]
+        from: Option<String>,
+        /// Directory for the scratch directory, which is removed [default: that of temporary files]
+        #[arg(long, value_name = "DIR")]
+        scratch: Option<PathBuf>,
+    },
+}
+
+const RESTORE_HELP: &str = "\
+The directory is complete when the command has ended. Until then it is named DIR.restoring, and the next attempt keeps the
+contents that it has. A restored directory goes on on a timeline of its own, so it may have the same target.
+
+Examples:
+  stet restore --from file:///backup/stet --data /srv/stet
+  stet restore --from file:///backup/stet --data /srv/stet --at 2026-01-31T08:00:00Z
+  stet restore --from file:///backup/stet --data /srv/stet --change 4711
+
+Exit codes:
+  0  the directory is restored and checked
+  1  the target can't be read, or the state can't be restored from it
+  4  the restored directory has faults";
+
+/// The options of `restore`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_help = RESTORE_HELP)]
+pub struct RestoreArgs {
+    /// Configuration file, which must exist [default: ./config.toml, if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Data directory to be written, which must not exist [default: ./data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// The target [default: backup.target of the configuration]
+    #[arg(long, value_name = "TARGET")]
+    from: Option<String>,
+    /// The state at this time, RFC 3339 in UTC [default: the newest]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_rfc3339_weak, conflicts_with = "change")]
+    at: Option<SystemTime>,
+    /// The state after this change
+    #[arg(long, value_name = "NUMBER")]
+    change: Option<u64>,
+    /// The timeline, as `stet backup list` names it [default: the newest]
+    #[arg(long, value_name = "NAME")]
+    timeline: Option<String>,
+}
+
+/// The request on the socket.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum BackupCommand {
+    /// Report the state.
+    #[serde(rename = "backupStatus")]
+    Status,
+    /// Take a base.
+    #[serde(rename = "backupNow")]
+    Now,
+}
+
+/// The reply on the socket.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum BackupReply {
+    /// The state.
+    Status(Box<BackupStatus>),
+    /// The base that was taken.
+    Base(NewestBase),
+}
+
+/// Carries out a request of the socket.
+///
+/// # Errors
+/// `NoSuchEndpoint` on a server without a backup; `RepositoryError` if no base can be taken.
+pub async fn carry_out(backup: Option<Arc<BackupService>>, command: BackupCommand) -> Result<BackupReply> {
+    let none = || Error::new(Code::NoSuchEndpoint, "This server has no backup: `backup.target` is empty.");
+    let backup = backup.ok_or_else(none)?;
+    match command {
+        BackupCommand::Status => Ok(BackupReply::Status(Box::new(backup.status()))),
+        BackupCommand::Now => {
+            let taken = tokio::task::spawn_blocking(move || backup.take_base()).await;
+            let taken = taken.unwrap_or_else(|error| Err(error.to_string()));
+            taken.map(BackupReply::Base).map_err(|why| Error::new(Code::RepositoryError, why))
+        }
+    }
+}
+
+/// Runs `stet backup`.
+///
+/// # Errors
+/// [`Exit::Failed`] if no server runs, or the target can't be read; those of [`check`].
+pub fn run(config: &Config, args: BackupArgs) -> std::result::Result<(), Failure> {
+    let json = args.common.json;
+    match args.job {
+        BackupJob::Status => print_reply(&ask(config, BackupCommand::Status)?, json),
+        BackupJob::Now => print_reply(&ask(config, BackupCommand::Now)?, json),
+        BackupJob::List { from } => {
+            let survey = survey(&open(config, from.as_deref())?)?;
+            exit::print(&if json { as_json(&survey)? } else { describe_survey(&survey) })
+        }
+        BackupJob::Verify { from, scratch } => {
+            let scratch = scratch.map_or_else(tempfile::tempdir, tempfile::tempdir_in);
+            let scratch = scratch.map_err(|error| Failure::new(Exit::Failed, error))?;
+            let data = scratch.path().join("data");
+            let target = open(config, from.as_deref())?;
+            restore_into(config, &target, data, None, RestorePoint::Newest)
+        }
+    }
+}
+
+/// Runs `stet restore`.
+///
+/// # Errors
+/// [`Exit::Failed`] if the state can't be restored; those of [`check`].
+pub fn run_restore(config: &Config, args: &RestoreArgs) -> std::result::Result<(), Failure> {
+    let unknown =
+        |name: &String| Failure::new(Exit::Usage, format!("`{name}` is no timeline: it has 16 digits of 0-9 and a-f"));
+    let timeline =
+        args.timeline.as_ref().map(|name| TimelineId::parse(name).ok_or_else(|| unknown(name))).transpose()?;
+    let point = match (args.change, args.at) {
+        (Some(change), _) => RestorePoint::Change(change),
+        (None, Some(time)) => RestorePoint::Time(milliseconds(time)),
+        (None, None) => RestorePoint::Newest,
+    };
+    let target = open(config, args.from.as_deref())?;
+    restore_into(config, &target, config.data.directory.clone(), timeline, point)
+}
+
+fn restore_into(
+    config: &Config,
+    target: &BackupTarget,
+    data: PathBuf,
+    timeline: Option<TimelineId>,
+    point: RestorePoint,
+) -> std::result::Result<(), Failure> {
+    let request = RestoreRequest { target, data: &data, timeline, point };
+    let options = |folder: &std::path::Path| StoreOptions { event_retention_ms: None, ..options_for(config, folder) };
+    let mut shown = ShownProgress::new();
+    let begun = Instant::now();
+    let restored = restore(&request, options, &mut |progress| shown.show(progress)).map_err(|error| failed(&error))?;
+    shown.end();
+    let RestoredState { timeline, change, missing_contents } = restored;
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut text = format!("restored change {change} of timeline {timeline} in {seconds:.1} s\n");
+    if missing_contents > 0 {
+        text +=
+            &format!("{} had been removed before the backup had them\n", count_with_noun(missing_contents, "content"));
+    }
+    exit::print(&text)?;
+    let mut config = config.clone();
+    config.data.directory = data;
+    check(&config)
+}
+
+fn options_for(config: &Config, folder: &std::path::Path) -> StoreOptions {
+    let mut config = config.clone();
+    config.data.directory = folder.to_owned();
+    store_options(&config)
+}
+
+/// Opens the target that the command or the configuration names.
+fn open(config: &Config, from: Option<&str>) -> std::result::Result<BackupTarget, Failure> {
+    let address = from.unwrap_or(&config.backup.target);
+    if address.is_empty() {
+        return Err(Failure::new(Exit::Usage, "name the target with --from, or in the configuration as backup.target"));
+    }
+    BackupTarget::open(address).map_err(|error| failed(&error))
+}
+
+fn survey(target: &BackupTarget) -> std::result::Result<BackupSurvey, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(Exit::Failed, error))?;
+    runtime.block_on(BackupSurvey::of(target)).map_err(|error| failed(&error))
+}
+
+fn failed(error: &BackupError) -> Failure {
+    Failure::new(Exit::Failed, error)
+}
+
+fn ask(config: &Config, command: BackupCommand) -> std::result::Result<BackupReply, Failure> {
+    let asked: Option<std::result::Result<BackupReply, AdminRefusal>> = ask_server(config, &command)?;
+    let data = config.data.directory.display();
+    let none = || Failure::new(Exit::Failed, format!("no server has {data} open, and only a running one has a backup"));
+    asked.ok_or_else(none)?.map_err(|refusal| Failure::new(Exit::Failed, refusal.message))
+}
+
+fn as_json(value: &impl Serialize) -> std::result::Result<String, Failure> {
+    serde_json::to_string(value).map(|text| text + "\n").map_err(|error| Failure::new(Exit::Failed, error))
+}
+
+fn print_reply(reply: &BackupReply, json: bool) -> std::result::Result<(), Failure> {
+    exit::print(&match reply {
+        _ if json => as_json(reply)?,
+        BackupReply::Status(status) => describe_status(status),
+        BackupReply::Base(base) => format!("took a base of change {} at {}\n", base.change, time(base.taken_ms)),
+    })
+}
+
+fn describe_status(status: &BackupStatus) -> String {
+    let BackupStatus { target, archived, committed, spool_bytes, .. } = status;
+    let mut text = format!("target     {target}\n");
+    text += &format!(
+        "timeline   {}\n",
+        status.timeline.map_or_else(|| "not known yet".to_owned(), |name| name.to_string())
+    );
+    text += &format!("archived   change {archived} of {committed}\n");
+    text += &format!("waiting    {}\n", count_with_noun(*spool_bytes, "byte"));
+    text += &match status.base {
+        Some(base) => format!("base       change {} at {}\n", base.change, time(base.taken_ms)),
+        None => "base       none yet\n".to_owned(),
+    };
+    if status.is_taking_base {
+        text += "           another one is being taken\n";
+    }
+    for (name, why) in [("fault", &status.fault), ("gap", &status.gap), ("base fault", &status.base_fault)] {
+        if let Some(why) = why {
+            text += &format!("{name:<10} {why}\n");
+        }
+    }
+    text
+}
+
+fn describe_survey(survey: &BackupSurvey) -> String {
+    let mut text = format!("backup {}\n", survey.backup);
+    for timeline in &survey.timelines {
+        text += &format!("timeline {}, begun at {}\n", timeline.timeline, time(timeline.created_ms));
+        if let Some(branch) = timeline.branch {
+            text += &format!("  restored from change {} of timeline {}\n", branch.change, branch.parent);
+        }
+        for range in &timeline.ranges {
+            let (first, last) = (time(range.first_ms), time(range.last_ms));
+            text += &format!("  changes {} to {}, {first} to {last}\n", range.first, range.last);
+        }
+        for base in &timeline.bases {
+            text += &format!("  base of change {} at {}\n", base.seq, time(base.taken_ms));
+        }
+    }
+    text
+}
+
+fn time(ms: u64) -> String {
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(ms)).to_string()
+}
+
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The progress of a restoration, on a terminal.
+struct ShownProgress {
+    is_terminal: bool,
+    shown: Option<Instant>,
+}
+
+impl ShownProgress {
+    fn new() -> ShownProgress {
+        ShownProgress { is_terminal: std::io::stderr().is_terminal(), shown: None }
+    }
+
+    fn show(&mut self, progress: RestoreProgress) {
+        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= Duration::from_millis(100));
+        if !self.is_terminal || !is_due {
+            return;
+        }
+        self.shown = Some(Instant::now());
+        let text = match progress {
+            RestoreProgress::Rows(written, all) => format!("rows: {} of {} MB", written >> 20, all >> 20),
+            RestoreProgress::Changes(change) => format!("changes: up to {change}"),
+            RestoreProgress::Contents(there) => format!("contents: {there}"),
+        };
+        overwrite_line(&text);
+    }
+
+    fn end(&self) {
+        if self.shown.is_some() {
+            overwrite_line("");
+        }
+    }
+}
+
+/// Replaces the last line on the terminal. It may be gone, which harms nothing.
+fn overwrite_line(text: &str) {
+    let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+}
