@@ -268,11 +268,23 @@ impl Browser {
         PageElement { browser: self, element }
     }
 
-    /// Clicks the first element that a selector finds, once it is there and nothing covers it.
+    /// Clicks the first element that a selector finds, once it is there, nothing covers it, and it is
+    /// not disabled.
     #[track_caller]
     pub fn click(&self, css: &str) {
-        let click = async || self.driver().find(Locator::Css(css)).await?.click().await;
-        self.retry(&format!("a click on `{css}`"), || self.run(click()));
+        let click = async || {
+            let element = self.driver().find(Locator::Css(css)).await?;
+            let is_enabled = element.is_enabled().await?;
+            if is_enabled {
+                element.click().await?;
+            }
+            Ok(is_enabled)
+        };
+        self.retry(&format!("a click on `{css}`"), || match self.run(click()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("it is disabled".to_owned()),
+            Err(error) => Err(error),
+        });
     }
 
     /// Types a text into the focused element.
