@@ -131,6 +131,59 @@ fn every_archived_change_is_restored_after_kills_and_no_session_is() {
     assert_eq!(verified.code, Some(0), "{}{}", verified.out, verified.err);
 }
 
+/// The stories of a restored drawer.
+fn items_of(data: &Path, drawer: &str) -> Vec<String> {
+    let server = Server::on(data, &[]);
+    server.user("editor").items(drawer)
+}
+
+#[test]
+fn each_state_between_kills_at_any_moment_is_restored_whole() {
+    let (places, folder) = (Places::new(), own_folder());
+    let (target, away) = (places.target(), places.restored("away"));
+    let mut dice = Dice::new(seed("STET_BACKUP_KILLS_SEED"));
+    let mut server = Server::with(&settings(&target));
+    let drawer = server.user("editor").drawer(&folder, "front", 1000);
+    let first = archived(&server);
+    let mut made = Vec::new();
+    for _ in 0..setting("STET_BACKUP_KILLS").unwrap_or(6) {
+        let is_away = dice.roll(3) == 0;
+        if is_away {
+            std::fs::rename(places.target_folder(), &away).expect("it can be moved");
+        }
+        let client = server.login("editor");
+        for _ in 0..dice.roll(8) + 1 {
+            let story = large_story(&client, &folder, &format!("{}.xml", made.len()), 'x');
+            client.call("drawer-item-post", &[&drawer, &story]).ok();
+            made.push(story);
+        }
+        // While it gathers, ships, merges, or takes a base.
+        std::thread::sleep(std::time::Duration::from_millis(dice.roll(900) as u64));
+        server.kill();
+        if is_away {
+            std::fs::rename(&away, places.target_folder()).expect("it can be moved");
+        }
+        if dice.roll(3) == 0 {
+            server.crash_while_starting(std::time::Duration::from_millis(dice.roll(900) as u64));
+        }
+        server = server.restart();
+    }
+    let last = archived(&server);
+    assert_eq!(server.user("editor").items(&drawer).len(), made.len(), "no acknowledged change is missing");
+    drop(server);
+    // New items are last in the drawer, so an older state has the first of them.
+    let mut before = 0;
+    for number in 1..=4 {
+        let change = first + (last - first) * number / 4;
+        let data = restored(&places, &format!("restored-{number}"), &["--change", &change.to_string()]);
+        let found = items_of(&data, &drawer);
+        assert_eq!(found, made[..found.len()], "change {change}");
+        assert!(found.len() >= before, "change {change}");
+        before = found.len();
+    }
+    assert_eq!(before, made.len());
+}
+
 #[test]
 fn a_state_is_restored_by_its_change_and_by_its_time() {
     let (places, folder) = (Places::new(), own_folder());

@@ -1,5 +1,6 @@
 //! The service of a running server: ships records, and takes bases.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,9 +206,14 @@ impl BackupService {
         };
         let mut pause = FIRST_PAUSE;
         loop {
-            match self.connected(&runtime, served, &mut pause) {
-                Ok(()) => return,
-                Err(error) => self.note_fault(&error),
+            // A defect must not end the backup in silence.
+            let work = || self.connected(&runtime, served, &mut pause);
+            match catch_unwind(AssertUnwindSafe(work)) {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => self.note_fault(&error),
+                Err(_) => {
+                    self.note_fault(&BackupError::LocalFile("Shipping has panicked; the log has details.".to_owned()))
+                }
             }
             if self.is_ended.load(Ordering::Acquire) {
                 return;
@@ -340,7 +346,9 @@ impl BackupService {
                     bytes_per_second: service.options.base_bytes_per_second,
                     is_ended: &service.is_ended,
                 };
-                work.take()
+                catch_unwind(AssertUnwindSafe(|| work.take())).unwrap_or_else(|_| {
+                    Err(BackupError::LocalFile("Taking it has panicked; the log has details.".to_owned()))
+                })
             });
             service.state.lock().taken = Some(outcome);
             service.spool.wake();

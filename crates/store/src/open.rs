@@ -114,7 +114,7 @@ fn open(options: StoreOptions, migrations: &[Migration], anew: bool) -> Result<R
 fn replay(overlay: &Overlay, sets: Vec<NumberedChangeSet>, folded: Seq, options: &StoreOptions) -> Seq {
     let tap = options.tap.as_deref().filter(|_| options.durability == Durability::Journal);
     if let Some(tap) = tap {
-        tap.opened(folded);
+        tap.opened(folded, sets.last().map_or(folded, |set| set.seq));
     }
     let mut committed = folded;
     for set in sets {

@@ -58,8 +58,10 @@ impl CommittedRecord {
 /// A receiver of all committed records, in their order.
 pub trait CommitTap: Send + Sync {
     /// Called when the store is opened, before any record: the tables have everything up to
-    /// `folded`. Records after it follow at once, among them those that the tap has already.
-    fn opened(&self, folded: Seq);
+    /// `folded`, and the store everything up to `committed`. Records after `folded` follow at once,
+    /// among them those that the tap has already. A tap that has later ones than `committed` is not
+    /// that of this store, or the store was set back.
+    fn opened(&self, folded: Seq, committed: Seq);
 
     /// Takes the next record, which is on disk. Called by the thread that commits, before the
     /// replies go out: it must not wait for anything.

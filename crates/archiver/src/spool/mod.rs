@@ -272,7 +272,12 @@ impl Spool {
 
     /// Drops all records: whatever comes next, the target needs a new base.
     fn give_up(&self, files: &mut SpoolFiles, why: String) {
-        tracing::error!(why, "changes are missing from the backup; a new base is needed");
+        if files.files.is_empty() {
+            // The first start with a backup.
+            tracing::info!(why, "the backup needs a base");
+        } else {
+            tracing::error!(why, "changes are missing from the backup; a new base is needed");
+        }
         self.remove_all(files);
         files.gap = Some(why);
     }
@@ -312,13 +317,18 @@ impl SpoolFiles {
 }
 
 impl CommitTap for Spool {
-    fn opened(&self, folded: Seq) {
+    fn opened(&self, folded: Seq, committed: Seq) {
         let mut files = self.files.lock();
-        if files.last < folded {
-            let why = format!("the changes from {} to {folded} were made without a backup", files.last + 1);
-            self.give_up(&mut files, why);
-            self.fresh.lock().last = folded;
-        }
+        let why = if files.last < folded {
+            format!("the changes from {} to {folded} were made without a backup", files.last + 1)
+        } else if files.last > committed {
+            // The first start was interrupted, or somebody has put older tables in their place.
+            format!("the data directory was set back from change {} to {committed}", files.last)
+        } else {
+            return;
+        };
+        self.give_up(&mut files, why);
+        self.fresh.lock().last = folded;
     }
 
     fn committed(&self, record: CommittedRecord) {

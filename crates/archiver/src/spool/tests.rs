@@ -64,7 +64,7 @@ impl Model {
 
     fn restart(&mut self, folder: &Path) {
         self.spool = open(folder);
-        self.spool.opened(self.folded);
+        self.spool.opened(self.folded, self.last());
         for record in self.committed.iter().filter(|record| record.last > self.folded) {
             self.spool.committed(record.clone());
         }
@@ -144,17 +144,17 @@ fn a_full_spool_drops_everything_until_a_base_is_begun() {
 fn changes_that_were_made_without_the_spool_are_a_gap() {
     let folder = tempfile::tempdir().unwrap();
     let spool = open(folder.path());
-    spool.opened(7);
+    spool.opened(7, 7);
     assert!(spool.gap().unwrap().contains("1 to 7"));
     assert_eq!(spool.begin().unwrap(), 7);
     drop(spool);
     // A start right after that finds no gap, though nothing was committed since.
     let spool = open(folder.path());
-    spool.opened(7);
+    spool.opened(7, 7);
     assert_eq!(spool.gap(), None);
     drop(spool);
     let spool = open(folder.path());
-    spool.opened(9);
+    spool.opened(9, 9);
     assert!(spool.gap().unwrap().contains("8 to 9"));
 }
 
@@ -166,4 +166,22 @@ fn a_folder_that_can_no_longer_be_written_is_a_gap_and_no_error() {
     spool.committed(record(0, 1));
     spool.keep(1);
     assert!(spool.gap().unwrap().contains("can't be written"));
+}
+
+/// A first start that is killed leaves a spool, and the next one begins with the first change again.
+#[test]
+fn records_of_changes_that_the_store_does_not_have_are_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = open(folder.path());
+    (1..=5).for_each(|last| spool.committed(record(last - 1, last)));
+    spool.keep(5);
+    drop(spool);
+    let spool = open(folder.path());
+    spool.opened(0, 2);
+    assert!(spool.gap().unwrap().contains("set back from change 5 to 2"));
+    spool.committed(record(0, 1));
+    assert_eq!((spool.last(), spool.begin().unwrap()), (1, 1));
+    let other = CommittedRecord { at_ms: 9, ..record(1, 2) };
+    spool.committed(other.clone());
+    assert_eq!(spool.next(1_000).unwrap(), [other]);
 }

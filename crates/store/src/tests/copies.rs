@@ -23,8 +23,9 @@ impl Recorder {
 }
 
 impl CommitTap for Recorder {
-    fn opened(&self, folded: Seq) {
+    fn opened(&self, folded: Seq, committed: Seq) {
         assert!(folded <= self.last(), "the tables have changes that the tap has never seen");
+        assert!(self.last() <= committed, "the tap has changes that were never committed");
     }
 
     fn committed(&self, record: CommittedRecord) {
