@@ -30,7 +30,7 @@ fn settled(report: &Value) -> Vec<Value> {
 
 /// The report of the command, beside the server and with its environment.
 fn printed(server: &Server, variables: &[(&str, &str)]) -> Value {
-    let mut command = Command::new(binary());
+    let mut command = without_settings(Command::new(binary()));
     command.current_dir(std::env::temp_dir()).args(["doctor", "--json", "--listen", "127.0.0.1:0", "--data"]);
     let output = command.arg(server.data()).envs(variables.iter().copied()).output().expect("it can be started");
     serde_json::from_slice(&output.stdout).expect("it prints JSON")

@@ -30,10 +30,7 @@ use crate::harness::*;
 
 /// The binary, without what this process's environment says of it.
 fn stet(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stet"));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("STET_")) {
-        command.env_remove(name);
-    }
+    let mut command = without_settings(Command::new(env!("CARGO_BIN_EXE_stet")));
     // Where no `config.toml` lies.
     command.current_dir("/").args(arguments).stdin(Stdio::null());
     command.env("STET_AUTH__PASSWORD_MEMORY_KIB", "64").env("STET_AUTH__PASSWORD_ITERATIONS", "1");

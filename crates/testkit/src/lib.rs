@@ -27,7 +27,7 @@ pub use self::follow::{Follow, FollowedEvent, connect_with_little_room};
 pub use self::includes::{includes, says};
 pub use self::login::{credentials, with};
 pub use self::pdf::Pdf;
-pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended};
+pub use self::server::{ADMIN_PASSWORD, SAMPLE_PASSWORD, Server, binary, ended, without_settings};
 /// The disk in memory, for tests of the store and of the whole server.
 pub use stet_store::fault as disk;
 

@@ -112,7 +112,7 @@ impl Server {
     /// Starts a process, without waiting for it to be ready.
     fn begin(directory: &Path, settings: &[(String, String)], log: &Path) -> Child {
         let errors = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log can be written");
-        let mut command = Command::new(binary());
+        let mut command = without_settings(Command::new(binary()));
         command
             .current_dir(std::env::temp_dir())
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
@@ -243,6 +243,15 @@ impl Server {
 
 fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+/// Removes the settings of this process's environment from that of a command. The settings of the
+/// tests are among them, of which a server would report that nothing reads them.
+pub fn without_settings(mut command: Command) -> Command {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("STET_")) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// Returns the environment variable of a setting. The variables of the TLS library keep their
