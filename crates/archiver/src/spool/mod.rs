@@ -213,7 +213,9 @@ impl Spool {
     /// Returns the last change set that was shipped, and the bytes that wait.
     pub fn progress(&self) -> (Seq, u64) {
         let files = self.files.lock();
-        (files.shipped, files.files.iter().map(|file| file.bytes).sum())
+        // The newest file stays when all of it was shipped.
+        let waiting = files.files.iter().filter(|file| file.last > files.shipped);
+        (files.shipped, waiting.map(|file| file.bytes - file.shipped_bytes).sum())
     }
 
     /// Appends the records that were handed over to the files.

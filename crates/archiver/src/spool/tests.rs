@@ -120,6 +120,7 @@ proptest! {
             prop_assert!(model.shipped.len() > before, "{:?} of {:?}", model.shipped.last(), model.committed.last());
         }
         prop_assert_eq!(&model.shipped, &model.committed);
+        prop_assert_eq!(model.spool.progress(), (model.last(), 0));
     }
 }
 
