@@ -166,11 +166,23 @@ impl Writer {
         assert_eq!(self.typed(), "");
     }
 
+    /// Sends the post. The form to sign in may cover the page at any moment.
+    fn send_post(&self) {
+        wait_patiently_until("the post is sent", || {
+            self.be_signed_in();
+            let script = "const button = document.querySelector('post-composer .primary');
+                const isFree = !document.querySelector('.cover') && button && !button.disabled;
+                if (isFree) button.click();
+                return Boolean(isFree);";
+            self.browser.script(script, &[]) == Value::Bool(true)
+        });
+    }
+
     /// Saves what was typed, however often it takes. A text that another one has changed, too, is
     /// kept on purpose.
     fn save(&self, expected: &str) {
         if self.place == TextPlace::Post {
-            self.browser.click("post-composer .primary");
+            self.send_post();
         }
         wait_patiently_until("it is saved", || {
             let is_ended = self.has(".cover");
@@ -179,7 +191,7 @@ impl Writer {
             }
             match self.place {
                 // What was sent unnoticed after a session had ended stays, and is sent by the next attempt.
-                TextPlace::Post if is_ended => self.browser.click("post-composer .primary"),
+                TextPlace::Post if is_ended => self.send_post(),
                 TextPlace::Post => {}
                 TextPlace::Headline => {
                     let script = "document.querySelector('.conflict button:last-of-type')?.click();
