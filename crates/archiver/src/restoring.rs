@@ -23,6 +23,9 @@ use crate::contents::content_of;
 use crate::survey::{BackupSurvey, RestorePoint, SurveyedTimeline};
 use crate::timeline::OwnTimeline;
 
+/// The file by which an unfinished directory is known as that of a restoration.
+const MARKER: &str = "restoring";
+
 /// A wish to restore.
 #[derive(Debug, Clone)]
 pub struct RestoreRequest<'a> {
@@ -87,6 +90,7 @@ pub fn restore(
     fs::rename(&unfinished, request.data).map_err(|error| local(request.data, &error))?;
     let parent = request.data.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(parent).and_then(|parent| parent.sync_all()).map_err(|error| local(parent, &error))?;
+    fs::remove_file(request.data.join(MARKER)).map_err(|error| local(request.data, &error))?;
     Ok(RestoredState { timeline: timeline.timeline, change, missing_contents })
 }
 
@@ -106,10 +110,10 @@ impl RestoreWork<'_> {
         let name = BackupName::Base(self.timeline.timeline, stamp);
         let manifest = BaseManifest::read(&name, &object(target, &name).await?)?;
         let known = TablesCopy::format();
-        if manifest.store_format > known {
+        if manifest.store_format != known {
             return Err(BackupError::Refused(format!(
-                "`{name}` has tables of format {}, and this version of stet reads formats up to {known}. Restore it with \
-                 stet {}.",
+                "`{name}` has tables of format {}, and this version of stet writes format {known}. Restore it with stet \
+                 {}; a later version converts the directory when it opens it.",
                 manifest.store_format, manifest.stet_version
             )));
         }
@@ -227,16 +231,23 @@ fn beside(data: &Path) -> PathBuf {
     data.with_file_name(name)
 }
 
-/// Creates the unfinished directory. Of an earlier attempt only contents are kept.
+/// Creates the unfinished directory. Of an earlier attempt only contents are kept. A directory of
+/// that name that no attempt has made is left alone.
 fn begin(folder: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let is_ours = fs::read_dir(folder)?.next().is_none() || folder.join(MARKER).exists();
+    if !is_ours {
+        let why = "it has files, but is no unfinished restoration";
+        return Err(std::io::Error::new(ErrorKind::AlreadyExists, why));
+    }
+    File::create(folder.join(MARKER))?.sync_all()?;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             if entry.file_name() != "content" {
                 fs::remove_dir_all(entry.path())?;
             }
-        } else {
+        } else if entry.file_name() != MARKER {
             fs::remove_file(entry.path())?;
         }
     }

@@ -34,6 +34,9 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// The longest pause between two attempts to take a base that is due.
+const LONGEST_BASE_PAUSE: Duration = Duration::from_secs(10 * 60);
+
 /// The longest time that the end of the server waits for the last records to be shipped.
 const LAST_SHIPPING: Duration = Duration::from_secs(10);
 
@@ -101,7 +104,10 @@ struct ServiceState {
     wanted_bases: u64,
     /// The number of attempts to take a base that have ended.
     ended_bases: u64,
-    /// The outcome of the last one, and the change that it was to have at least.
+    /// The time before which none is taken unless it is asked for, and how long the next pause is.
+    /// A disk that stays full would otherwise cost one base after the other.
+    next_base: Option<(Instant, Duration)>,
+    /// The outcome of the last one.
     taken: Option<Result<TakenBase, BackupError>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -311,9 +317,16 @@ impl BackupService {
                 || now_ms().saturating_sub(base.taken_ms) >= self.options.base_every.as_millis() as u64
         });
         let has_gap = self.spool.gap().is_some();
-        if is_old || has_gap || state.wanted_bases > 0 {
+        let is_due = is_old || has_gap;
+        if !is_due {
+            state.next_base = None;
+        }
+        let may_begin = state.next_base.is_none_or(|(at, _)| Instant::now() >= at);
+        if (is_due && may_begin) || state.wanted_bases > 0 {
             state.wanted_bases = 0;
             state.status.is_taking_base = true;
+            let pause = state.next_base.map_or(FIRST_PAUSE, |(_, pause)| (pause * 2).min(LONGEST_BASE_PAUSE));
+            state.next_base = Some((Instant::now() + pause, pause));
             drop(state);
             let folder = self.spool.folder();
             let begun =

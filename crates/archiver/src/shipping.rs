@@ -28,7 +28,7 @@ pub(crate) struct ArchiveEnd {
     pub last: Seq,
     /// The time of the last record.
     last_ms: u64,
-    /// The hash of which the next file speaks; `None` after a gap.
+    /// The hash that the next file names as that of its predecessor; `None` after a gap.
     ends_as: Option<Sha256Hash>,
     /// The change after which no record is missing up to the end.
     pub whole_from: Seq,
@@ -57,7 +57,8 @@ impl ArchiveEnd {
         Ok(end)
     }
 
-    /// Ships records from the spool, until it is empty. Returns the number of files.
+    /// Ships the records that wait in the spool. Those that are committed meanwhile gather for the
+    /// next time: a server that changes without a pause would otherwise write a file for each.
     ///
     /// # Errors
     /// Errors of the target and the spool.
@@ -66,17 +67,17 @@ impl ArchiveEnd {
         spool: &Spool,
         target: &BackupTarget,
         contents: &mut ContentSender<'_>,
-    ) -> Result<usize, BackupError> {
-        let mut files = 0;
-        loop {
+    ) -> Result<(), BackupError> {
+        let up_to = spool.last();
+        while self.last < up_to {
             let records = spool.next(FILE_BYTES).map_err(|error| local(spool.folder(), &error))?;
             if records.is_empty() {
-                return Ok(files);
+                break;
             }
             self.ship_file(&records, target, contents).await?;
             spool.shipped(self.last).map_err(|error| local(spool.folder(), &error))?;
-            files += 1;
         }
+        Ok(())
     }
 
     async fn ship_file(
@@ -118,7 +119,7 @@ impl ArchiveEnd {
         if self.small.len() >= MERGED { self.merge(target).await } else { Ok(()) }
     }
 
-    /// Sends the contents of a record, and leaves out rows that no backup has.
+    /// Sends the contents of a record, and leaves out the rows that belong into no backup.
     async fn prepare(
         &self,
         record: &CommittedRecord,
@@ -127,8 +128,11 @@ impl ArchiveEnd {
         let damaged =
             |fault| BackupError::LocalFile(format!("The record of change {} can't be read: {fault}.", record.last));
         let mut sets = record.sets().map_err(damaged)?;
+        let mut is_whole = true;
         for set in &mut sets {
+            let rows = set.changes.len();
             set.changes.retain(|change| is_backed_up(change.table));
+            is_whole &= set.changes.len() == rows;
             for content in new_contents(set) {
                 if !contents.send(content).await? {
                     tracing::warn!(%content, change = set.seq, "a content was gone before its backup; a later change has removed it");
@@ -136,7 +140,7 @@ impl ArchiveEnd {
             }
         }
         let CommittedRecord { previous, last, at_ms, .. } = *record;
-        let payload = CommittedRecord::encode(&sets);
+        let payload = if is_whole { record.payload.clone() } else { CommittedRecord::encode(&sets) };
         Ok(ArchiveRecord { previous, last, at_ms, payload })
     }
 
