@@ -5,7 +5,6 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::{Args, Subcommand};
@@ -120,25 +119,24 @@ pub enum BackupCommand {
 pub enum BackupReply {
     /// The state.
     Status(Box<BackupStatus>),
-    /// The base that was taken.
-    Base(NewestBase),
+    /// The base is being taken, until the status has that number of ended bases.
+    Requested {
+        /// The number.
+        until: u64,
+    },
 }
 
 /// Carries out a request of the socket.
 ///
 /// # Errors
-/// `NoSuchEndpoint` on a server without a backup; `RepositoryError` if no base can be taken.
-pub async fn carry_out(backup: Option<Arc<BackupService>>, command: BackupCommand) -> Result<BackupReply> {
+/// `NoSuchEndpoint` on a server without a backup.
+pub fn carry_out(backup: Option<&BackupService>, command: &BackupCommand) -> Result<BackupReply> {
     let none = || Error::new(Code::NoSuchEndpoint, "This server has no backup: `backup.target` is empty.");
     let backup = backup.ok_or_else(none)?;
-    match command {
-        BackupCommand::Status => Ok(BackupReply::Status(Box::new(backup.status()))),
-        BackupCommand::Now => {
-            let taken = tokio::task::spawn_blocking(move || backup.take_base()).await;
-            let taken = taken.unwrap_or_else(|error| Err(error.to_string()));
-            taken.map(BackupReply::Base).map_err(|why| Error::new(Code::RepositoryError, why))
-        }
-    }
+    Ok(match command {
+        BackupCommand::Status => BackupReply::Status(Box::new(backup.status())),
+        BackupCommand::Now => BackupReply::Requested { until: backup.request_base() },
+    })
 }
 
 /// Runs `stet backup`.
@@ -148,8 +146,15 @@ pub async fn carry_out(backup: Option<Arc<BackupService>>, command: BackupComman
 pub fn run(config: &Config, args: BackupArgs) -> std::result::Result<(), Failure> {
     let json = args.common.json;
     match args.job {
-        BackupJob::Status => print_reply(&ask(config, BackupCommand::Status)?, json),
-        BackupJob::Now => print_reply(&ask(config, BackupCommand::Now)?, json),
+        BackupJob::Status => {
+            let status = status(config)?;
+            exit::print(&if json { as_json(&status)? } else { describe_status(&status) })
+        }
+        BackupJob::Now => {
+            let base = take_base(config)?;
+            let text = || format!("took a base of change {} at {}\n", base.change, time(base.taken_ms));
+            exit::print(&if json { as_json(&base)? } else { text() })
+        }
         BackupJob::List { from } => {
             let survey = survey(&open(config, from.as_deref())?)?;
             exit::print(&if json { as_json(&survey)? } else { describe_survey(&survey) })
@@ -240,16 +245,33 @@ fn ask(config: &Config, command: BackupCommand) -> std::result::Result<BackupRep
     asked.ok_or_else(none)?.map_err(|refusal| Failure::new(Exit::Failed, refusal.message))
 }
 
-fn as_json(value: &impl Serialize) -> std::result::Result<String, Failure> {
-    serde_json::to_string(value).map(|text| text + "\n").map_err(|error| Failure::new(Exit::Failed, error))
+fn status(config: &Config) -> std::result::Result<BackupStatus, Failure> {
+    match ask(config, BackupCommand::Status)? {
+        BackupReply::Status(status) => Ok(*status),
+        BackupReply::Requested { .. } => Err(Failure::new(Exit::Failed, "the server's answer could not be parsed")),
+    }
 }
 
-fn print_reply(reply: &BackupReply, json: bool) -> std::result::Result<(), Failure> {
-    exit::print(&match reply {
-        _ if json => as_json(reply)?,
-        BackupReply::Status(status) => describe_status(status),
-        BackupReply::Base(base) => format!("took a base of change {} at {}\n", base.change, time(base.taken_ms)),
-    })
+/// Takes a base, and waits for it.
+fn take_base(config: &Config) -> std::result::Result<NewestBase, Failure> {
+    let BackupReply::Requested { until } = ask(config, BackupCommand::Now)? else {
+        return Err(Failure::new(Exit::Failed, "the server's answer could not be parsed"));
+    };
+    loop {
+        let status = status(config)?;
+        let is_ended = status.ended_bases >= until;
+        // An earlier attempt may have left a fault.
+        let fault = if is_ended { status.base_fault } else { status.fault };
+        match (fault, status.base) {
+            (Some(fault), _) => return Err(Failure::new(Exit::Failed, fault)),
+            (None, Some(base)) if is_ended => return Ok(base),
+            _ => std::thread::sleep(Duration::from_millis(200)),
+        }
+    }
+}
+
+fn as_json(value: &impl Serialize) -> std::result::Result<String, Failure> {
+    serde_json::to_string(value).map(|text| text + "\n").map_err(|error| Failure::new(Exit::Failed, error))
 }
 
 fn describe_status(status: &BackupStatus) -> String {

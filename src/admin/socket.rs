@@ -199,7 +199,7 @@ async fn answer(stream: UnixStream, operations: AdminOperations) {
             reindex::carry_out(search.as_deref()).map(SocketOutcome::Reindex).map_err(AdminRefusal::from)
         }
         Ok(SocketRequest::Backup(command)) => {
-            backup::carry_out(backup, command).await.map(SocketOutcome::Backup).map_err(AdminRefusal::from)
+            backup::carry_out(backup.as_deref(), &command).map(SocketOutcome::Backup).map_err(AdminRefusal::from)
         }
         Err(_) => Err(Error::new(
             Code::InvalidBody,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use stet_actors::repository::Repository;
 use stet_actors::runtime::ChangeRequest;
+use stet_archiver::BackupService;
 use stet_auth::Name;
 use stet_base::limits::RowPager;
 use stet_content::collect::Collector;
@@ -55,6 +56,7 @@ impl Upkeep {
             actix::spawn(maintain(app.clone())),
             actix::spawn(purge(app.clone(), repository.clone())),
             actix::spawn(measure_search(app.clone())),
+            actix::spawn(measure_backup(app.clone())),
         ];
         Upkeep {
             recurring: least.recurring.into_iter().chain(more).collect(),
@@ -212,6 +214,17 @@ async fn measure_search(app: Arc<App>) {
     while let Some(search) = app.kept::<Option<Arc<NewsroomSearch>>>() {
         turns.tick().await;
         search.measure();
+    }
+}
+
+/// Sets the metrics of the backup periodically, forever.
+async fn measure_backup(app: Arc<App>) {
+    let mut turns = tokio::time::interval(Duration::from_secs(1));
+    while let Some(backup) = app.kept::<Option<Arc<BackupService>>>().clone() {
+        turns.tick().await;
+        if let Err(error) = tokio::task::spawn_blocking(move || backup.measure()).await {
+            tracing::error!(%error, "measuring the backup was interrupted");
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the running server finds wrong with itself (docs/api/server.md).
+//! Findings of a running server about itself (docs/api/server.md).
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

@@ -1,8 +1,8 @@
 //! A browser for tests: Debian's Chromium, driven by its chromedriver over WebDriver.
 //!
-//! It is the build without windows, `chromium-headless-shell`. That has the same engines for pages
-//! and scripts, and takes a fifth of the processor time to start. `STET_TEST_BROWSER=chromium`
-//! takes the one with windows.
+//! The browser is the build without windows, `chromium-headless-shell`. It has the same engines for
+//! pages and scripts, and takes a fifth of the processor time to start. With
+//! `STET_TEST_BROWSER=chromium` tests run in the one with windows.
 //!
 //! Each [`Browser`] has a driver, a profile and a window of its own, so tests run beside each other
 //! and two users of one test have separate cookies. All calls block. A test fails when its browser

@@ -212,6 +212,11 @@ fn a_state_is_restored_by_its_change_and_by_its_time() {
     let error = refused(&places, "later", &["--change", "99999"]);
     assert!(error.contains("change 99999") && error.contains("These changes can"), "{error}");
     assert!(refused(&places, "newest", &[]).contains("is not empty"));
+    let others = places.restored("kept.restoring").join("mine");
+    std::fs::create_dir_all(others.parent().expect("it has a parent")).expect("it can be made");
+    std::fs::write(&others, "mine").expect("it can be written");
+    assert!(refused(&places, "kept", &[]).contains("no unfinished restoration"));
+    assert!(others.exists(), "what is somebody else's stays");
     let error = refused(&places, "other", &["--timeline", "0123456789abcdef"]);
     assert!(error.contains("no timeline `0123456789abcdef`"), "{error}");
 }
@@ -228,6 +233,7 @@ fn a_target_that_is_away_costs_no_change_and_gets_them_later() {
     wait_patiently_until("it is told", || !status(&server)["fault"].is_null());
     let said = status(&server);
     assert_eq!((said["archived"].as_u64(), said["gap"].is_null()), (Some(before), true));
+    assert!(!places.target_folder().exists(), "nothing is created in the place of a disk that is not mounted");
     // A crash in between changes nothing about it.
     server.kill();
     server = server.restart();

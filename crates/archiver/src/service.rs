@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use stet_actors::thread::lower_priority;
 use stet_backup::{BackupError, BackupName, BackupTarget, BaseStamp, TimelineId};
@@ -79,6 +79,8 @@ pub struct BackupStatus {
     pub is_taking_base: bool,
     /// The reason why the last attempt to take a base has failed.
     pub base_fault: Option<String>,
+    /// The number of attempts to take a base since the start, successful or not.
+    pub ended_bases: u64,
 }
 
 /// The newest base.
@@ -100,10 +102,8 @@ struct ServedData {
 #[derive(Default)]
 struct ServiceState {
     status: BackupStatus,
-    /// The number of bases that were asked for.
-    wanted_bases: u64,
-    /// The number of attempts to take a base that have ended.
-    ended_bases: u64,
+    /// Whether somebody has asked for a base.
+    is_base_wanted: bool,
     /// The time before which none is taken unless it is asked for, and how long the next pause is.
     /// A disk that stays full would otherwise cost one base after the other.
     next_base: Option<(Instant, Duration)>,
@@ -117,8 +117,6 @@ pub struct BackupService {
     options: BackupOptions,
     spool: Arc<Spool>,
     state: Mutex<ServiceState>,
-    /// Notified when a base has ended, and at the end of the service.
-    bell: Condvar,
     is_ended: AtomicBool,
 }
 
@@ -132,8 +130,7 @@ impl BackupService {
         let spool = Arc::new(Spool::open(&options.data.join(crate::FOLDER), options.spool_bytes)?);
         let status = BackupStatus { target: options.target.clone(), ..BackupStatus::default() };
         let state = Mutex::new(ServiceState { status, ..ServiceState::default() });
-        let (bell, is_ended) = (Condvar::new(), AtomicBool::new(false));
-        Ok(Arc::new(BackupService { options, spool, state, bell, is_ended }))
+        Ok(Arc::new(BackupService { options, spool, state, is_ended: AtomicBool::new(false) }))
     }
 
     /// Returns the tap for the store.
@@ -177,31 +174,13 @@ impl BackupService {
         BackupStatus { committed, spool_bytes, gap, ..self.state.lock().status.clone() }
     }
 
-    /// Takes a base now, and waits for it. Blocks.
-    ///
-    /// # Errors
-    /// The reason why there is none.
-    pub fn take_base(&self) -> Result<NewestBase, String> {
+    /// Asks for a base. It is taken when [`BackupStatus::ended_bases`] is the returned number.
+    pub fn request_base(&self) -> u64 {
         let mut state = self.state.lock();
-        state.wanted_bases += 1;
-        let ticket = state.ended_bases + if state.status.is_taking_base { 2 } else { 1 };
+        state.is_base_wanted = true;
         self.spool.wake();
-        loop {
-            if self.is_ended.load(Ordering::Acquire) {
-                return Err("the server ends".to_owned());
-            }
-            if state.ended_bases >= ticket {
-                let status = &state.status;
-                return match (&status.base_fault, status.base) {
-                    (None, Some(base)) => Ok(base),
-                    (fault, _) => Err(fault.clone().unwrap_or_else(|| "no base was taken".to_owned())),
-                };
-            }
-            if let Some(fault) = &state.status.fault {
-                return Err(fault.clone());
-            }
-            self.bell.wait_for(&mut state, LOOK);
-        }
+        // One that is being taken may lack the last changes.
+        state.status.ended_bases + if state.status.is_taking_base { 2 } else { 1 }
     }
 
     fn run(self: &Arc<Self>, served: &Arc<ServedData>) {
@@ -226,7 +205,6 @@ impl BackupService {
             }
             let until = Instant::now() + pause;
             while Instant::now() < until && !self.is_ended.load(Ordering::Acquire) {
-                self.measure();
                 std::thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -249,7 +227,7 @@ impl BackupService {
         served: &Arc<ServedData>,
         pause: &mut Duration,
     ) -> Result<(), BackupError> {
-        let target = BackupTarget::open(&self.options.target)?;
+        let target = OwnTimeline::open_target(&self.options.target, self.spool.folder())?;
         let own = runtime.block_on(OwnTimeline::settle(&target, self.spool.folder()))?;
         let mut end = runtime.block_on(ArchiveEnd::find(&target, own.timeline))?;
         if end.last > self.spool.last() {
@@ -268,7 +246,6 @@ impl BackupService {
             *pause = FIRST_PAUSE;
             newest = self.bases(&target, served, (own.timeline, end.whole_from), newest)?;
             self.note_progress(&end, newest);
-            self.measure();
             if is_last {
                 return Ok(());
             }
@@ -290,7 +267,7 @@ impl BackupService {
         let mut state = self.state.lock();
         if let Some(outcome) = state.taken.take() {
             state.status.is_taking_base = false;
-            state.ended_bases += 1;
+            state.status.ended_bases += 1;
             match outcome {
                 Ok(base) => {
                     newest = Some(base.stamp);
@@ -307,7 +284,6 @@ impl BackupService {
                 }
             }
             state.status.base = newest.map(|base| NewestBase { change: base.seq, taken_ms: base.taken_ms });
-            self.bell.notify_all();
         }
         if state.status.is_taking_base || self.is_ended.load(Ordering::Acquire) {
             return Ok(newest);
@@ -322,8 +298,8 @@ impl BackupService {
             state.next_base = None;
         }
         let may_begin = state.next_base.is_none_or(|(at, _)| Instant::now() >= at);
-        if (is_due && may_begin) || state.wanted_bases > 0 {
-            state.wanted_bases = 0;
+        if (is_due && may_begin) || state.is_base_wanted {
+            state.is_base_wanted = false;
             state.status.is_taking_base = true;
             let pause = state.next_base.map_or(FIRST_PAUSE, |(_, pause)| (pause * 2).min(LONGEST_BASE_PAUSE));
             state.next_base = Some((Instant::now() + pause, pause));
@@ -381,8 +357,9 @@ impl BackupService {
         status.base = newest.map(|base| NewestBase { change: base.seq, taken_ms: base.taken_ms });
     }
 
-    /// Sets the metrics of the present.
-    fn measure(&self) {
+    /// Sets the metrics of the present. Reads the spool, so it blocks. It belongs to another thread
+    /// than that of the service, which may wait for a target that does not respond.
+    pub fn measure(&self) {
         let status = self.status();
         metrics::gauge!("stet_backup_spool_bytes").set(status.spool_bytes as f64);
         metrics::gauge!("stet_backup_pending_changes").set(status.committed.saturating_sub(status.archived) as f64);

@@ -56,6 +56,16 @@ impl OwnTimeline {
         }
     }
 
+    /// Opens the target of a directory. Creates the folder unless the backup has begun, because
+    /// from then on a missing folder is away.
+    ///
+    /// # Errors
+    /// Those of [`BackupTarget::create`].
+    pub fn open_target(address: &str, folder: &Path) -> Result<BackupTarget, BackupError> {
+        let is_begun = OwnTimeline::read(folder)?.is_some_and(|own| own.is_begun && own.target == address);
+        if is_begun { BackupTarget::open(address) } else { BackupTarget::create(address) }
+    }
+
     /// Writes the file, synced with its name.
     ///
     /// # Errors

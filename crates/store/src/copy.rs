@@ -21,7 +21,7 @@ use super::reader::{Snapshot, SnapshotError};
 use super::tables::{self, FOLDED, META, failure};
 use super::texts::{self, TEXT_USES, TEXTS};
 
-/// The tables that no backup has: whoever reads it must not be able to continue a session.
+/// The tables that no backup has. A reader of the backup must not be able to continue a session.
 const LEFT_OUT: [Table; 1] = [Table::Sessions];
 
 /// Bytes of rows that one transaction writes.

@@ -33,7 +33,7 @@ struct KeptReport {
 /// report of the last one is kept. Callers in between get the same report.
 pub struct ServerDoctor {
     examine: Arc<dyn Fn() -> DoctorReport + Send + Sync>,
-    /// The last report. Whoever examines holds the lock, so the others wait for the report.
+    /// The last report. The caller that examines holds the lock, so the others wait for the report.
     last: Arc<Mutex<Option<KeptReport>>>,
     kept_for: Duration,
     longest_wait: Duration,

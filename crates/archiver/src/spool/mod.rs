@@ -126,7 +126,7 @@ impl Spool {
         self.remove_all(&mut files);
         let mut fresh = self.fresh.lock();
         fresh.records.clear();
-        // It tells the next start where the records begin, even if none follows.
+        // The next start reads in its name where the records begin, even if none follows.
         self.add_file(&mut files, fresh.last)?;
         files.gap = None;
         files.last = fresh.last;
@@ -295,8 +295,8 @@ impl Spool {
 }
 
 impl SpoolFiles {
-    /// Removes files of which everything was shipped. The newest one stays: it tells the next start
-    /// up to where there are records.
+    /// Removes files of which everything was shipped. The newest one stays: the next start reads in
+    /// it which record was the last.
     fn tidy(&mut self) -> io::Result<()> {
         while self.files.len() > 1 && self.files.front().is_some_and(|file| file.last <= self.shipped) {
             if let Some(file) = self.files.pop_front() {

@@ -18,11 +18,11 @@ fn open(folder: &Path) -> Spool {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// A commit of so many change sets.
+    /// A commit, with its number of change sets.
     Commit(u64),
     /// A checkpoint of the store, before which the spool keeps everything.
     Checkpoint,
-    /// The service reads records of so many bytes, and ships some of them.
+    /// The service reads records of a number of bytes, and ships a number of them.
     Ship(usize, usize),
     /// The process is killed: what is in memory is lost, and the store replays its journal.
     Kill,

@@ -19,16 +19,10 @@ pub(super) struct TargetFolder {
 }
 
 impl TargetFolder {
-    /// Opens the folder with that address, and creates it if it is missing.
+    /// Opens the folder with that address.
     pub fn open(address: &str) -> BackupResult<TargetFolder> {
-        let path = folder_of(address).ok_or_else(|| {
-            BackupError::Refused(format!(
-                "`{address}` is no address of a backup target. It must be `file://` and the absolute path of a \
-                 folder, such as `file:///srv/backup`."
-            ))
-        })?;
-        let opened = create(&path).and_then(|()| {
-            let root = fs::canonicalize(&path)?;
+        let path = folder_of(address)?;
+        let opened = fs::canonicalize(&path).and_then(|root| {
             let found = fs::metadata(&root)?;
             if !found.is_dir() {
                 return Err(ErrorKind::NotADirectory.into());
@@ -36,6 +30,12 @@ impl TargetFolder {
             Ok(TargetFolder { root, identity: (found.dev(), found.ino()) })
         });
         opened.map_err(|error| BackupError::of_target_folder(&path.display(), &error))
+    }
+
+    /// Creates the folder with that address, if it is missing.
+    pub fn create(address: &str) -> BackupResult<()> {
+        let path = folder_of(address)?;
+        create(&path).map_err(|error| BackupError::of_target_folder(&path.display(), &error))
     }
 
     /// Returns the library's view of the folder.
@@ -93,13 +93,17 @@ impl TargetFolder {
 }
 
 /// Returns the folder that an address names.
-fn folder_of(address: &str) -> Option<PathBuf> {
+fn folder_of(address: &str) -> BackupResult<PathBuf> {
     // Shorter forms, such as `file:/path`, are valid, but may as well be mistakes.
-    let url = Url::parse(address).ok().filter(|_| address.starts_with("file:///"))?;
-    if url.query().is_some() || url.fragment().is_some() {
-        return None;
-    }
-    url.to_file_path().ok().filter(|path| path.parent().is_some())
+    let url = Url::parse(address).ok().filter(|_| address.starts_with("file:///"));
+    let url = url.filter(|url| url.query().is_none() && url.fragment().is_none());
+    let path = url.and_then(|url| url.to_file_path().ok()).filter(|path| path.parent().is_some());
+    path.ok_or_else(|| {
+        BackupError::Refused(format!(
+            "`{address}` is no address of a backup target. It must be `file://` and the absolute path of a folder, such \
+             as `file:///srv/backup`."
+        ))
+    })
 }
 
 /// Creates a folder and its parents if they are missing, and makes their names durable.

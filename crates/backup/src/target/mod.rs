@@ -46,17 +46,25 @@ pub struct BackupTarget {
 }
 
 impl BackupTarget {
-    /// Opens the target with that address, such as `file:///srv/backup`. Creates the folder with
-    /// mode 0700 if it is missing, and its parents. The mode of an existing folder is left alone.
-    /// Blocks while it does so.
+    /// Opens the target with that address, such as `file:///srv/backup`, which must exist. Blocks.
     ///
     /// # Errors
-    /// `Refused`: the address has another form, or the folder can't be used. `Unreachable` and
-    /// `Full`, when the folder is created.
+    /// `Refused`: the address has another form, or the folder can't be used. `Unreachable`: there
+    /// is no such folder.
     pub fn open(address: &str) -> BackupResult<BackupTarget> {
         let folder = TargetFolder::open(address)?;
         let store = folder.store()?;
         Ok(BackupTarget { address: address.into(), store: Arc::new(store), folder: Arc::new(folder) })
+    }
+
+    /// Opens a target as [`BackupTarget::open`] does. Creates the folder with mode 0700 if it is
+    /// missing, and its parents. The mode of an existing folder is left alone. Blocks.
+    ///
+    /// # Errors
+    /// Those of [`BackupTarget::open`]; `Full`, when the folder is created.
+    pub fn create(address: &str) -> BackupResult<BackupTarget> {
+        TargetFolder::create(address)?;
+        BackupTarget::open(address)
     }
 
     /// Returns the address.

@@ -12,7 +12,7 @@ use crate::Sha256Hash;
 /// A folder in which a target is, and the target.
 fn target() -> (TempDir, BackupTarget) {
     let folder = tempfile::tempdir().unwrap();
-    let target = BackupTarget::open(&address_of(&folder.path().join("target"))).unwrap();
+    let target = BackupTarget::create(&address_of(&folder.path().join("target"))).unwrap();
     (folder, target)
 }
 
@@ -251,13 +251,13 @@ async fn a_target_that_was_replaced_is_unreachable() {
 fn a_missing_folder_is_created_for_its_owner_alone() {
     let folder = tempfile::tempdir().unwrap();
     let mode = |path: &str| fs::metadata(folder.path().join(path)).unwrap().permissions().mode() & 0o777;
-    BackupTarget::open(&address_of(&folder.path().join("a/b"))).unwrap();
+    BackupTarget::create(&address_of(&folder.path().join("a/b"))).unwrap();
     assert_eq!((mode("a"), mode("a/b")), (0o700, 0o700));
     fs::set_permissions(folder.path().join("a/b"), fs::Permissions::from_mode(0o750)).unwrap();
-    let target = BackupTarget::open(&address_of(&folder.path().join("a/b"))).unwrap();
+    let target = BackupTarget::create(&address_of(&folder.path().join("a/b"))).unwrap();
     assert_eq!(mode("a/b"), 0o750, "the mode of an existing folder is its owner's choice");
     assert_eq!(target.to_string(), target.address());
-    BackupTarget::open(&address_of(&folder.path().join("with%20space"))).unwrap();
+    BackupTarget::create(&address_of(&folder.path().join("with%20space"))).unwrap();
     assert_eq!(mode("with space"), 0o700);
 }
 
@@ -276,7 +276,7 @@ fn other_addresses_are_refused_with_the_allowed_form() {
         "s3://bucket/prefix",
         "https://example.com/",
     ] {
-        let error = BackupTarget::open(address).unwrap_err();
+        let error = BackupTarget::create(address).unwrap_err();
         let BackupError::Refused(text) = &error else { panic!("`{address}`: {error:?}") };
         assert!(text.contains(&format!("`{address}`")) && text.contains("`file:///srv/backup`"), "{text}");
     }
@@ -287,7 +287,18 @@ fn a_file_in_place_of_the_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "x").unwrap();
     for path in ["file", "file/below"] {
-        let refused = BackupTarget::open(&address_of(&folder.path().join(path)));
+        let refused = BackupTarget::create(&address_of(&folder.path().join(path)));
         assert!(matches!(refused, Err(BackupError::Refused(_))), "{path}: {refused:?}");
     }
+}
+
+#[test]
+fn a_folder_that_is_missing_is_created_only_on_purpose() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b");
+    let error = BackupTarget::open(&address_of(&path)).unwrap_err();
+    assert!(matches!(error, BackupError::Unreachable(_)), "{error}");
+    assert!(!folder.path().join("a").exists());
+    BackupTarget::create(&address_of(&path)).unwrap();
+    BackupTarget::open(&address_of(&path)).unwrap();
 }

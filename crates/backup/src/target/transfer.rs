@@ -62,7 +62,7 @@ impl BackupTarget {
         let mut at = 0;
         while at < found.size {
             let range = at..found.size.min(at + PART as u64);
-            // Whoever replaces the object between two parts is noticed.
+            // A writer that replaces the object between two parts is noticed.
             let part = self.get_part(name, &path, range, found.e_tag.clone()).await?;
             at += part.len() as u64;
             target = target.write(part).await?;
