@@ -29,6 +29,9 @@ use self::format::{RecordReader, encode, scan};
 /// The size in bytes from which records go into another file.
 const FILE_BYTES: u64 = 16 << 20;
 
+/// The size in bytes from which encoded records are written together.
+const BUFFER_BYTES: usize = 1 << 20;
+
 /// A file of records in their order.
 struct SpoolFile {
     path: PathBuf,
@@ -247,6 +250,9 @@ impl Spool {
             }
             encode(record, &mut encoded);
             files.last = record.last;
+            if encoded.len() >= BUFFER_BYTES {
+                files.flush(&mut encoded)?;
+            }
         }
         files.flush(&mut encoded)?;
         match &files.open {
