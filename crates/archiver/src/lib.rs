@@ -15,12 +15,14 @@ mod restoring;
 mod service;
 mod shipping;
 mod spool;
+mod status;
 mod survey;
 mod timeline;
 
 pub use restoring::{RestoreProgress, RestoreRequest, RestoredState, restore};
-pub use service::{BackupOptions, BackupService, BackupStatus, NewestBase};
+pub use service::{BackupOptions, BackupService};
 pub use spool::Spool;
+pub use status::{BackupStatus, NewestBase};
 pub use survey::{BackupSurvey, RestorableRange, RestorePoint, SurveyedTimeline};
 
 /// The folder of the backup in a data directory: the spool, and the name of the timeline.

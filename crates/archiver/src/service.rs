@@ -8,7 +8,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use stet_actors::thread::lower_priority;
 use stet_backup::{BackupError, BackupName, BackupTarget, BaseStamp, TimelineId};
 use stet_content::ContentStore;
@@ -21,6 +20,7 @@ use crate::contents::ContentSender;
 use crate::now_ms;
 use crate::shipping::ArchiveEnd;
 use crate::spool::Spool;
+use crate::status::{BackupStatus, NewestBase};
 use crate::timeline::OwnTimeline;
 
 /// The longest wait for a record before the service looks whether a base is due.
@@ -53,44 +53,6 @@ pub struct BackupOptions {
     pub base_every: Duration,
     /// The most bytes that a base reads in a second.
     pub base_bytes_per_second: u64,
-}
-
-/// The state of the backup.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct BackupStatus {
-    /// The address of the target.
-    pub target: String,
-    /// The timeline, once the target was reached.
-    pub timeline: Option<TimelineId>,
-    /// The last change that the target has.
-    pub archived: Seq,
-    /// The last change that was committed.
-    pub committed: Seq,
-    /// Bytes that wait on the local disk.
-    pub spool_bytes: u64,
-    /// The reason why the target does not get anything at present.
-    pub fault: Option<String>,
-    /// The reason why changes are missing from the backup, until a new base has them.
-    pub gap: Option<String>,
-    /// The newest base.
-    pub base: Option<NewestBase>,
-    /// Whether a base is being taken.
-    pub is_taking_base: bool,
-    /// The reason why the last attempt to take a base has failed.
-    pub base_fault: Option<String>,
-    /// The number of attempts to take a base since the start, successful or not.
-    pub ended_bases: u64,
-}
-
-/// The newest base.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NewestBase {
-    /// The last change in it.
-    pub change: Seq,
-    /// When it was taken, in epoch milliseconds.
-    pub taken_ms: u64,
 }
 
 /// The parts of a running server that the service reads.
@@ -170,8 +132,9 @@ impl BackupService {
     /// Returns the present state.
     pub fn status(&self) -> BackupStatus {
         let (_, spool_bytes) = self.spool.progress();
-        let (committed, gap) = (self.spool.last(), self.spool.gap());
-        BackupStatus { committed, spool_bytes, gap, ..self.state.lock().status.clone() }
+        let status = self.state.lock().status.clone();
+        let gap = self.spool.gap().or(status.gap);
+        BackupStatus { committed: self.spool.last(), spool_bytes, gap, ..status }
     }
 
     /// Asks for a base. It is taken when [`BackupStatus::ended_bases`] is the returned number.
@@ -244,7 +207,7 @@ impl BackupService {
             let is_last = self.is_ended.load(Ordering::Acquire);
             runtime.block_on(end.ship(&self.spool, &target, &mut contents))?;
             *pause = FIRST_PAUSE;
-            newest = self.bases(&target, served, (own.timeline, end.whole_from), newest)?;
+            newest = self.bases(&target, served, &end, newest)?;
             self.note_progress(&end, newest);
             if is_last {
                 return Ok(());
@@ -256,60 +219,74 @@ impl BackupService {
         }
     }
 
-    /// Starts a base if one is due, and notes one that has ended. Returns the newest base.
+    /// Notes a base that has ended, and starts one if one is due. Returns the newest base.
     fn bases(
         self: &Arc<Self>,
         target: &BackupTarget,
         served: &Arc<ServedData>,
-        (timeline, whole_from): (TimelineId, Seq),
-        mut newest: Option<BaseStamp>,
+        end: &ArchiveEnd,
+        newest: Option<BaseStamp>,
     ) -> Result<Option<BaseStamp>, BackupError> {
+        let newest = self.note_base().or(newest);
+        let folder = self.spool.folder();
         let mut state = self.state.lock();
-        if let Some(outcome) = state.taken.take() {
-            state.status.is_taking_base = false;
-            state.status.ended_bases += 1;
-            match outcome {
-                Ok(base) => {
-                    newest = Some(base.stamp);
-                    state.status.base_fault = None;
-                    metrics::histogram!("stet_backup_base_seconds").record(base.seconds);
-                    metrics::counter!("stet_backup_base_sent_bytes_total").increment(base.sent_bytes);
-                    let TakenBase { stamp, bytes, sent_bytes, seconds } = base;
-                    tracing::info!(change = stamp.seq, bytes, sent_bytes, seconds, "took a base for the backup");
-                }
-                Err(error) => {
-                    metrics::counter!("stet_backup_failures_total").increment(1);
-                    tracing::error!(%error, "a base for the backup could not be taken; trying again");
-                    state.status.base_fault = Some(error.to_string());
-                }
-            }
-            state.status.base = newest.map(|base| NewestBase { change: base.seq, taken_ms: base.taken_ms });
-        }
         if state.status.is_taking_base || self.is_ended.load(Ordering::Acquire) {
             return Ok(newest);
         }
-        let is_old = newest.is_none_or(|base| {
-            base.seq < whole_from
-                || now_ms().saturating_sub(base.taken_ms) >= self.options.base_every.as_millis() as u64
-        });
         let has_gap = self.spool.gap().is_some();
+        let is_old = newest.is_none_or(|base| {
+            let age_ms = u128::from(now_ms().saturating_sub(base.taken_ms));
+            base.seq < self.needed_base(end) || age_ms >= self.options.base_every.as_millis()
+        });
         let is_due = is_old || has_gap;
         if !is_due {
             state.next_base = None;
         }
         let may_begin = state.next_base.is_none_or(|(at, _)| Instant::now() >= at);
-        if (is_due && may_begin) || state.is_base_wanted {
-            state.is_base_wanted = false;
-            state.status.is_taking_base = true;
-            let pause = state.next_base.map_or(FIRST_PAUSE, |(_, pause)| (pause * 2).min(LONGEST_BASE_PAUSE));
-            state.next_base = Some((Instant::now() + pause, pause));
-            drop(state);
-            let folder = self.spool.folder();
-            let begun =
-                if has_gap { self.spool.begin().map_err(|error| spool_fault(folder, &error))? } else { whole_from };
-            self.begin_base(target, served, timeline, begun.max(whole_from));
+        if !(is_due && may_begin || state.is_base_wanted) {
+            return Ok(newest);
         }
+        let pause = state.next_base.map_or(FIRST_PAUSE, |(_, pause)| (pause * 2).min(LONGEST_BASE_PAUSE));
+        state.next_base = Some((Instant::now() + pause, pause));
+        if has_gap {
+            self.spool.begin().map_err(|error| spool_fault(folder, &error))?;
+        }
+        state.is_base_wanted = false;
+        state.status.is_taking_base = true;
+        drop(state);
+        self.begin_base(target, served, end.timeline, self.needed_base(end));
         Ok(newest)
+    }
+
+    /// Returns the change that a base must have, so that the archive goes on from it without a gap.
+    fn needed_base(&self, end: &ArchiveEnd) -> Seq {
+        let begin = self.spool.begins_after();
+        // Changes from before the spool that the archive lacks are only in the tables.
+        if begin > end.last { begin } else { end.whole_from }
+    }
+
+    /// Notes the outcome of a base that has ended. Returns the base.
+    fn note_base(&self) -> Option<BaseStamp> {
+        let mut state = self.state.lock();
+        let outcome = state.taken.take()?;
+        state.status.is_taking_base = false;
+        state.status.ended_bases += 1;
+        match outcome {
+            Ok(TakenBase { stamp, bytes, sent_bytes, seconds }) => {
+                state.status.base_fault = None;
+                metrics::histogram!("stet_backup_base_seconds").record(seconds);
+                metrics::counter!("stet_backup_base_sent_bytes_total").increment(sent_bytes);
+                tracing::info!(change = stamp.seq, bytes, sent_bytes, seconds, "took a base for the backup");
+                state.status.base = Some(NewestBase { change: stamp.seq, taken_ms: stamp.taken_ms });
+                Some(stamp)
+            }
+            Err(error) => {
+                metrics::counter!("stet_backup_failures_total").increment(1);
+                tracing::error!(%error, "a base for the backup could not be taken; trying again");
+                state.status.base_fault = Some(error.to_string());
+                None
+            }
+        }
     }
 
     /// Takes a base on a thread of its own, while shipping goes on.
@@ -348,7 +325,10 @@ impl BackupService {
     }
 
     fn note_progress(&self, end: &ArchiveEnd, newest: Option<BaseStamp>) {
+        let needed = self.needed_base(end);
         let status = &mut self.state.lock().status;
+        let has_base = newest.is_some_and(|base| base.seq >= needed);
+        status.gap = (!has_base && needed > 0).then(|| format!("no base has the changes up to {needed} yet"));
         // A base after a gap has what the archive lacks.
         status.archived = end.last.max(newest.map_or(0, |base| base.seq));
         if status.fault.take().is_some() {
@@ -391,4 +371,43 @@ fn set_back(target: &BackupTarget, archived: Seq, own: Seq) -> BackupError {
 
 fn spool_fault(folder: &std::path::Path, error: &std::io::Error) -> BackupError {
     BackupError::LocalFile(format!("The spool in `{}` can't be used: {error}.", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use stet_store::CommitTap;
+
+    use super::*;
+
+    fn service(data: &std::path::Path) -> Arc<BackupService> {
+        let options = BackupOptions {
+            target: String::new(),
+            data: data.to_owned(),
+            spool_bytes: 1 << 20,
+            base_every: Duration::from_secs(60),
+            base_bytes_per_second: 1 << 20,
+        };
+        BackupService::open(options).unwrap()
+    }
+
+    /// A base after a gap may fail, and the server may be killed before the next attempt.
+    #[test]
+    fn a_gap_lasts_until_a_base_has_what_the_spool_lacks() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = BackupTarget::create(&format!("file://{}/target", folder.path().display())).unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let end = runtime.block_on(ArchiveEnd::find(&target, TimelineId(1))).unwrap();
+        let begun = service(folder.path());
+        begun.spool.opened(7, 7);
+        begun.spool.begin().unwrap();
+        drop(begun);
+        let service = service(folder.path());
+        service.spool.opened(7, 7);
+        assert_eq!((service.spool.gap(), service.needed_base(&end)), (None, 7));
+        let of = |seq| Some(BaseStamp { seq, taken_ms: 1 });
+        for (newest, has_gap) in [(None, true), (of(6), true), (of(7), false), (of(9), false)] {
+            service.note_progress(&end, newest);
+            assert_eq!(service.status().gap.is_some(), has_gap, "{newest:?}");
+        }
+    }
 }

@@ -23,7 +23,8 @@ const SMALL: u64 = 64 << 10;
 
 /// The end of the archive of a timeline.
 pub(crate) struct ArchiveEnd {
-    timeline: TimelineId,
+    /// The timeline.
+    pub timeline: TimelineId,
     /// The last archived change.
     pub last: Seq,
     /// The time of the last record.

@@ -76,14 +76,24 @@ impl RecordReader {
     }
 }
 
-/// Reads a whole file, whose name gives the first change set. Returns the last one and the bytes of
-/// whole records; `None` if the file does not continue from `last`.
-pub fn scan(path: &Path, last: Seq) -> io::Result<Option<(Seq, u64)>> {
+/// The facts about a file that was read as a whole.
+pub struct ScannedFile {
+    /// The last change set before the file, by its name.
+    pub previous: Seq,
+    /// The last change set in it.
+    pub last: Seq,
+    /// The bytes of whole records.
+    pub bytes: u64,
+}
+
+/// Reads a whole file. Returns `None` if it does not continue from `last`.
+pub fn scan(path: &Path, last: Seq) -> io::Result<Option<ScannedFile>> {
     let first = path.file_stem().and_then(|name| name.to_str()).and_then(|name| name.parse::<Seq>().ok());
-    let Some(mut reached) = first.and_then(|first| first.checked_sub(1)) else { return Ok(None) };
-    if last > 0 && reached != last {
+    let Some(previous) = first.and_then(|first| first.checked_sub(1)) else { return Ok(None) };
+    if last > 0 && previous != last {
         return Ok(None);
     }
+    let mut reached = previous;
     let mut reader = RecordReader::open(path, 0)?;
     while let Some(record) = reader.next()? {
         if record.previous != reached {
@@ -91,5 +101,5 @@ pub fn scan(path: &Path, last: Seq) -> io::Result<Option<(Seq, u64)>> {
         }
         reached = record.last;
     }
-    Ok(Some((reached, reader.at)))
+    Ok(Some(ScannedFile { previous, last: reached, bytes: reader.at() }))
 }

@@ -24,7 +24,7 @@ use parking_lot::{Condvar, Mutex};
 use stet_domain::store::Seq;
 use stet_store::{CommitTap, CommittedRecord};
 
-use self::format::{RecordReader, encode, scan};
+use self::format::{RecordReader, ScannedFile, encode, scan};
 
 /// The size in bytes from which records go into another file.
 const FILE_BYTES: u64 = 16 << 20;
@@ -35,6 +35,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// A file of records in their order.
 struct SpoolFile {
     path: PathBuf,
+    /// The last change set before it.
+    previous: Seq,
     /// The last change set in it.
     last: Seq,
     bytes: u64,
@@ -92,7 +94,7 @@ impl Spool {
         for path in paths {
             let found = if is_broken { None } else { scan(&path, spool.last)? };
             match found {
-                Some((last, bytes)) => {
+                Some(ScannedFile { previous, last, bytes }) => {
                     // What a crash has cut off is in the journal.
                     let is_whole = fs::metadata(&path)?.len() == bytes;
                     let file = OpenOptions::new().write(true).open(&path)?;
@@ -100,7 +102,7 @@ impl Spool {
                     // Its end may never have been synced, and nothing else will do that.
                     file.sync_all()?;
                     spool.last = last;
-                    spool.files.push_back(SpoolFile { path, last, bytes, shipped_bytes: 0 });
+                    spool.files.push_back(SpoolFile { path, previous, last, bytes, shipped_bytes: 0 });
                     is_broken = !is_whole;
                 }
                 None => {
@@ -119,12 +121,12 @@ impl Spool {
         })
     }
 
-    /// Begins to collect after a gap, or in a new spool. Records after the returned number are
-    /// without a gap, so the target needs a base that has everything up to it, or more.
+    /// Begins to collect after a gap, or in a new spool. From then on no record is missing after
+    /// [`Spool::begins_after`], so the target needs a base that has everything up to there.
     ///
     /// # Errors
     /// The folder can't be written.
-    pub fn begin(&self) -> io::Result<Seq> {
+    pub fn begin(&self) -> io::Result<()> {
         let mut files = self.files.lock();
         self.remove_all(&mut files);
         let mut fresh = self.fresh.lock();
@@ -134,7 +136,12 @@ impl Spool {
         files.gap = None;
         files.last = fresh.last;
         files.shipped = fresh.last;
-        Ok(fresh.last)
+        Ok(())
+    }
+
+    /// Returns the change after which the spool has every record. Some of them may be shipped.
+    pub fn begins_after(&self) -> Seq {
+        self.files.lock().files.front().map_or(0, |file| file.previous)
     }
 
     /// Notes that the target has everything up to `seq`, and removes files that are not needed.
@@ -274,7 +281,7 @@ impl Spool {
         if files.files.back().is_some_and(|newest| newest.path == path) {
             files.files.pop_back();
         }
-        files.files.push_back(SpoolFile { path, last: previous, bytes: 0, shipped_bytes: 0 });
+        files.files.push_back(SpoolFile { path, previous, last: previous, bytes: 0, shipped_bytes: 0 });
         Ok(())
     }
 
