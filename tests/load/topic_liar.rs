@@ -69,8 +69,9 @@ impl Mind for TopicLiar {
                 let token = call.split_once('?').map_or("", |(_, rest)| rest);
                 format!("DELETE {path}?{token}\r\n") + &lines.collect::<String>()
             };
+            // A client that moves the item at that moment prevents the lie, so it is tried again.
             let due = |is_it: bool, counter: &AtomicUsize, from: usize| {
-                is_it && counter.fetch_add(1, Ordering::Relaxed) == from
+                is_it && counter.fetch_add(1, Ordering::Relaxed) >= from && !self.lies.have_been()
             };
             let (item_due, edit_due) = (due(is_new, &self.items, PREPARED + 3), due(is_edit, &self.edits, 4));
             let (move_due, read_due) = (due(is_move, &self.moves, 4), due(is_read, &self.reads, 4));
