@@ -6,6 +6,7 @@ import { html } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { language, text } from "../text/index.js";
 import { drawn } from "./chart.js";
+import "./backup.js";
 import "./findings.js";
 import { parseMetrics, quantile, sum } from "./metrics.js";
 import { explainFault, head } from "./section.js";
@@ -99,7 +100,7 @@ class AdminHealth extends View {
       ${head(text().admin.sections.health, t.lead)}
       <div role="status">${this.#state()}</div>
       <p class="fault" role="alert">${this.#fault.value}</p>
-      ${rights.value?.has("configure") ? html`<admin-findings></admin-findings>` : ""}
+      ${rights.value?.has("configure") ? html`<admin-findings></admin-findings><admin-backup></admin-backup>` : ""}
       <div class="charts">${Object.keys(CHARTS).map((name) => this.#chart(name))}</div>
       ${this.#now.value ? this.#facts(this.#now.value) : ""}`;
   }

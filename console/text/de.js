@@ -721,6 +721,17 @@ export const de = {
       again: "Erneut prüfen",
       looked: (time) => `Geprüft um ${time}`,
     },
+    backup: {
+      title: "Sicherung",
+      none: "Es gibt keine Sicherung.",
+      noneHint: "Wer den Server betreut, kann backup.target setzen; dann ist jede Änderung binnen einer Sekunde an einem zweiten Ort.",
+      complete: "Jede Änderung ist gesichert.",
+      behind: (count) => `${number(count, "Änderung ist", "Änderungen sind")} auf dem Weg in die Sicherung.`,
+      target: "Ziel",
+      base: "Neueste Grundlage",
+      noBase: "noch keine",
+      takingBase: "(eine entsteht gerade)",
+    },
     grants: {
       title: "Rechte",
       hint: "Was überall gilt, gilt auch in jedem Ordner. Ein Recht für einen Ordner gilt auch in allen Ordnern darunter.",

@@ -735,6 +735,17 @@ export const en = {
       again: "Look again",
       looked: /** @param {string} time */ (time) => `Looked at ${time}`,
     },
+    backup: {
+      title: "Backup",
+      none: "There is no backup.",
+      noneHint: "Whoever looks after the server can set backup.target, and every change is in another place within a second.",
+      complete: "Every change is in the backup.",
+      behind: /** @param {number} count */ (count) => `${number(count, "change is", "changes are")} on the way to the backup.`,
+      target: "Target",
+      base: "Newest base",
+      noBase: "none yet",
+      takingBase: "(one is being taken)",
+    },
     grants: {
       title: "Rights",
       hint: "What holds everywhere also holds in every folder. A right for a folder also holds in all folders below it.",

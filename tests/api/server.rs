@@ -52,6 +52,25 @@ fn findings_are_for_those_who_may_configure() {
 }
 
 #[test]
+fn the_state_of_the_backup_is_shown_to_those_who_may_configure() {
+    let server = Server::shared();
+    server.user("editor").call("stet-server-backup-get", &[]).fails(403, "PermissionDenied");
+    let none = server.user("admin").call("stet-server-backup-get", &[]).ok();
+    assert_eq!((&none["enabled"], &none["archived"]), (&json!(false), &Value::Null));
+    let target = tempfile::tempdir().expect("there is room");
+    let address = format!("file://{}", target.path().display());
+    let server = Server::with(&[("BACKUP__TARGET", &address)]);
+    let admin = server.user("admin");
+    let state = || admin.call("stet-server-backup-get", &[]).ok();
+    wait_patiently_until("everything is in the target", || {
+        let state = state();
+        state["archived"] == state["committed"] && state["base"]["takenAt"].is_u64()
+    });
+    let state = state();
+    assert_eq!((&state["target"], &state["fault"], &state["gap"]), (&json!(address), &Value::Null, &Value::Null));
+}
+
+#[test]
 fn a_server_finds_what_the_command_prints_beside_it() {
     let variables = [("STET_SMTP_HOST", "relay.invalid")];
     let server = Server::with(&variables.map(|(name, value)| (name.trim_start_matches("STET_"), value)));
@@ -83,4 +102,5 @@ fn a_server_finds_what_the_command_prints_beside_it() {
 
 cases! {
     "stet-server-doctor-get": |_| Made::default();
+    "stet-server-backup-get": |_| Made::default();
 }

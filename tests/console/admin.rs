@@ -434,6 +434,22 @@ fn findings_are_listed_by_how_bad_they_are_and_looked_for_again() {
 }
 
 #[test]
+fn the_backup_is_complete_or_says_why_not() {
+    let folder = tempfile::TempDir::new().expect("a temporary directory can be made");
+    let target = folder.path().join("target");
+    let server = Server::with(&[("BACKUP__TARGET", &format!("file://{}", target.display()))]);
+    let Some(browser) = opened(&server, "health") else { return };
+    says(&browser, "admin-backup .good", "Every change is in the backup");
+    says(&browser, "admin-backup dl", target.to_str().expect("the path is text"));
+    std::fs::remove_dir_all(&target).expect("it is there");
+    server.user("admin").story("/News", "later.xml");
+    says(&browser, "admin-backup .bad", "target");
+    is_accessible(&browser, "backup");
+    let Some(browser) = opened(Server::shared(), "health") else { return };
+    says(&browser, "admin-backup .warn", "There is no backup");
+}
+
+#[test]
 fn findings_are_shown_to_nobody_who_may_not_configure() {
     let server = Server::shared();
     let Some(browser) = Browser::start() else { return };

@@ -1,8 +1,9 @@
 //! The server itself (docs/api/server.md).
 //!
-//! The checks belong to the binary, which knows sockets and directories. [`ServerDoctor`] runs them
+//! The checks of the doctor belong to the binary, which knows sockets and directories. [`ServerDoctor`] runs them
 //! for the endpoint, and bounds what clients can make them cost.
 
+mod backup;
 mod report;
 pub mod routes;
 
@@ -14,6 +15,7 @@ use stet_web::call::Call;
 use stet_web::reply::Json;
 use tokio::sync::Mutex;
 
+pub use self::backup::{BackupReport, BaseReport, backup};
 pub use self::report::{DoctorFinding, DoctorReport, FindingLevel};
 
 /// The time for which a report is replied again. An examination syncs the disk some times, for

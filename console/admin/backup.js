@@ -1,0 +1,70 @@
+// The state of the continuous backup.
+
+import { call } from "../api/calls.js";
+import { html } from "../lib/html.js";
+import { Signal, View } from "../lib/view.js";
+import { ago, moment, text } from "../text/index.js";
+import { explainFault } from "./section.js";
+
+/** The pause between two readings, in milliseconds. */
+const PAUSE = 10_000;
+
+/**
+ * @typedef {{ enabled: boolean, target: string, archived: number, committed: number, spoolBytes: number, fault: string | null,
+ *   gap: string | null, base: { change: number, takenAt: number } | null, isTakingBase: boolean, baseFault: string | null }} Backup
+ */
+
+class AdminBackup extends View {
+  /** @type {Signal<Backup | null>} */
+  #backup = new Signal(/** @type {Backup | null} */ (null));
+  #fault = new Signal("");
+
+  begin() {
+    let timer = 0;
+    const again = async () => {
+      // What nobody sees is not asked for.
+      if (!document.hidden) await this.#read();
+      timer = this.isConnected ? window.setTimeout(again, PAUSE) : 0;
+    };
+    this.during(() => clearTimeout(timer));
+    again();
+  }
+
+  async #read() {
+    try {
+      this.#backup.value = (await call("GET", "v3/server/backup")).result;
+      this.#fault.value = "";
+    } catch (error) {
+      this.#fault.value = explainFault(error);
+    }
+  }
+
+  template() {
+    const t = text().admin.backup;
+    const backup = this.#backup.value;
+    return html`
+      <section class="findings" aria-labelledby="backup-title">
+        <header><h3 id="backup-title">${t.title}</h3></header>
+        <p class="fault" role="alert">${this.#fault.value}</p>
+        ${backup ? stateOf(backup) : ""}
+      </section>`;
+  }
+}
+
+/** @param {Backup} backup */
+function stateOf(backup) {
+  const t = text().admin.backup;
+  if (!backup.enabled) return html`<p class="outcome warn"><b>${t.none}</b> ${t.noneHint}</p>`;
+  const { target, archived, committed, fault, gap, base, isTakingBase, baseFault } = backup;
+  const faults = [fault, gap, baseFault].filter(Boolean);
+  return html`
+    ${faults.length > 0
+      ? html`<ul>${faults.map((one) => html`<li class="outcome bad"><p lang="en">${one}</p></li>`)}</ul>`
+      : html`<p class="outcome good"><b>${archived === committed ? t.complete : t.behind(committed - archived)}</b></p>`}
+    <dl>
+      <div><dt>${t.target}</dt><dd>${target}</dd></div>
+      <div><dt>${t.base}</dt><dd>${base ? html`<time title=${moment(base.takenAt)}>${ago(base.takenAt)}</time>` : t.noBase}${isTakingBase ? ` ${t.takingBase}` : ""}</dd></div>
+    </dl>`;
+}
+
+customElements.define("admin-backup", AdminBackup);
