@@ -13,8 +13,8 @@ use stet_archiver::{
     BackupService, BackupStatus, BackupSurvey, NewestBase, PruneReport, RestorePoint, RestoreProgress, RestoreRequest,
     RestoredState, VerifiedState, restore,
 };
-use stet_backup::{BackupError, BackupTarget, TimelineId};
-use stet_config::Config;
+use stet_backup::{BackupError, BackupTarget, ProbeOutcome, ProbeStep, S3Settings, TimelineId};
+use stet_config::{BackupConfig, Config};
 use stet_domain::count::count_with_noun;
 use stet_domain::error::{Code, Error, Result};
 use stet_store::StoreOptions;
@@ -31,7 +31,13 @@ Examples:
   stet backup prune                                  remove now what is older than backup.keep_days
   stet backup drill                                  let the server restore the newest state, check and remove it
   stet backup list --from file:///backup/stet        the states that can be restored
-  stet backup verify --from file:///backup/stet      restore the newest state into a scratch directory, and check it";
+  stet backup verify --from file:///backup/stet      restore the newest state into a scratch directory, and check it
+  stet backup probe --from s3://bucket/stet          try whether the target can do all that a backup needs
+
+Exit codes of probe:
+  0  everything works
+  1  the target can't be opened, or something that a backup needs does not work
+  4  the target can be used, but lacks something";
 
 /// The options of `backup`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -74,6 +80,12 @@ enum BackupJob {
         /// Directory for the scratch directory, which is removed [default: that of temporary files]
         #[arg(long, value_name = "DIR")]
         scratch: Option<PathBuf>,
+    },
+    /// Try everything that a backup does with a target, and leave nothing behind
+    Probe {
+        /// The target, which must exist [default: backup.target of the configuration]
+        #[arg(long, value_name = "TARGET")]
+        from: Option<String>,
     },
 }
 
@@ -207,6 +219,38 @@ pub fn run(config: &Config, args: BackupArgs) -> std::result::Result<(), Failure
             let target = open(config, from.as_deref())?;
             restore_into(config, &target, data, None, RestorePoint::Newest)
         }
+        BackupJob::Probe { from } => probe(&open(config, from.as_deref())?, json),
+    }
+}
+
+/// Tries a target, and prints a line for each part.
+fn probe(target: &BackupTarget, json: bool) -> std::result::Result<(), Failure> {
+    let steps = runtime()?.block_on(target.probe());
+    let word = |step: &ProbeStep| match step.outcome {
+        ProbeOutcome::Works => "ok",
+        ProbeOutcome::Missing(_) => "missing",
+        ProbeOutcome::Failed(_) => "failed",
+    };
+    let as_value = |step: &ProbeStep| {
+        let ProbeStep { name, outcome } = step;
+        serde_json::json!({ "name": name, "outcome": word(step), "detail": outcome.to_string() })
+    };
+    let as_line = |step: &ProbeStep| format!("{:<18} {}\n", step.name, step.outcome);
+    exit::print(&if json {
+        as_json(&steps.iter().map(as_value).collect::<Vec<_>>())?
+    } else {
+        steps.iter().map(as_line).collect()
+    })?;
+    let count = |of: &str| steps.iter().filter(|step| word(step) == of).count() as u64;
+    match (count("failed"), count("missing")) {
+        (0, 0) => Ok(()),
+        (0, missing) => {
+            Err(Failure::new(Exit::Faults, format!("the target lacks {}", count_with_noun(missing, "thing"))))
+        }
+        (failed, _) => {
+            let found = count_with_noun(failed, "step");
+            Err(Failure::new(Exit::Failed, format!("{found} failed: the target can't have a backup")))
+        }
     }
 }
 
@@ -270,13 +314,26 @@ fn open(config: &Config, from: Option<&str>) -> std::result::Result<BackupTarget
     if address.is_empty() {
         return Err(Failure::new(Exit::Usage, "name the target with --from, or in the configuration as backup.target"));
     }
-    BackupTarget::open(address).map_err(|error| failed(&error))
+    BackupTarget::open(address, &s3_settings(&config.backup)).map_err(|error| failed(&error))
+}
+
+/// Returns the settings of targets on an S3 server.
+pub fn s3_settings(config: &BackupConfig) -> S3Settings {
+    let BackupConfig { s3_endpoint, s3_region, s3_credentials_file, .. } = config;
+    S3Settings {
+        endpoint: Some(s3_endpoint).filter(|endpoint| !endpoint.is_empty()).cloned(),
+        region: s3_region.clone(),
+        credentials_file: Some(s3_credentials_file).filter(|file| !file.as_os_str().is_empty()).cloned(),
+    }
+}
+
+fn runtime() -> std::result::Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::new(Exit::Failed, error))
 }
 
 fn survey(target: &BackupTarget) -> std::result::Result<BackupSurvey, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(Exit::Failed, error))?;
-    runtime.block_on(BackupSurvey::of(target)).map_err(|error| failed(&error))
+    runtime()?.block_on(BackupSurvey::of(target)).map_err(|error| failed(&error))
 }
 
 fn failed(error: &BackupError) -> Failure {

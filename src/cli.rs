@@ -33,6 +33,7 @@ Examples:
   stet reindex --data /srv/stet           make the index of the search of a running server anew
   stet backup now                         take a copy of all tables for the backup of a running server
   stet backup prune                       remove from the backup what is older than backup.keep_days
+  stet backup probe --from s3://bucket/stet   report whether a target can do all that a backup needs
   stet restore --from file:///backup/stet --data /srv/stet --at 2026-01-31T08:00:00Z
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
   stet export /srv/copy --data /srv/stet  write objects as a tree of files; `import` creates them again
@@ -51,13 +52,14 @@ Environment:
   STET_SAMPLE_PASSWORD   password of the sample newsroom's other users; without it they can't log in
   STET_LOAD_PASSWORD     password of the user that `load` logs in as
   STET_PASSWORD          password of the user that `import`, `export` and `config apply` log in as
+  AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN   credentials of a backup on an S3 server
 
 Exit codes:
   0  success
   1  failed while running, or refused
   2  the command line or the configuration is wrong
   3  the data directory can't be opened: written by a newer stet, damaged, or missing acknowledged changes
-  4  `check`, `config check`, `config apply` or `doctor` found faults, or `load` found acknowledged changes missing
+  4  `check`, `config check`, `config apply`, `backup probe` or `doctor` found faults, or `load` found acknowledged changes missing
   5  calls of `load` failed, or another of its conditions holds
   6  another process has the data directory open";
 
@@ -102,7 +104,7 @@ pub enum CliCommand {
     Webhook(WebhookArgs),
     /// Make the index of the search of a running server anew, which is never needed
     Reindex(ReindexArgs),
-    /// Report on the continuous backup, take a base, prune, list and verify what can be restored
+    /// Report on the continuous backup, take a base, prune, verify what it has, try a target
     Backup(BackupArgs),
     /// Write a data directory from a backup, as of any change or time
     Restore(RestoreArgs),

@@ -21,8 +21,8 @@ pub enum Exit {
     /// The data directory can't be opened: it is from a newer stet, damaged, or lacks changes that
     /// were acknowledged. Another start finds it unchanged.
     Data = 3,
-    /// `check`, `config check`, `config apply` or `doctor` found faults, or `load` a server that
-    /// has lost acknowledged changes.
+    /// `check`, `config check`, `config apply`, `backup probe` or `doctor` found faults, or `load`
+    /// found a server that has lost acknowledged changes.
     Faults = 4,
     /// `load` did not meet its conditions: calls failed, for example.
     Short = 5,

@@ -12,14 +12,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use stet_actors::repository::Repository;
+use stet_actors::repository::{PastMoment, Repository};
 use stet_actors::runtime::{ChangeRequest, RuntimeOptions};
 use stet_domain::clock::ManualClock;
 use stet_domain::command::{CallerIdentity, Command, CommandFault, Context};
 use stet_domain::drawer::{self, Drawer, DrawerItemAddress, DrawerState, NewDrawer, UpdateDrawer};
 use stet_domain::error::{Code, Error};
 use stet_domain::folder::root;
-use stet_domain::id::{DatabaseId, Loid};
+use stet_domain::history::former_rows;
+use stet_domain::id::{DatabaseId, Loid, ShortcutId};
 use stet_domain::lifecycle::{CreateInFolder, DiscardObject, NewObject, RestoreObject};
 use stet_domain::object::{Attributes, CreateMode, NameCounts, Record};
 use stet_domain::store::memory::MemoryStore;
@@ -80,6 +81,15 @@ struct World {
     documents: Vec<Loid>,
     model: Vec<ModelDrawer>,
     discarded: Vec<bool>,
+    /// Each drawer's states that were seen, by revision.
+    past: BTreeMap<(usize, u64), PastDrawer>,
+}
+
+/// The items of a drawer with their ids, those hidden marked, and its capacity.
+type PastDrawer = (Vec<(ShortcutId, Loid, bool)>, usize);
+
+fn past_of(state: &DrawerState) -> PastDrawer {
+    (state.all().map(|item| (item.shortcut, item.object, item.hidden)).collect(), state.capacity())
 }
 
 async fn open(store: &Arc<MemoryStore>, clock: &ManualClock) -> Repository {
@@ -106,6 +116,7 @@ impl World {
             documents: Vec::new(),
             model: Vec::new(),
             discarded: vec![false; DOCUMENTS],
+            past: BTreeMap::new(),
         };
         for n in 0..DOCUMENTS {
             let object = NewObject::document(&format!("story-{n}.xml"), "Story");
@@ -242,13 +253,14 @@ impl World {
     }
 
     /// The containers show what the model says, and the rows are what the containers show.
-    async fn check(&self) {
-        for (drawer, model) in self.drawers.iter().zip(&self.model) {
+    async fn check(&mut self) {
+        for (number, (drawer, model)) in self.drawers.iter().zip(&self.model).enumerate() {
             let view = self.repository.view::<Drawer>(*drawer).await.unwrap();
             let shown: Vec<Loid> = view.state.visible().map(|item| item.object).collect();
             let expected: Vec<Loid> = model.visible().iter().map(|document| self.documents[*document]).collect();
             assert_eq!(shown, expected);
             assert_eq!(view.state.capacity(), model.capacity);
+            self.past.insert((number, view.revision()), past_of(&view.state));
             assert_eq!(view.state.hidden(), model.items.iter().filter(|item| item.hidden).count());
             for key in view.state.rows() {
                 assert!(
@@ -262,6 +274,52 @@ impl World {
         }
         assert!(self.repository.most_instances() <= 1, "a container lived more than once");
         check_indexes(&self.store.rows());
+    }
+
+    /// Each drawer can be read as it was at every revision that was seen.
+    async fn check_past(&self) {
+        for ((number, revision), then) in &self.past {
+            let moment = PastMoment::Revision(*revision);
+            let past = self.repository.view_at::<Drawer>(self.drawers[*number], moment).await.unwrap();
+            assert_eq!((past_of(&past.view.state), past.view.revision()), (then.clone(), *revision));
+        }
+    }
+
+    /// A drawer becomes as it was, as far as its objects are still there, and is as before when
+    /// that is undone.
+    async fn check_return(&mut self) {
+        let past: Vec<_> = self.past.iter().map(|(at, then)| (*at, then.clone())).collect();
+        for ((number, revision), (items, capacity)) in past {
+            let drawer = self.drawers[number];
+            let present = self.repository.view::<Drawer>(drawer).await.unwrap();
+            let then = self.repository.view_at::<Drawer>(drawer, PastMoment::Revision(revision)).await.unwrap();
+            let revert = drawer::RevertDrawer::to(&then.view.state);
+            self.repository.execute(drawer, revert, request()).await.unwrap();
+            let reverted = self.repository.view::<Drawer>(drawer).await.unwrap();
+            let is_there = |object: &Loid| {
+                let document = self.documents.iter().position(|document| document == object);
+                !self.discarded[document.expect("it is a document")]
+            };
+            let shown: Vec<Loid> = reverted.state.visible().map(|item| item.object).collect();
+            let expected: Vec<Loid> = items.iter().map(|(_, object, _)| *object).filter(is_there).collect();
+            assert_eq!(shown, expected, "{revision} of drawer {number}");
+            assert_eq!(reverted.state.capacity(), capacity.max(expected.len()));
+            if reverted.revision() == present.revision() {
+                continue;
+            }
+            let events = self.repository.events_after(drawer, present.revision(), 10).await.unwrap();
+            let former = former_rows(&events[0]).unwrap().expect("they are noted");
+            let undo = drawer::UndoDrawerChange::of(&reverted.state, events[0].revision, &former).unwrap();
+            let undone = self.repository.execute(drawer, undo.expect("it can be undone"), request()).await;
+            // Items of discarded objects that were taken out can't come back.
+            match undone {
+                Ok(_) => {
+                    let undone = self.repository.view::<Drawer>(drawer).await.unwrap();
+                    assert_eq!(past_of(&undone.state), past_of(&present.state), "{revision} of drawer {number}");
+                }
+                Err(error) => assert_eq!(error.code, Code::ObjectNotFound, "{error:?}"),
+            }
+        }
     }
 }
 
@@ -340,6 +398,9 @@ proptest! {
                 world.step(step).await;
                 world.check().await;
             }
+            world.check_past().await;
+            world.check_return().await;
+            world.check_past().await;
             world.repository.shut_down().await;
         });
     }

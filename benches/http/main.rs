@@ -4,15 +4,16 @@
 //!
 //! `cargo bench --bench http` runs all; `cargo bench --bench http -- hot read` the named scenarios.
 //! They are: hot, many, size, single, read, caches, rights, start, redis, trailbase, liveblog,
-//! followers, streams, topic, folder, disk, threads. The environment sets `ROUNDS` (default 5) and
-//! `SECONDS` per measurement (default 2). `STET_BINARY` names another server to measure in place of
-//! the one built with this, such as the version before.
+//! followers, streams, topic, folder, history, disk, threads. The environment sets `ROUNDS`
+//! (default 5) and `SECONDS` per measurement (default 2). `STET_BINARY` names another server to
+//! measure in place of the one built with this, such as the version before.
 
 mod bare;
 mod client;
 mod disk;
 mod folder;
 mod follow;
+mod history;
 mod liveblog;
 mod redis;
 mod stet;
@@ -92,6 +93,9 @@ fn main() {
     }
     if wanted("folder") {
         folder::sizes(&plan);
+    }
+    if wanted("history") {
+        history::depths(&plan);
     }
     if wanted("start") {
         starts(&plan);

@@ -221,15 +221,6 @@ export class OpenContainer {
     if (this.#isSeen && this.state.now === "there") this.#tellPresence("viewing").catch(() => {});
   }
 
-  /** Reads what was changed before this session came. */
-  async readChanges() {
-    const query = { lastEventId: Math.max(0, this.revision - CHANGES), wait: false };
-    const { text } = await call("GET", "v3/container/{container}/events", { parts: { container: this.loid }, query });
-    const known = new Set(this.changes.now.map(({ at, kind }) => `${at} ${kind}`));
-    const earlier = eventsOf(text).filter(({ at, kind, user }) => user && !known.has(`${at} ${kind}`));
-    this.changes.value = [...this.changes.now, ...earlier.reverse()].slice(0, CHANGES);
-  }
-
   /**
    * Makes a change. What it should lead to is shown at once, and the server's state afterwards, whether it has accepted
    * the change or not.
@@ -248,14 +239,4 @@ export class OpenContainer {
       this.read();
     }
   }
-}
-
-/**
- * The events of a reply as an event stream.
- * @param {string} lines
- * @returns {Change[]}
- */
-function eventsOf(lines) {
-  const data = lines.split("\n").filter((line) => line.startsWith("data:"));
-  return data.map((line) => JSON.parse(line.slice(5)));
 }

@@ -34,7 +34,7 @@ export class DrawerColumn extends View {
 
   /** The object whose card has the focus, or had it last. */
   #current = "";
-  #showsChanges = false;
+  #showsHistory = false;
 
   /** Cards that were rendered, by object: one that would be the same is not rendered again. */
   #cards = new Map();
@@ -63,7 +63,7 @@ export class DrawerColumn extends View {
             ${this.#people()}
           </div>
         </header>
-        ${this.#showsChanges ? this.#changes() : ""}
+        ${this.#showsHistory ? html`<drawer-history .drawer=${drawer}></drawer-history>` : ""}
         ${this.#list(title)}
         ${drawer.waiting.value > 0 ? html`<p class="waiting">${text().changesWait(drawer.waiting.value)}</p>` : ""}
         <object-picker .label=${text().addTo(title)} .verb=${text().add} .pick=${this.#pick}></object-picker>
@@ -90,20 +90,6 @@ export class DrawerColumn extends View {
     const names = [...new Set(here.map((one) => one.user))];
     if (names.length === 0) return "";
     return html`<span class="people" role="group" aria-label=${text().whoIsHere}>${keyed(names, (name) => name, personMark)}</span>`;
-  }
-
-  #changes() {
-    const changes = this.drawer.changes.value;
-    const titles = new Map(this.drawer.items.value.map((item) => [item.object, item.entry.title]));
-    return html`
-      <ol class="changes" aria-label=${text().recentChanges}>
-        ${changes.length === 0 ? html`<li>${text().noRecentChanges}</li>` : ""}
-        ${changes.map((change) => html`
-          <li>${besideName(change.user)}<span><b>${fullName(change.user)}</b>
-            ${text().did[change.kind] ?? change.kind}
-            ${change.ids.map((id) => titles.get(id)).filter(Boolean).map((title) => html`<q>${title}</q> `)}
-            <time title=${moment(change.at)}>${ago(change.at)}</time></span></li>`)}
-      </ol>`;
   }
 
   /** @param {string} title */
@@ -237,6 +223,8 @@ export class DrawerColumn extends View {
       this.#across(item, index, event.key === "ArrowLeft" ? -1 : 1, isMove);
     } else if (event.key === "Delete" || event.key === "Backspace") {
       this.#remove(item, index);
+    } else if (event.key === "z" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+      void this.#undo();
     } else if (event.key === "Enter" || event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) {
       this.#openItemMenu(/** @type {Element} */ (card?.querySelector(".item-menu")), item.object);
     } else {
@@ -339,7 +327,8 @@ export class DrawerColumn extends View {
     const at = drawers.indexOf(drawer);
     openMenu(/** @type {Element} */ (event.currentTarget), [
       { label: text().editDrawer, act: () => void this.#edit().catch(notifyFault) },
-      { label: text().recentChanges, act: () => this.#toggleChanges() },
+      { label: text().history, act: () => void this.#toggleHistory().catch(notifyFault) },
+      { label: text().undoLast, act: () => void this.#undo() },
       { label: text().copyAddress, act: () => void copy(drawer.loid) },
       null,
       { label: text().moveColumnLeft, act: () => desk.shift(drawer, -1), isOff: at === 0 },
@@ -349,10 +338,16 @@ export class DrawerColumn extends View {
     ], drawer.title);
   }
 
-  #toggleChanges() {
-    this.#showsChanges = !this.#showsChanges;
+  async #toggleHistory() {
+    await import("./history.js");
+    this.#showsHistory = !this.#showsHistory;
     this.changed();
-    if (this.#showsChanges) this.drawer.readChanges().catch(notifyFault);
+  }
+
+  /** Undoes one's own latest change. */
+  async #undo() {
+    const { undo } = await import("./history.js");
+    await undo(this.drawer);
   }
 
   async #edit() {

@@ -137,6 +137,24 @@ export class Drawer extends OpenContainer {
     await this.change(() => {}, () => call("PUT", "v3/container/drawer/{drawer}", { parts, body: fields }));
   }
 
+  /**
+   * Undoes a change of one's own.
+   * @param {number} [revision] That to which the change led; without it the latest change is undone.
+   */
+  async undo(revision) {
+    const parts = { drawer: this.loid };
+    await this.change(() => {}, () => call("POST", "v3/container/{drawer}/undo", { parts, body: { revision } }));
+  }
+
+  /**
+   * Makes the drawer as it was.
+   * @param {number} revision
+   */
+  async revert(revision) {
+    const parts = { drawer: this.loid };
+    await this.change(() => {}, () => call("POST", "v3/container/{drawer}/revert", { parts, body: { revision } }));
+  }
+
   /** Removes all items. */
   clear() {
     const parts = { drawer: this.loid };

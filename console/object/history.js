@@ -1,4 +1,4 @@
-// What was done with an object: the audit trail for those who may read it, the kept events for everybody else.
+// What was done with an object: the audit trail for those who may read it, the history for everybody else.
 
 import { CallError, call } from "../api/calls.js";
 import { fullName } from "../api/people.js";
@@ -21,6 +21,8 @@ class ObjectHistory extends View {
   /** The place from which earlier ones are read; null at the end. */
   #next = new Signal(/** @type {string | null} */ (null));
   #isRead = new Signal(false);
+  /** Whether the caller may read the audit trail, as far as it is known. */
+  #hasAudit = true;
   #fault = new Signal("");
 
   begin() {
@@ -31,21 +33,41 @@ class ObjectHistory extends View {
   }
 
   async #read() {
-    try {
-      const { result } = await this.#audit(undefined);
-      this.#deeds.value = result.items.map(deedOf);
-      this.#next.value = result.next;
-    } catch (error) {
-      if (!(error instanceof CallError) || error.status !== 403) throw error;
-      await this.object.readChanges();
-      this.#deeds.value = this.object.changes.now.map(({ at, user, kind }) => ({ id: `${at} ${kind}`, at, user, action: kind, address: "" }));
-    }
+    this.#show(await this.#page(undefined), []);
     this.#isRead.value = true;
   }
 
-  /** @param {string | undefined} before The `next` of the page before. */
-  #audit(before) {
-    return call("GET", "v3/audit", { query: { object: this.object.loid, limit: PAGE, after: before } });
+  /**
+   * @param {{ items: Deed[], next: string | null }} page
+   * @param {Deed[]} newer
+   */
+  #show({ items, next }, newer) {
+    this.#deeds.value = [...newer, ...items];
+    this.#next.value = next;
+  }
+
+  /**
+   * Reads the audit trail, which only some may, or else the history, which has no addresses.
+   * @param {string | undefined} before The `next` of the page before.
+   * @returns {Promise<{ items: Deed[], next: string | null }>}
+   */
+  async #page(before) {
+    const { loid } = this.object;
+    if (this.#hasAudit) {
+      try {
+        const { result } = await call("GET", "v3/audit", { query: { object: loid, limit: PAGE, after: before } });
+        return { items: result.items.map(deedOf), next: result.next };
+      } catch (error) {
+        if (!(error instanceof CallError) || error.status !== 403) throw error;
+        this.#hasAudit = false;
+      }
+    }
+    const { result } = await call("GET", "v3/container/{loid}/history", { parts: { loid }, query: { limit: PAGE, before } });
+    const known = result.items.filter((/** @type {any} */ item) => item.kind);
+    return {
+      items: known.map((/** @type {any} */ { revision, at, user, kind }) => ({ id: String(revision), at, user, action: kind, address: "" })),
+      next: result.next === null ? null : String(result.next),
+    };
   }
 
   template() {
@@ -62,9 +84,7 @@ class ObjectHistory extends View {
 
   async #more() {
     try {
-      const { result } = await this.#audit(this.#next.now ?? undefined);
-      this.#deeds.value = [...this.#deeds.now, ...result.items.map(deedOf)];
-      this.#next.value = result.next;
+      this.#show(await this.#page(this.#next.now ?? undefined), this.#deeds.now);
     } catch (error) {
       this.#fault.value = explain(error);
     }

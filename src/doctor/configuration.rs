@@ -45,25 +45,43 @@ fn values(config: &Config) -> Vec<DoctorFinding> {
         let found = "`store.durability` is `none`: a crash loses every change";
         findings.push(DoctorFinding::warn(CHECK, found, "set it to `journal`; `none` is for measurements only"));
     }
-    let secret = &config.smtp.password_file;
-    if !config.smtp.host.is_empty() && !secret.as_os_str().is_empty() {
-        findings.push(match std::fs::read_to_string(secret) {
-            Ok(text) if text.lines().next().is_none_or(str::is_empty) => {
-                let found = format!("`smtp.password_file` {} has no password in its first line", secret.display());
-                DoctorFinding::fail("mail", found, "write it there, or remove `smtp.user`")
-            }
-            Ok(_) => match super::directory::readers(secret) {
-                Some(readers) => {
-                    let found = format!("`smtp.password_file` {} can be read by {readers}", secret.display());
-                    DoctorFinding::warn("mail", found, format!("chmod 600 {}", secret.display()))
-                }
-                None => DoctorFinding::ok("mail", format!("`smtp.password_file` {} can be read", secret.display())),
-            },
-            Err(error) => {
-                let found = format!("`smtp.password_file` {} can't be read: {error}", secret.display());
-                DoctorFinding::fail("mail", found, "let the server's user read it")
-            }
-        });
+    let (mail, backup) = (&config.smtp, &config.backup);
+    if !mail.host.is_empty() && !mail.password_file.as_os_str().is_empty() {
+        let has_one = |text: &str| text.lines().next().is_some_and(|line| !line.is_empty());
+        let lack = "no password in its first line";
+        findings.push(secret_file(("mail", "smtp.password_file"), &mail.password_file, has_one, lack));
+    }
+    if backup.target.starts_with("s3://") && !backup.s3_credentials_file.as_os_str().is_empty() {
+        let has_some = |text: &str| text.contains('=');
+        let key = ("backup", "backup.s3_credentials_file");
+        findings.push(secret_file(key, &backup.s3_credentials_file, has_some, "no credentials"));
     }
     findings
+}
+
+/// Returns a finding about a file with a secret, under the name of the check, for a key.
+fn secret_file(
+    (check, key): (&'static str, &str),
+    secret: &Path,
+    has_secret: impl Fn(&str) -> bool,
+    lack: &str,
+) -> DoctorFinding {
+    let file = secret.display();
+    match std::fs::read_to_string(secret) {
+        Ok(text) if !has_secret(&text) => {
+            let found = format!("`{key}` {file} has {lack}");
+            DoctorFinding::fail(check, found, "write the secret there, or remove the setting")
+        }
+        Ok(_) => match super::directory::readers(secret) {
+            Some(readers) => {
+                let found = format!("`{key}` {file} can be read by {readers}");
+                DoctorFinding::warn(check, found, format!("chmod 600 {file}"))
+            }
+            None => DoctorFinding::ok(check, format!("`{key}` {file} can be read")),
+        },
+        Err(error) => {
+            let found = format!("`{key}` {file} can't be read: {error}");
+            DoctorFinding::fail(check, found, "let the server's user read it")
+        }
+    }
 }

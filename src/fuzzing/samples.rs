@@ -184,6 +184,7 @@ fn event() -> Event {
         withdrawn: Some(Vec::new()),
         unseen: Some(Vec::new()),
         status: Some(StatusStep { from: None, to: Some("Story/Draft".to_owned()) }),
+        before: Some(Bytes::new()),
     }
 }
 

@@ -408,6 +408,7 @@ fn open_backup(config: &Config) -> Result<Option<Arc<BackupService>>, Failure> {
     }
     let options = BackupOptions {
         target: backup.target.clone(),
+        s3: crate::backup::s3_settings(backup),
         data: config.data.directory.clone(),
         spool_bytes: backup.spool_bytes,
         base_every: Duration::from_secs(backup.base_hours * 60 * 60),

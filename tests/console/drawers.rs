@@ -416,3 +416,55 @@ fn a_page_for_which_the_stream_has_no_room_is_told_to_read_by_itself() {
     client.call("drawer-item-post", &[&drawers[64], &client.story(&folder, "late.xml")]).ok();
     browser.wait_for("its events come", "told.includes('drawer.item.add')");
 }
+
+#[test]
+fn a_history_names_changes_which_are_undone_and_earlier_states_which_are_brought_back() {
+    let server = Server::shared();
+    let client = server.user("editor");
+    let drawer = filled(&client, "past", 10, &["one.xml", "two.xml", "three.xml"]);
+    let before = client.items(&drawer);
+    let Some(browser) = opened(server, "editor", &[&drawer]) else { return };
+    agrees(&browser, &client, &drawer);
+    focus(&browser, &before[0]);
+    browser.press("Alt+End");
+    wait_patiently_until("the item is moved", || client.items(&drawer)[2] == before[0]);
+    let by_admin = server.user("admin");
+    by_admin.call("drawer-item-delete", &[&drawer, &before[1]]).ok();
+    agrees(&browser, &client, &drawer);
+    browser.click("[data-drawer] header [aria-haspopup=menu]");
+    choose(&browser, "History");
+    let entries =
+        "[...document.querySelectorAll('drawer-history li')].map((one) => one.textContent.replace(/\\s+/g, ' '))";
+    browser.wait_for("the removal is named", &format!("{entries}[0]?.includes('“two.xml” out, was at 1')"));
+    browser.wait_for("the move is named", &format!("{entries}[1]?.includes('“one.xml” from 1 to 3')"));
+    assert!(browser.axe().is_none_or(|faults| faults.is_empty()));
+    // Changes of others are not undone.
+    browser.wait_for(
+        "one change of one's own",
+        "!document.querySelector('drawer-history li:first-child [aria-label^=Undo]')",
+    );
+    browser.click("drawer-history li:nth-child(2) [aria-label^=Undo]");
+    wait_patiently_until("it is undone", || client.items(&drawer) == [before[0].clone(), before[2].clone()]);
+    agrees(&browser, &client, &drawer);
+    // The drawer as it was before the removal, brought back.
+    browser.wait_for("the undoing is named", &format!("{entries}[0]?.includes('undid')"));
+    browser.click("drawer-history li:nth-child(3) [aria-label^='As it was']");
+    browser
+        .wait_for("what is away is marked", "document.querySelector('dialog .away')?.textContent.includes('two.xml')");
+    browser.click("dialog .primary");
+    let then = [&before[1], &before[2], &before[0]];
+    wait_patiently_until("it is so again", || client.items(&drawer).iter().eq(then));
+    agrees(&browser, &client, &drawer);
+    // By the keyboard, too.
+    focus(&browser, &before[0]);
+    browser.press("Control+z");
+    wait_patiently_until("that is undone", || client.items(&drawer) == [before[0].clone(), before[2].clone()]);
+}
+
+/// Chooses an entry of the menu that is open.
+fn choose(browser: &Browser, label: &str) {
+    let script = "const entry = [...document.querySelectorAll('[role=menuitem]')].find((one) => one.textContent === arguments[0]);
+        entry?.click();
+        return Boolean(entry);";
+    wait_patiently_until("the menu has the entry", || browser.script(script, &[json!(label)]) == json!(true));
+}

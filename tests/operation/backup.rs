@@ -36,21 +36,21 @@ fn settings(target: &str) -> Vec<(&str, &str)> {
 }
 
 /// Runs a command on a directory, which must succeed if it is to.
-fn run(arguments: &[&str], data: &Path) -> Run {
+pub(super) fn run(arguments: &[&str], data: &Path) -> Run {
     let mut command = stet(arguments);
     command.arg("--data").arg(data);
     super::run(command)
 }
 
 /// The state of a running server's backup.
-fn status(server: &Server) -> Value {
+pub(super) fn status(server: &Server) -> Value {
     let run = run(&["backup", "status", "--json"], server.data());
     assert_eq!(run.code, Some(0), "{}", run.err);
     serde_json::from_str(&run.out).expect("it prints JSON")
 }
 
 /// Waits until the target has every change and a base, and returns the last change.
-fn archived(server: &Server) -> u64 {
+pub(super) fn archived(server: &Server) -> u64 {
     let is_there = || {
         let status = status(server);
         let is_quiet = status["isTakingBase"] == false && !status["base"].is_null();
@@ -79,14 +79,14 @@ fn refused(places: &Places, name: &str, more: &[&str]) -> String {
 }
 
 /// Creates a story with a content that is a file of its own.
-fn large_story(client: &Client, folder: &str, name: &str, sign: char) -> String {
+pub(super) fn large_story(client: &Client, folder: &str, name: &str, sign: char) -> String {
     let content = format!("<story>{}</story>", sign.to_string().repeat(5_000));
     let options = json!({ "name": name, "type": "Story", "folderPath": folder });
     let reply = client.upload("/v3/object/create", &options, Some((name, "text/xml", content.as_bytes()))).ok();
     reply["id"].as_str().expect("a new object has an id").to_owned()
 }
 
-fn content(client: &Client, object: &str) -> String {
+pub(super) fn content(client: &Client, object: &str) -> String {
     let reply = client.get(&format!("/v3/object/{}/content", encoded(object)));
     assert_eq!(reply.status, 200, "{object}");
     String::from_utf8(reply.body).expect("it is text")

@@ -405,6 +405,12 @@ fn the_doctor_reports_network_faults_with_a_remedy() {
     assert!(!looked.out.contains("hunter2"), "{}", looked.out);
     std::fs::write(&secret, "\n").expect("it can be written");
     says(&doctor(&data, &relay), 4, "fail", "mail", &["no password in its first line"]);
+    let backup = [("STET_BACKUP__TARGET", "s3://bucket/stet"), ("STET_BACKUP__S3_CREDENTIALS_FILE", path(&secret))];
+    says(&doctor(&data, &backup), 4, "fail", "backup", &["backup.s3_credentials_file", "no credentials"]);
+    std::fs::write(&secret, "aws_secret_access_key = hunter2\n").expect("it can be written");
+    let looked = doctor(&data, &backup);
+    says(&looked, 0, "warn", "backup", &["can be read by", "chmod 600"]);
+    assert!(!looked.out.contains("hunter2"), "{}", looked.out);
 }
 
 #[test]

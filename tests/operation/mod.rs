@@ -4,6 +4,7 @@
 mod admin;
 mod audit;
 mod backup;
+mod bucket;
 mod configuration;
 mod data;
 mod doctor;

@@ -37,6 +37,7 @@ const COMMON_IN_THE_DOMAIN: &[&str] = &[
     "expect",
     "family",
     "folder",
+    "history",
     "id",
     "joint",
     "layered",

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const PLACES: &[(&str, &str)] = &[
     ("store", "crates/store/src/tests"),
     ("rules", "actors/tests/runtime_rules.rs"),
+    ("runtime_model", "actors/tests/runtime_model.rs"),
     ("containers", "crates/containers/src"),
     ("ends", "crates/domain/src/ends.rs"),
     ("auth", "crates/auth/src"),

@@ -2,6 +2,7 @@
 //!
 //! Only code that is given a [`Repository`] can change anything; a [`Reader`] provides no way to.
 
+mod past;
 mod reader;
 
 use std::ops::Deref;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, oneshot};
 
+pub use self::past::{MOST_CHANGES_BACK, PastMoment, PastView};
 pub use self::reader::Reader;
 use crate::cache::CacheOrigin;
 use crate::families::Families;

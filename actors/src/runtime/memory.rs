@@ -40,7 +40,7 @@ pub(crate) struct ContainerMemory {
 type MakeRoom = Box<dyn Fn(u64) + Send + Sync>;
 
 /// The reservation for a container that is being loaded; freed when dropped.
-pub(crate) struct ReadingRoom {
+pub struct ReadingRoom {
     memory: Arc<ContainerMemory>,
     bytes: u64,
 }

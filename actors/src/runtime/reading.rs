@@ -24,7 +24,7 @@ fn may_be_pending(look: &dyn RowReader, loid: Loid) -> bool {
 }
 
 /// Reads the committed state of a container; `None` if the object does not exist.
-fn read<F: Family>(look: &dyn RowReader, loid: Loid) -> Result<Option<F::State>, StoreError> {
+pub(crate) fn read_object<F: Family>(look: &dyn RowReader, loid: Loid) -> Result<Option<F::State>, StoreError> {
     let key = loid.to_key();
     let Some(record) = Record::find(look, ReadLevel::Committed, loid)? else { return Ok(None) };
     if record.family != F::KIND {
@@ -60,7 +60,7 @@ pub(super) async fn read_from_disk<F: Family>(
         None => None,
     };
     let read = move || {
-        let work = || (!settled || !may_be_pending(&*store, loid)).then(|| read::<F>(&*store, loid));
+        let work = || (!settled || !may_be_pending(&*store, loid)).then(|| read_object::<F>(&*store, loid));
         catch_unwind(AssertUnwindSafe(work))
             .unwrap_or_else(|_| Some(Err(StoreError::Corrupt(format!("loading {loid} panicked")))))
     };

@@ -116,6 +116,7 @@ impl<F: Family> RuntimeTurn for TypedTurn<F> {
         let known = before.object().record.revision;
         match turns.take_back::<F>(loid) {
             None => {
+                context.forget_former(loid);
                 self.after = Some(None);
                 Ok(Some((known, known + 1)))
             }

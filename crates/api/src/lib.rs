@@ -35,7 +35,7 @@ pub mod web;
 pub mod webhook;
 
 use stet_config::Config;
-use stet_containers::{drawer, liveblog, topic, topicplan};
+use stet_containers::{drawer, history, liveblog, topic, topicplan};
 use stet_web::app::ServedEndpoints;
 use stet_web::route::{EndpointGroup, Route, all_answer};
 
@@ -72,6 +72,7 @@ pub const GROUPS: &[EndpointGroup] = &[
     table_of("search", "Search in everything.", &[search::routes::ROUTES]),
     table_of("audit", "The audit trail of changes.", &[audit::routes::ROUTES]),
     table_of("events", "Live events of containers.", &[events::routes::ROUTES]),
+    table_of("history", "The history of containers, and taking changes back.", &[history::routes::ROUTES]),
     table_of("webhook", "Reports of changes to other systems.", &[webhook::routes::ROUTES]),
     table_of("server", "The running server itself.", &[server::routes::ROUTES]),
     table_of("older", "The older, unversioned resources.", &[older::routes::ROUTES]),

@@ -282,6 +282,8 @@ fn local(path: &Path, error: &std::io::Error) -> BackupError {
 mod tests {
     use std::os::unix::fs::MetadataExt;
 
+    use stet_backup::S3Settings;
+
     use super::*;
 
     /// A drill beside a server must not need the room of all contents.
@@ -289,7 +291,9 @@ mod tests {
     fn contents_of_a_running_server_are_linked_once_the_target_has_proven_to_have_them() {
         let folder = tempfile::tempdir().unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let target = BackupTarget::create(&format!("file://{}/target", folder.path().display())).unwrap();
+        let target =
+            BackupTarget::create(&format!("file://{}/target", folder.path().display()), &S3Settings::default())
+                .unwrap();
         let bounds = UploadBounds { reserve_bytes: 0, at_once: 1 };
         let own = ContentStore::open(&folder.path().join("own"), 0, bounds).unwrap();
         let [kept, removed] = [&b"kept"[..], b"removed"].map(|bytes| {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use stet_actors::thread::lower_priority;
-use stet_backup::{BackupError, BackupName, BackupTarget, BaseStamp, TimelineId};
+use stet_backup::{BackupError, BackupName, BackupTarget, BaseStamp, S3Settings, TimelineId};
 use stet_content::ContentStore;
 use stet_domain::store::Seq;
 use stet_store::RedbStore;
@@ -46,6 +46,8 @@ const LAST_SHIPPING: Duration = Duration::from_secs(10);
 pub struct BackupOptions {
     /// The address of the target.
     pub target: String,
+    /// The settings of a target on an S3 server.
+    pub s3: S3Settings,
     /// The data directory.
     pub data: PathBuf,
     /// The most bytes of the spool.
@@ -203,7 +205,7 @@ impl BackupService {
         served: &Arc<ServedData>,
         pause: &mut Duration,
     ) -> Result<(), BackupError> {
-        let target = OwnTimeline::open_target(&self.options.target, self.spool.folder())?;
+        let target = OwnTimeline::open_target(&self.options.target, &self.options.s3, self.spool.folder())?;
         let own = runtime.block_on(OwnTimeline::settle(&target, self.spool.folder()))?;
         let mut end = runtime.block_on(ArchiveEnd::find(&target, own.timeline))?;
         if end.last > self.spool.last() {
@@ -406,6 +408,7 @@ mod tests {
     fn service(data: &std::path::Path) -> Arc<BackupService> {
         let options = BackupOptions {
             target: String::new(),
+            s3: S3Settings::default(),
             data: data.to_owned(),
             spool_bytes: 1 << 20,
             base_every: Duration::from_secs(60),
@@ -425,7 +428,8 @@ mod tests {
     #[test]
     fn a_gap_lasts_until_a_base_has_what_the_spool_lacks() {
         let folder = tempfile::tempdir().unwrap();
-        let target = BackupTarget::create(&format!("file://{}/target", folder.path().display())).unwrap();
+        let address = format!("file://{}/target", folder.path().display());
+        let target = BackupTarget::create(&address, &S3Settings::default()).unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let end = runtime.block_on(ArchiveEnd::find(&target, TimelineId(1))).unwrap();
         let begun = service(folder.path());
@@ -462,7 +466,8 @@ mod tests {
         let options = StoreOptions { clock: Arc::new(clock.clone()), ..StoreOptions::new(data) };
         let store = Arc::new(RedbStore::open(options).unwrap());
         let content = ContentStore::open(data, 0, UploadBounds { reserve_bytes: 0, at_once: 1 }).unwrap();
-        let target = BackupTarget::create(&format!("file://{}/target", data.display())).unwrap();
+        let target =
+            BackupTarget::create(&format!("file://{}/target", data.display()), &S3Settings::default()).unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let identity = BackupIdentity::new(1).encode();
         runtime.block_on(target.put(&BackupName::Identity.to_string(), identity)).unwrap();

@@ -10,7 +10,9 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use stet_backup::{BackupError, BackupIdentity, BackupName, BackupTarget, TimelineBranch, TimelineId, TimelineOrigin};
+use stet_backup::{
+    BackupError, BackupIdentity, BackupName, BackupTarget, S3Settings, TimelineBranch, TimelineId, TimelineOrigin,
+};
 use uuid::Uuid;
 
 use crate::now_ms;
@@ -61,9 +63,9 @@ impl OwnTimeline {
     ///
     /// # Errors
     /// Those of [`BackupTarget::create`].
-    pub fn open_target(address: &str, folder: &Path) -> Result<BackupTarget, BackupError> {
+    pub fn open_target(address: &str, s3: &S3Settings, folder: &Path) -> Result<BackupTarget, BackupError> {
         let is_begun = OwnTimeline::read(folder)?.is_some_and(|own| own.is_begun && own.target == address);
-        if is_begun { BackupTarget::open(address) } else { BackupTarget::create(address) }
+        if is_begun { BackupTarget::open(address, s3) } else { BackupTarget::create(address, s3) }
     }
 
     /// Writes the file, synced with its name.
@@ -125,7 +127,7 @@ pub(crate) async fn read_identity(target: &BackupTarget) -> Result<Option<Backup
 
 fn missing(target: &BackupTarget) -> BackupError {
     BackupError::Unreachable(format!(
-        "`{}` has no `{}`: the disk of the backup may not be mounted. To begin a new backup there, stop the server and \
+        "`{}` has no `{}`: the disk of the backup may not be mounted, or the server is another one. To begin a new backup there, stop the server and \
          delete the folder `{}` of its data directory.",
         target.address(),
         BackupName::Identity,

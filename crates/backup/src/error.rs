@@ -5,6 +5,8 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use crate::target::S3Fault;
+
 /// The reason why something was not read from a backup or written to it.
 ///
 /// Nothing was changed, except that the outcome of an unreachable target is unknown: the object may
@@ -63,16 +65,36 @@ impl BackupError {
         if let StoreError::NotFound { .. } = error {
             return BackupError::NotFound(name.to_owned());
         }
+        if let Some(fault) = S3Fault::find(error) {
+            return fault.to_backup_error(name);
+        }
         if let Some(cause) = io_cause(error) {
             return BackupError::of_target_folder(&name, cause);
         }
-        let text = format!("The backup target can't use `{name}`: {error}.");
+        let text = match error {
+            // The library's text repeats the address and the times.
+            StoreError::Generic { store: "S3", source } => {
+                format!("The backup target can't use `{name}`: {}.", innermost_cause(&**source))
+            }
+            _ => format!("The backup target can't use `{name}`: {error}."),
+        };
         match error {
             StoreError::Generic { .. }
             | StoreError::JoinError { .. }
             | StoreError::Precondition { .. }
             | StoreError::NotModified { .. } => BackupError::Unreachable(text),
             _ => BackupError::Refused(text),
+        }
+    }
+
+    /// Creates the error for a failure to write the object `name`. A server that does not know an
+    /// upload any more says that it finds nothing, which is no statement about the object.
+    pub(crate) fn of_failed_write(name: &str, error: &object_store::Error) -> BackupError {
+        match BackupError::of_object_store(name, error) {
+            BackupError::NotFound(name) => {
+                BackupError::Unreachable(format!("The backup target has lost the upload of `{name}`."))
+            }
+            error => error,
         }
     }
 }
@@ -85,6 +107,15 @@ fn io_cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a io::Error> {
         cause = error.source();
     }
     found
+}
+
+/// Returns the text of the innermost cause, of which a server may have written any part.
+fn innermost_cause(error: &(dyn Error + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(cause) = innermost.source() {
+        innermost = cause;
+    }
+    innermost.to_string().chars().map(|sign| if sign.is_control() { ' ' } else { sign }).take(300).collect()
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -36,7 +36,7 @@ pub use identity::{BackupIdentity, TimelineBranch, TimelineOrigin};
 pub use layout::{ArchiveSpan, BackupName, BaseStamp, MAX_TIME_MS, TimelineId};
 pub use manifest::{BaseManifest, ChunkReference, TableChunks};
 pub use packing::MAX_RAW_BYTES;
-pub use target::{BackupTarget, MAX_OBJECT_BYTES};
+pub use target::{BackupTarget, MAX_OBJECT_BYTES, ProbeOutcome, ProbeStep, S3Settings};
 
 /// The result of a function of this crate.
 pub type BackupResult<T> = std::result::Result<T, BackupError>;

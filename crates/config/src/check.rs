@@ -339,8 +339,16 @@ impl Config {
 
     fn check_backup(&self, faults: &mut ConfigFaults) {
         let backup = &self.backup;
-        let is_address = backup.target.is_empty() || backup.target.starts_with("file:///");
-        faults.unless(is_address, "backup.target", "an address such as file:///backup/stet, or empty", &backup.target);
+        let is_address = ["file:///", "s3://"].iter().any(|scheme| backup.target.starts_with(scheme));
+        let wanted = "an address such as file:///backup/stet or s3://bucket/stet, or empty";
+        faults.unless(is_address || backup.target.is_empty(), "backup.target", wanted, &backup.target);
+        let is_server = ["http://", "https://"].iter().any(|scheme| backup.s3_endpoint.starts_with(scheme))
+            && !backup.s3_endpoint.contains('@');
+        // What is before an `@` may be a password.
+        let shown = backup.s3_endpoint.rsplit('@').next().unwrap_or_default();
+        let wanted = "an address such as https://s3.example.com without a user, or empty";
+        faults.unless(is_server || backup.s3_endpoint.is_empty(), "backup.s3_endpoint", wanted, shown);
+        faults.unless(!backup.s3_region.is_empty(), "backup.s3_region", "a region such as us-east-1", "");
         faults.within("backup.spool_bytes", backup.spool_bytes, 1 << 20, 1 << 40);
         faults.within("backup.base_hours", backup.base_hours, 1, 720);
         faults.within("backup.base_bytes_per_second", backup.base_bytes_per_second, 1 << 20, 1 << 32);

@@ -475,3 +475,24 @@ fn main_database_is_the_marked_one_or_number_one() {
     let named = |wanted: &str| config.databases.iter().position(|database| database.is_named(wanted));
     assert_eq!(["33", "1", "2", "b", "a", "3"].map(named), [Some(0), Some(0), Some(1), Some(1), None, None]);
 }
+
+#[test]
+fn the_place_of_the_backup_is_a_folder_or_a_bucket_and_no_password_is_shown() {
+    let config = from_variables(&[
+        ("STET_BACKUP__TARGET", "s3://bucket/stet"),
+        ("STET_BACKUP__S3_ENDPOINT", "https://s3.example.com"),
+        ("STET_BACKUP__S3_CREDENTIALS_FILE", "/etc/stet/s3"),
+    ])
+    .expect("all values are well");
+    assert_eq!((config.backup.is_on(), config.backup.s3_region.as_str()), (true, "us-east-1"));
+    for (name, value) in [
+        ("STET_BACKUP__TARGET", "/backup/stet"),
+        ("STET_BACKUP__S3_ENDPOINT", "s3.example.com"),
+        ("STET_BACKUP__S3_REGION", ""),
+    ] {
+        assert_says(&fault(from_variables(&[(name, value)])), &[name, value]);
+    }
+    let said = fault(from_variables(&[("STET_BACKUP__S3_ENDPOINT", "https://user:hunter2@s3.example.com")]));
+    assert_says(&said, &["STET_BACKUP__S3_ENDPOINT", "s3.example.com"]);
+    assert!(!said.contains("hunter2"), "{said}");
+}

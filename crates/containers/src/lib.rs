@@ -8,6 +8,7 @@
 
 pub mod correlates;
 pub mod drawer;
+pub mod history;
 pub mod liveblog;
 pub mod topic;
 pub mod topicplan;

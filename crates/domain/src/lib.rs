@@ -21,6 +21,7 @@ pub mod error;
 pub mod expect;
 pub mod family;
 pub mod folder;
+pub mod history;
 pub mod id;
 pub mod joint;
 pub mod layered;

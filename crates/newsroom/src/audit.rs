@@ -468,6 +468,7 @@ mod tests {
             withdrawn: None,
             unseen: None,
             status: None,
+            before: None,
         }
     }
 

@@ -384,6 +384,7 @@ mod tests {
             withdrawn: None,
             unseen: None,
             status: None,
+            before: None,
         }
     }
 

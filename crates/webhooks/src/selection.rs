@@ -85,6 +85,7 @@ mod tests {
             withdrawn: None,
             unseen: None,
             status: None,
+            before: None,
         }
     }
 

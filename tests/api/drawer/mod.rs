@@ -13,6 +13,7 @@ mod concurrency;
 mod conditional;
 mod containing;
 mod create;
+mod history;
 mod items;
 mod lifecycle;
 mod moves;
@@ -295,6 +296,17 @@ cases! {
     "drawer-item-delete": |corner| {
         let Filled { drawer, stories } = corner.drawer(1);
         Made::on([drawer, stories[0].clone()])
+    };
+    "stet-history-get": |corner| Made::on([corner.drawer(2).drawer.with_kind(Kind::Any)]);
+    "stet-revert-post": |corner| {
+        let Filled { drawer, stories } = corner.drawer(2);
+        corner.client.call("drawer-item-delete", &[&drawer, &stories[0]]).ok();
+        Made::on([drawer]).json(json!({ "revision": 1 }))
+    };
+    "stet-undo-post": |corner| {
+        let Filled { drawer, stories } = corner.drawer(2);
+        corner.client.call("drawer-item-delete", &[&drawer, &stories[0]]).ok();
+        Made::on([drawer]).json(json!({}))
     };
     "drawer-items-delete": |corner| {
         let Filled { drawer, stories } = corner.drawer(2);

@@ -223,3 +223,27 @@ fn a_drawer_shows_of_its_items_only_those_that_may_be_read() {
         client.call("drawer-by-object-get", &[&seen]).gives(&json!({ "total": total }));
     }
 }
+
+#[test]
+fn a_history_shows_nothing_of_objects_that_the_caller_may_not_read() {
+    let (_server, admin, reporter) = desk();
+    let drawer = admin.drawer("/Top/Desk", "desk", 9);
+    let (hidden, shown) = (admin.story("/Top/Other", "hidden.xml"), admin.story("/Top/Desk", "shown.xml"));
+    admin.call("drawer-item-post", &[&drawer, &hidden]).ok();
+    admin.call("drawer-item-post", &[&drawer, &shown]).ok();
+    admin.call("drawer-item-delete", &[&drawer, &hidden]).ok();
+    let reply = reporter.call("stet-history-get", &[&drawer]).ok();
+    assert!(!reply.to_string().contains(&hidden) && !reply.to_string().contains("hidden.xml"), "{reply}");
+    let entries = reply["items"].as_array().expect("it is a list");
+    assert_eq!((&entries[0]["kind"], entries[0].get("changes")), (&Value::Null, None), "{reply}");
+    // Positions count without what the caller doesn't see.
+    assert_eq!(entries[1]["changes"]["items"][0]["to"], 0, "{reply}");
+    let past = reporter.call("drawer-get", &[&drawer]).query("at", 3).query("showItems", true).ok();
+    assert_eq!((past["items"].as_array().map(Vec::len), &past["info"]["count"]), (Some(1), &json!(1)));
+    // An earlier state brings back nothing that they do not see, and leaves it where it is.
+    reporter.call("stet-revert-post", &[&drawer]).json(&json!({ "revision": 2 })).ok();
+    assert_eq!(admin.items(&drawer), [] as [String; 0]);
+    admin.call("drawer-item-post", &[&drawer, &hidden]).ok();
+    reporter.call("stet-revert-post", &[&drawer]).json(&json!({ "revision": 1 })).ok();
+    assert_eq!(admin.items(&drawer), [hidden]);
+}

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use stet_backup::{
-    ArchiveFile, ArchiveRecord, ArchiveWriter, BackupIdentity, ChunkCutter, TableChunks, TimelineOrigin, read_chunk,
+    ArchiveFile, ArchiveRecord, ArchiveWriter, BackupIdentity, ChunkCutter, S3Settings, TableChunks, TimelineOrigin,
+    read_chunk,
 };
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
@@ -49,7 +50,9 @@ struct Ground {
 impl Ground {
     fn new() -> Ground {
         let folder = tempfile::tempdir().unwrap();
-        let target = BackupTarget::create(&format!("file://{}/target", folder.path().display())).unwrap();
+        let target =
+            BackupTarget::create(&format!("file://{}/target", folder.path().display()), &S3Settings::default())
+                .unwrap();
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let identity = BackupIdentity::new(1).encode();
         runtime.block_on(target.put(&BackupName::Identity.to_string(), identity)).unwrap();

@@ -64,6 +64,11 @@ impl TargetFolder {
         sync(parent).map_err(|error| BackupError::of_target_folder(&name, &error))
     }
 
+    /// Removes a folder that has no objects.
+    pub fn remove_empty(&self, name: &str) -> BackupResult<()> {
+        fs::remove_dir(self.root.join(name)).map_err(|error| BackupError::of_target_folder(&name, &error))
+    }
+
     /// Removes unfinished files from the folders of a backup, and returns their number.
     pub fn remove_unfinished(&self) -> BackupResult<u64> {
         let mut removed = 0;
@@ -101,7 +106,7 @@ fn folder_of(address: &str) -> BackupResult<PathBuf> {
     path.ok_or_else(|| {
         BackupError::Refused(format!(
             "`{address}` is no address of a backup target. It must be `file://` and the absolute path of a folder, such \
-             as `file:///srv/backup`."
+             as `file:///srv/backup`, or `s3://` and the name of a bucket."
         ))
     })
 }

@@ -1,8 +1,11 @@
 //! The target of a backup: a place for objects with names.
 //!
+//! A target is a folder, or a bucket of an S3 server.
+//!
 //! An object is visible under its name once it is complete and synced, and never before. Deletions
 //! are synced, too. What a killed process leaves behind has other names, which no listing contains;
-//! [`BackupTarget::remove_unfinished`] removes it.
+//! [`BackupTarget::remove_unfinished`] removes it from a folder. In a bucket it is an upload, which
+//! a rule of the bucket has to end.
 //!
 //! A folder may be a mount point. When its disk is unmounted, another folder is in its place, and
 //! whatever was written there would be on the wrong disk. So each operation first checks that the
@@ -14,6 +17,10 @@
 //! time. A `put` that was begun may still complete then.
 
 mod folder;
+mod probe;
+mod s3;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -27,6 +34,11 @@ use object_store::path::Path as ObjectPath;
 use object_store::{Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 
 use self::folder::TargetFolder;
+pub use self::probe::{ProbeOutcome, ProbeStep};
+pub(crate) use self::s3::S3Fault;
+pub use self::s3::S3Settings;
+use self::s3::{S3Bucket, S3Timing};
+use self::transfer::PART;
 use crate::packing::MAX_RAW_BYTES;
 use crate::{BackupError, BackupResult};
 
@@ -38,33 +50,53 @@ pub const MAX_OBJECT_BYTES: u64 = MAX_RAW_BYTES as u64 + (4 << 20);
 const MAX_NAME: usize = 512;
 
 /// A place for the objects of a backup. Clones are the same place.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct BackupTarget {
     address: Arc<str>,
     store: Arc<dyn ObjectStore>,
-    folder: Arc<TargetFolder>,
+    place: TargetPlace,
+}
+
+/// The steps that differ between the kinds of targets.
+#[derive(Clone)]
+enum TargetPlace {
+    Folder(Arc<TargetFolder>),
+    Bucket(Arc<S3Bucket>),
 }
 
 impl BackupTarget {
-    /// Opens the target with that address, such as `file:///srv/backup`, which must exist. Blocks.
+    /// Opens the target with that address, such as `file:///srv/backup` or `s3://bucket/stet`. It
+    /// must exist. Blocks.
     ///
     /// # Errors
-    /// `Refused`: the address has another form, or the folder can't be used. `Unreachable`: there
-    /// is no such folder.
-    pub fn open(address: &str) -> BackupResult<BackupTarget> {
+    /// `Refused`: the address has another form, or the target can't be used. `Unreachable`: there
+    /// is no such folder, or the server does not answer. `LocalFile`: credentials can't be read.
+    pub fn open(address: &str, s3: &S3Settings) -> BackupResult<BackupTarget> {
+        if S3Bucket::is_named_by(address) {
+            return BackupTarget::open_bucket(address, s3, S3Timing::default());
+        }
         let folder = TargetFolder::open(address)?;
-        let store = folder.store()?;
-        Ok(BackupTarget { address: address.into(), store: Arc::new(store), folder: Arc::new(folder) })
+        let store = Arc::new(folder.store()?);
+        Ok(BackupTarget { address: address.into(), store, place: TargetPlace::Folder(Arc::new(folder)) })
+    }
+
+    fn open_bucket(address: &str, s3: &S3Settings, timing: S3Timing) -> BackupResult<BackupTarget> {
+        let bucket = S3Bucket::open(address, s3, timing)?;
+        let store = bucket.store();
+        Ok(BackupTarget { address: address.into(), store, place: TargetPlace::Bucket(Arc::new(bucket)) })
     }
 
     /// Opens a target as [`BackupTarget::open`] does. Creates the folder with mode 0700 if it is
-    /// missing, and its parents. The mode of an existing folder is left alone. Blocks.
+    /// missing, and its parents. The mode of an existing folder is left alone. A bucket must exist.
+    /// Blocks.
     ///
     /// # Errors
     /// Those of [`BackupTarget::open`]; `Full`, when the folder is created.
-    pub fn create(address: &str) -> BackupResult<BackupTarget> {
-        TargetFolder::create(address)?;
-        BackupTarget::open(address)
+    pub fn create(address: &str, s3: &S3Settings) -> BackupResult<BackupTarget> {
+        if !S3Bucket::is_named_by(address) {
+            TargetFolder::create(address)?;
+        }
+        BackupTarget::open(address, s3)
     }
 
     /// Returns the address.
@@ -84,10 +116,17 @@ impl BackupTarget {
     /// Stores an object if there is none with that name, and reports whether there was none. Of
     /// several writers at the same time one succeeds.
     ///
+    /// In a bucket, one with the same bytes counts as stored by this call. On a server without
+    /// conditional puts, several writers at the same time may succeed.
+    ///
     /// # Errors
     /// Those of [`BackupTarget::put`]. `Refused` also if the file system has no hard links, which
     /// make this possible.
     pub async fn put_new(&self, name: &str, bytes: Bytes) -> BackupResult<bool> {
+        if let TargetPlace::Bucket(bucket) = &self.place {
+            check_size(name, &bytes)?;
+            return bucket.put_new(name, &path_of(name)?, bytes).await;
+        }
         match self.put_as(name, bytes, PutMode::Create).await {
             Ok(()) => Ok(true),
             Err(OperationError::Store(StoreError::AlreadyExists { .. })) => Ok(false),
@@ -96,13 +135,7 @@ impl BackupTarget {
     }
 
     async fn put_as(&self, name: &str, bytes: Bytes, mode: PutMode) -> Result<(), OperationError> {
-        if bytes.len() as u64 > MAX_OBJECT_BYTES {
-            return Err(BackupError::Refused(format!(
-                "The object `{name}` has {} bytes, and may have {MAX_OBJECT_BYTES}.",
-                bytes.len()
-            ))
-            .into());
-        }
+        check_size(name, &bytes)?;
         let path = self.path(name).await?;
         self.store.put_opts(&path, bytes.into(), PutOptions::from(mode)).await?;
         Ok(())
@@ -123,7 +156,14 @@ impl BackupTarget {
             let fault = format!("it has {size} bytes, and may have {MAX_OBJECT_BYTES}");
             return Err(BackupError::damaged(&name, fault));
         }
-        found.bytes().await.map(Some).map_err(|error| BackupError::of_object_store(name, &error))
+        if size > PART as u64 {
+            // Each part has a limit of time of its own.
+            let tag = found.meta.e_tag.clone();
+            drop(found);
+            return self.get_parts(name, &path, size, tag).await.map(Some);
+        }
+        let bytes = found.bytes().await.map_err(|error| BackupError::of_object_store(name, &error))?;
+        if bytes.len() as u64 == size { Ok(Some(bytes)) } else { Err(transfer::cut_off(name)) }
     }
 
     /// Reports whether there is an object with that name.
@@ -199,18 +239,20 @@ impl BackupTarget {
             Err(StoreError::NotFound { .. }) => return Ok(()),
             Err(error) => return Err(BackupError::of_object_store(name, &error)),
         }
+        let TargetPlace::Folder(folder) = &self.place else { return Ok(()) };
         // The library syncs no folder after a deletion.
-        let (folder, owned) = (self.folder.clone(), name.to_owned());
+        let (folder, owned) = (folder.clone(), name.to_owned());
         blocking(move || folder.sync_parent(&owned)).await
     }
 
-    /// Removes the files of writers that were killed, and returns their number. Only the one writer
-    /// of the backup may do this, when it has no `put` under way.
+    /// Removes the files of writers that were killed from a folder, and returns their number. Only
+    /// the one writer of the backup may do this, when it has no `put` under way.
     ///
     /// # Errors
     /// `Refused`, `Unreachable`.
     pub async fn remove_unfinished(&self) -> BackupResult<u64> {
-        let folder = self.folder.clone();
+        let TargetPlace::Folder(folder) = &self.place else { return Ok(0) };
+        let folder = folder.clone();
         blocking(move || {
             folder.check()?;
             folder.remove_unfinished()
@@ -221,9 +263,18 @@ impl BackupTarget {
     /// Converts a name for the library, once the target is known to be there.
     async fn path(&self, name: &str) -> BackupResult<ObjectPath> {
         let path = path_of(name)?;
-        let folder = self.folder.clone();
-        blocking(move || folder.check()).await?;
+        if let TargetPlace::Folder(folder) = &self.place {
+            let folder = folder.clone();
+            blocking(move || folder.check()).await?;
+        }
         Ok(path)
+    }
+}
+
+/// The address alone: the library's part has credentials.
+impl fmt::Debug for BackupTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BackupTarget").field(&self.address).finish()
     }
 }
 
@@ -253,9 +304,20 @@ impl From<BackupError> for OperationError {
 
 fn failure(name: &str, error: OperationError) -> BackupError {
     match error {
-        OperationError::Store(error) => BackupError::of_object_store(name, &error),
+        OperationError::Store(error) => BackupError::of_failed_write(name, &error),
         OperationError::Backup(error) => error,
     }
+}
+
+/// Refuses an object that could not be read.
+fn check_size(name: &str, bytes: &Bytes) -> BackupResult<()> {
+    if bytes.len() as u64 <= MAX_OBJECT_BYTES {
+        return Ok(());
+    }
+    Err(BackupError::Refused(format!(
+        "The object `{name}` has {} bytes, and may have {MAX_OBJECT_BYTES}.",
+        bytes.len()
+    )))
 }
 
 /// Converts a name for the library. Names of backups have few characters, so that each provider

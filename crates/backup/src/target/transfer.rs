@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use object_store::path::Path as ObjectPath;
 use object_store::{GetOptions, GetRange, MultipartUpload, ObjectStore, ObjectStoreExt};
 use sha2::{Digest, Sha256};
@@ -17,7 +17,7 @@ use crate::{BackupError, BackupResult, Sha256Hash};
 
 /// The size of a part in bytes, and of an object that is sent at once. Providers have a least size
 /// of 5 MiB, and take 10,000 parts: 78 GiB.
-const PART: usize = 8 << 20;
+pub(super) const PART: usize = 8 << 20;
 
 impl BackupTarget {
     /// Stores a file of this machine as an object, in place of one with that name. Holds one part
@@ -35,10 +35,10 @@ impl BackupTarget {
             source.verify(expected)?;
             let size = first.len() as u64;
             let stored = self.store.put(&path, first.into()).await;
-            return stored.map(|_| size).map_err(|error| BackupError::of_object_store(name, &error));
+            return stored.map(|_| size).map_err(|error| BackupError::of_failed_write(name, &error));
         }
         let upload = self.store.put_multipart(&path).await;
-        let mut upload = upload.map_err(|error| BackupError::of_object_store(name, &error))?;
+        let mut upload = upload.map_err(|error| BackupError::of_failed_write(name, &error))?;
         let sent = send_parts(name, first, &mut source, expected, upload.as_mut()).await;
         if sent.is_err() {
             // The reason of the failure counts. What stays behind is removed as unfinished later.
@@ -83,12 +83,30 @@ impl BackupTarget {
         let options = GetOptions { range: Some(GetRange::Bounded(range)), if_match, ..GetOptions::default() };
         let failed = |error| BackupError::of_object_store(name, &error);
         let part = self.store.get_opts(path, options).await.map_err(failed)?.bytes().await.map_err(failed)?;
-        if part.len() as u64 == length {
-            Ok(part)
-        } else {
-            Err(BackupError::Unreachable(format!("The backup target returned a part of `{name}` that is cut off.")))
-        }
+        if part.len() as u64 == length { Ok(part) } else { Err(cut_off(name)) }
     }
+
+    /// Returns an object of that size part by part.
+    pub(super) async fn get_parts(
+        &self,
+        name: &str,
+        path: &ObjectPath,
+        size: u64,
+        if_match: Option<String>,
+    ) -> BackupResult<Bytes> {
+        let mut bytes = BytesMut::with_capacity(size as usize);
+        while (bytes.len() as u64) < size {
+            let at = bytes.len() as u64;
+            let part = self.get_part(name, path, at..size.min(at + PART as u64), if_match.clone()).await?;
+            bytes.extend_from_slice(&part);
+        }
+        Ok(bytes.freeze())
+    }
+}
+
+/// Creates the error of bytes that are fewer than announced.
+pub(super) fn cut_off(name: &str) -> BackupError {
+    BackupError::Unreachable(format!("The backup target returned a part of `{name}` that is cut off."))
 }
 
 /// Sends all parts of a file, and completes the object if the file is as expected.
@@ -99,7 +117,7 @@ async fn send_parts(
     expected: Option<&Sha256Hash>,
     upload: &mut dyn MultipartUpload,
 ) -> BackupResult<u64> {
-    let failed = |error| BackupError::of_object_store(name, &error);
+    let failed = |error| BackupError::of_failed_write(name, &error);
     let (mut part, mut size) = (first, 0);
     while !part.is_empty() {
         size += part.len() as u64;

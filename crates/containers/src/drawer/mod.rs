@@ -13,9 +13,9 @@ use stet_domain::store::ReadLevel;
 use stet_endpoint::records::{BulkBuilder, BulkParts};
 use stet_endpoint::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
 use stet_newsroom::attribute_input::attribute_text;
-use stet_newsroom::caller::NamedContainer;
+use stet_newsroom::caller::{NamedContainer, SeenView};
 use stet_newsroom::creation::{Creation, CreationKind, CreationPlace};
-use stet_newsroom::records::{ListingPage, PageCollector, Sort};
+use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
 use stet_web::call::Call;
 use stet_web::listing::{Listing, NestedItem};
 use stet_web::pieces::no_room;
@@ -27,8 +27,10 @@ pub mod routes;
 mod types;
 
 pub use self::reply::RenderedDrawers;
-use self::reply::{ChangeReply, WholeReply, changed, gone_reply, info, list_items, moved_reply, read, seen};
+use self::reply::{ChangeReply, WholeReply, changed, gone_reply, info, list_items, moved_reply, read, read_past, seen};
 pub use self::types::{ChangedDrawer, CreateDrawer, DrawerListing, DrawerReply, UpdateRequest};
+
+use crate::history::past_moment;
 
 /// Name of the type of drawers in the objecttypes family.
 const TYPE_NAME: &str = "Drawer";
@@ -177,9 +179,30 @@ fn page_of_items(call: &Call) -> ListingPage {
 /// `GET /v3/container/drawer/{source}`
 pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
     let drawer = call.container::<Drawer>("source")?;
-    let view = call.view(&drawer).await?;
     let page = page_of_items(&call);
-    read(call, &view, page).await
+    match past_moment(&call)? {
+        None => {
+            let view = call.view(&drawer).await?;
+            read(call, &view, page).await
+        }
+        Some(moment) => {
+            let view = call.view_at(&drawer, moment).await?;
+            read_past(call, &view, page).await
+        }
+    }
+}
+
+/// Returns the reply to a change of the given items.
+///
+/// # Errors
+/// Errors of the store.
+pub async fn changed_reply(
+    call: Call,
+    view: &SeenView<Drawer>,
+    items: &ItemPositions,
+    display: &Display,
+) -> Result<PreferredReply<DrawerReply>> {
+    Ok(changed(&call, view, items, display).await?.answer(call))
 }
 
 /// `GET /v3/container/drawer/object/{source}`

@@ -386,6 +386,20 @@ pub(super) async fn read(call: Call, view: &DrawerView, page: ListingPage) -> Re
     Ok(listing.answer(call).with_etag(tag))
 }
 
+/// Replies to a read of a past state, which is kept nowhere.
+///
+/// # Errors
+/// Errors of the store; `Overloaded`.
+pub(super) async fn read_past(call: Call, view: &DrawerView, page: ListingPage) -> Result<Json<DrawerReply>> {
+    let display = call.display();
+    let seen = seen(&call, view).await?;
+    let info = info(&call, view, &seen, &display).await?;
+    let reply = |items, _| DrawerReply { info, items, errors: None, revisions: None };
+    let listing = Listing::of(&call, list_items(seen.page(page), &display, |_| ()), reply).await?;
+    let tag = ETag::new(tag_of(view), facts_of_items(&call, seen.page(page), &display).await?);
+    Ok(listing.answer(call).with_etag(tag))
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;

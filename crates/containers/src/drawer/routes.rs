@@ -21,6 +21,8 @@ const ITEM: PathParam = word("item", "the item: its object or its shortcut id");
 const SHORTCUT: PathParam = word("shortcut", "the item: its shortcut id or its object");
 const SHOW_ITEMS: QueryParam = flag("showItems", false, "Show the items.");
 
+const AT: QueryParam = text("at", None, "Show the drawer as it was: a revision, or a time.");
+
 /// The routes of the group.
 pub const ROUTES: &[Route] = &[
     Route {
@@ -61,7 +63,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v3/container/drawer/{source}",
         summary: "Read a drawer, on request with its items.",
         path_params: &[DRAWER],
-        query: &[disp(false), SHOW_ITEMS],
+        query: &[disp(false), SHOW_ITEMS, AT],
         handler: handler!(drawer::get),
         ..GET
     },

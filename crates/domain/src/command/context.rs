@@ -12,6 +12,7 @@ use super::{CallerIdentity, CommandFault, NumberSource};
 use crate::error::{Code, Error, Result};
 use crate::expect::Precondition;
 use crate::family::State;
+use crate::history::FormerRowNotes;
 use crate::id::Loid;
 use crate::object::{
     Attributes, NewContent, Object, ObjectStanding, PathLimits, Record, SharedText, SmallBody, Version, depth_of,
@@ -19,7 +20,9 @@ use crate::object::{
 };
 use crate::readable::{ObjectRights, ReadCheck};
 use crate::rules::{AttributeRules, RuleCheck};
-use crate::store::{KeyRange, ReadLevel, Row, RowChange, RowPlace, RowReader, StoreError, Table, decode_value};
+use crate::store::{
+    KeyRange, ReadLevel, Row, RowChange, RowPlace, RowReader, StoreError, Table, decode_value, encode_value,
+};
 use crate::workflow::WorkflowStatusChange;
 
 /// The number of objects that one step changes below an object, unless configured otherwise.
@@ -72,6 +75,7 @@ pub struct Context<'a> {
     /// The objects that keep their stamp, whatever else the command changes.
     keeping_stamp: BTreeSet<Loid>,
     mentions: EventMentions,
+    former: FormerRowNotes,
 }
 
 /// The location of an object that the command has just made.
@@ -123,6 +127,10 @@ pub struct CommandNotes {
     pub mentions: EventMentions,
     /// Changes of statuses.
     pub statuses: Vec<WorkflowStatusChange>,
+    /// The rows before the command.
+    pub former: FormerRowNotes,
+    /// Whether events have the former rows. Those of objects from another repository have none.
+    pub keeps_history: bool,
 }
 
 impl<'a> Context<'a> {
@@ -150,6 +158,7 @@ impl<'a> Context<'a> {
             rows: NotedRows::new(),
             statuses: CommandStatuses::default(),
             mentions: EventMentions::default(),
+            former: FormerRowNotes::default(),
             keeps_stamp: false,
             keeping_stamp: BTreeSet::new(),
         }
@@ -350,19 +359,36 @@ impl<'a> Context<'a> {
                 self.index_change(old, Some(new));
             }
             let old_place = old.place();
+            self.note_former(&old_place, Some(old));
             if old_place != place {
+                self.note_former::<R>(&place, None);
                 self.set(old_place, None);
             }
         } else {
+            self.note_former::<R>(&place, None);
             self.index_change_new(new);
         }
-        self.set(place, Some(crate::store::encode_value(R::FORMAT, new)));
+        self.set(place, Some(encode_value(R::FORMAT, new)));
     }
 
     /// Removes a row and its index entries.
     pub fn remove<R: Row>(&mut self, old: &R) {
         self.index_change(old, None);
-        self.set(old.place(), None);
+        let place = old.place();
+        self.note_former(&place, Some(old));
+        self.set(place, None);
+    }
+
+    /// Notes a row before the command, for the history of its container.
+    fn note_former<R: Row>(&mut self, place: &RowPlace, old: Option<&R>) {
+        if R::KEEPS_PAST {
+            self.former.note(place, || old.map(|old| encode_value(R::FORMAT, old)));
+        }
+    }
+
+    /// Leaves a container that the command destroys out of the history.
+    pub fn forget_former(&mut self, container: Loid) {
+        self.former.forget(container);
     }
 
     /// Sets a row that has no index and whose value is already encoded.
@@ -643,6 +669,9 @@ impl<'a> Context<'a> {
             record.modified = self.now_s();
             record.last_modifier = self.who.user.clone();
         }
+        if before.record.family.keeps_past() {
+            self.former.note_record(&before.record, &after.record);
+        }
         self.put(Some(&*before.record), &*after.record);
         Ok(true)
     }
@@ -660,9 +689,16 @@ impl<'a> Context<'a> {
     pub fn into_noted(self) -> Result<CommandNotes, CommandFault> {
         self.check_size()?;
         let counts = recount(self.look, self.rows.noted())?;
-        let bytes = self.rows.bytes();
+        let bytes = self.rows.bytes() + self.former.bytes();
         let mut changes = self.rows.into_noted();
         changes.extend(counts);
-        Ok(CommandNotes { changes, bytes, mentions: self.mentions, statuses: self.statuses.changes })
+        Ok(CommandNotes {
+            changes,
+            bytes,
+            mentions: self.mentions,
+            statuses: self.statuses.changes,
+            former: self.former,
+            keeps_history: !self.imports,
+        })
     }
 }

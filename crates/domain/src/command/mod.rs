@@ -4,6 +4,7 @@ mod context;
 mod rows;
 mod statuses;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -107,6 +108,7 @@ impl CallerIdentity {
         at_ms: u64,
     ) -> Vec<Event> {
         let ContainerMentions { ids, withdrawn, unseen } = noted.mentions.take(container);
+        let former = if noted.keeps_history { noted.former.take(container) } else { None };
         let statuses: Vec<_> = noted.statuses.iter().filter(|change| change.container == container).collect();
         let own = Event { container: Some(container), withdrawn, unseen, ..self.deed(kind, ids, at_ms) };
         let has_own = after - before > statuses.len() as u64;
@@ -116,7 +118,10 @@ impl CallerIdentity {
             ..self.deed(STATUS_EVENT, vec![change.object.to_string()], at_ms)
         });
         let all = has_own.then_some(own).into_iter().chain(of_status);
-        (before + 1..).zip(all).map(|(revision, event)| Event { revision, ..event }).collect()
+        // The whole change is taken back with its first event. The others take nothing back.
+        let former = std::iter::once(former.clone()).chain(std::iter::repeat(former.map(|_| Bytes::new())));
+        let numbered = (before + 1..).zip(former).zip(all);
+        numbered.map(|((revision, before), event)| Event { revision, before, ..event }).collect()
     }
 
     /// Returns the audit event of an action of this caller on something outside of all containers,
@@ -134,6 +139,7 @@ impl CallerIdentity {
             at_ms,
             session: self.session.to_string(),
             address: self.address.as_deref().unwrap_or_default().to_owned(),
+            before: None,
         }
     }
 

@@ -96,6 +96,12 @@ fn find_positions(drawer: &DrawerState, addresses: &[DrawerItemAddress]) -> Item
     found.filter(|(_, item)| seen.insert(item.shortcut)).map(|(at, item)| (at, *item)).collect()
 }
 
+/// Returns those of the items that are visible, with their positions.
+pub(super) fn find_shortcuts(drawer: &DrawerState, shortcuts: &[ShortcutId]) -> ItemPositions {
+    let addresses: Vec<_> = shortcuts.iter().copied().map(DrawerItemAddress::Shortcut).collect();
+    find_positions(drawer, &addresses)
+}
+
 /// Adds objects at the end, all or none. An object that is in the drawer already stays where it is.
 #[derive(Debug, Clone)]
 pub struct AddDrawerItems {

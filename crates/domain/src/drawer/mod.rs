@@ -2,6 +2,7 @@
 
 mod commands;
 mod make;
+mod past;
 mod prove;
 mod rows;
 mod state;
@@ -12,6 +13,9 @@ pub use self::commands::{
     MoveDrawerItem, PlaceDrawerItem, RemoveDrawerItems, ShiftDrawerItem,
 };
 pub use self::make::{NewDrawer, check_capacity};
+pub use self::past::{
+    DrawerItemStep, DrawerPast, DrawerStep, DrawerUndoStep, RevertDrawer, UndoDrawerChange, changed_since,
+};
 pub use self::rows::{DrawerHead, HEAD, ITEM, Item};
 pub use self::state::{DrawerItemAddress, DrawerState};
 pub use self::update::UpdateDrawer;

@@ -33,6 +33,8 @@ pub struct DrawerHead {
 }
 
 impl Row for DrawerHead {
+    const KEEPS_PAST: bool = true;
+
     fn place(&self) -> RowPlace {
         HEAD.place(self.loid, &[])
     }
@@ -88,6 +90,8 @@ impl MovableItem for Item {
 }
 
 impl Row for Item {
+    const KEEPS_PAST: bool = true;
+
     fn place(&self) -> RowPlace {
         ITEM.place(self.drawer, &self.shortcut.0.to_be_bytes())
     }

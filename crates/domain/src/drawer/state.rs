@@ -103,6 +103,21 @@ impl DrawerState {
         self.items.iter().filter(|item| !item.hidden)
     }
 
+    /// Returns all items, hidden ones too, first to last.
+    pub fn all(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter()
+    }
+
+    /// Returns the item with an id, hidden or not.
+    pub fn any_item(&self, shortcut: ShortcutId) -> Option<&Item> {
+        self.items.get(self.by_shortcut.get(shortcut.0.into())?)
+    }
+
+    /// Returns the item of an object, hidden or not.
+    pub fn any_item_of(&self, object: Loid) -> Option<&Item> {
+        self.items.get(self.by_object.get(object.to_number())?)
+    }
+
     /// Returns the visible item at an address, and its position.
     pub fn find(&self, address: DrawerItemAddress) -> Option<(usize, &Item)> {
         let order = match address {
@@ -151,21 +166,60 @@ impl DrawerState {
         position: usize,
         context: &mut Context<'_>,
     ) -> Item {
-        let order = self.room_at(position, context);
+        let item = self.insert_at(object, shortcut, self.items.index_at(position), context);
+        self.trim(context);
+        item
+    }
+
+    /// Inserts an item at the end. The drawer may overflow.
+    pub(super) fn append(&mut self, object: Loid, shortcut: ShortcutId, context: &mut Context<'_>) -> Item {
+        self.insert_at(object, shortcut, self.items.len(), context)
+    }
+
+    fn insert_at(&mut self, object: Loid, shortcut: ShortcutId, index: usize, context: &mut Context<'_>) -> Item {
+        let order = self.room_at(index, context);
         let item = Item::new(self.object.record.loid, shortcut, object, order, false);
         context.put(None, &item);
         self.keep(item);
-        self.trim(context);
         item
     }
 
     /// Moves an item to the visible position `position` among the others.
     pub(super) fn shift(&mut self, item: Item, position: usize, context: &mut Context<'_>) -> Item {
+        self.shift_to(item, |items| items.index_at(position), context)
+    }
+
+    /// Moves an item to the index that is chosen among the others.
+    fn shift_to(
+        &mut self,
+        item: Item,
+        index: impl FnOnce(&Sequence<Item>) -> usize,
+        context: &mut Context<'_>,
+    ) -> Item {
         self.items.remove(item.order());
-        let order = self.room_at(position, context);
+        let order = self.room_at(index(&self.items), context);
         let moved = item.at(order);
         context.put(Some(&item), &moved);
         self.keep(moved);
+        moved
+    }
+
+    /// Puts the given items into the given order, with as few moves as possible. Each that moves
+    /// stands right behind the one before it; the first one, if it moves, is at the beginning.
+    /// Returns those that were moved.
+    pub(super) fn arrange(&mut self, wanted: &[ShortcutId], context: &mut Context<'_>) -> Vec<ShortcutId> {
+        let items: Vec<Item> = wanted.iter().filter_map(|shortcut| self.any_item(*shortcut)).copied().collect();
+        let orders: Vec<u128> = items.iter().map(SequenceItem::order).collect();
+        let (mut moved, mut last) = (Vec::new(), None);
+        for (item, stays) in items.iter().zip(longest_ascending(&orders)) {
+            // A move may spread the items around, which gives them other numbers.
+            let before = last.and_then(|last| self.any_item(last)).map(SequenceItem::order);
+            last = Some(item.shortcut);
+            let Some(item) = self.any_item(item.shortcut).copied().filter(|_| !stays) else { continue };
+            let index = |items: &Sequence<Item>| before.map_or(0, |order| items.rank(order).0 + 1);
+            self.shift_to(item, index, context);
+            moved.push(item.shortcut);
+        }
         moved
     }
 
@@ -233,10 +287,10 @@ impl DrawerState {
         true
     }
 
-    /// Returns an order number for an item before the visible position `position`.
-    fn room_at(&mut self, position: usize, context: &mut Context<'_>) -> u128 {
+    /// Returns an order number for an item before that index.
+    fn room_at(&mut self, index: usize, context: &mut Context<'_>) -> u128 {
         let DrawerState { items, by_object, by_shortcut, .. } = self;
-        items.room_at(items.index_at(position), |old, new| {
+        items.room_at(index, |old, new| {
             context.put(Some(old), new);
             by_object.insert(new.object.to_number(), new.order());
             by_shortcut.insert(new.shortcut.0.into(), new.order());
@@ -259,4 +313,26 @@ impl DrawerState {
     pub fn rows(&self) -> Vec<crate::store::RowPlace> {
         std::iter::once(self.head.place()).chain(self.items.iter().map(Row::place)).collect()
     }
+}
+
+/// Reports for each number whether it belongs to a longest ascending selection.
+fn longest_ascending(numbers: &[u128]) -> Vec<bool> {
+    // For each length, the index of the least number with which a selection of that length ends.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(numbers.len());
+    for (index, number) in numbers.iter().enumerate() {
+        let length = ends.partition_point(|end| numbers[*end] < *number);
+        before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut chosen = vec![false; numbers.len()];
+    let mut next = ends.last().copied();
+    while let Some(index) = next {
+        chosen[index] = true;
+        next = before[index];
+    }
+    chosen
 }

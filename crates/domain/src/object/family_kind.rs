@@ -54,6 +54,12 @@ impl FamilyKind {
         FamilyKind::WebContainer,
     ];
 
+    /// Reports whether the events of its containers have the rows before each change
+    /// ([`crate::history`]).
+    pub const fn keeps_past(self) -> bool {
+        matches!(self, FamilyKind::Drawer)
+    }
+
     /// The names of all families.
     pub const NAMES: [&'static str; FamilyKind::ALL.len()] = {
         let mut names = [""; FamilyKind::ALL.len()];

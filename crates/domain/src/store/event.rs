@@ -46,6 +46,11 @@ pub struct Event {
     /// The change of a workflow status, for the event `object.status`; `None` for all others.
     #[serde(default)]
     pub status: Option<StatusStep>,
+    /// The rows of the container before the change ([`crate::history`]). Empty if no row was
+    /// altered, or another event of the same change has them. `None` where they were not noted: for
+    /// a container that keeps no past, in a change that is too large, and in an import.
+    #[serde(default)]
+    pub before: Option<Bytes>,
 }
 
 /// A change of a workflow status.
@@ -158,7 +163,7 @@ impl StoredEvent {
     /// # Errors
     /// The value cannot be decoded.
     pub(super) fn unpacked(id: EventId, value: Bytes) -> Result<StoredEvent, DecodeError> {
-        let Outline(container, revision, .., at_ms, _, _, _, _, _) = decode_value(1, &value)?;
+        let Outline(container, revision, .., at_ms, _, _, _, _, _, _) = decode_value(1, &value)?;
         Ok(StoredEvent { id, container, revision, at_ms, value })
     }
 
@@ -181,6 +186,7 @@ struct Outline(
     IgnoredAny,
     IgnoredAny,
     u64,
+    #[serde(default)] IgnoredAny,
     #[serde(default)] IgnoredAny,
     #[serde(default)] IgnoredAny,
     #[serde(default)] IgnoredAny,
@@ -395,6 +401,7 @@ mod tests {
                 withdrawn: Some(vec!["1".to_owned()]),
                 unseen: None,
                 status: Some(StatusStep { from: Some("Story/Draft".to_owned()), to: None }),
+                before: Some(Bytes::from_static(b"rows")),
             };
             let logged = StoredEvent::of(id, &event);
             assert_eq!(StoredEvent::unpacked(id, logged.value.clone()), Ok(logged));

@@ -44,6 +44,10 @@ pub trait Row: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// The version of the encoding.
     const FORMAT: u8 = 1;
 
+    /// Whether the history of the container has the row as it was before each change
+    /// ([`crate::history`]).
+    const KEEPS_PAST: bool = false;
+
     /// Returns the row's place.
     fn place(&self) -> RowPlace;
 

@@ -180,6 +180,7 @@ mod tests {
             withdrawn: None,
             unseen: None,
             status: None,
+            before: None,
         };
         StoredEvent::of(EventId { seq, ordinal: (seq % 3) as u32 }, &event)
     }

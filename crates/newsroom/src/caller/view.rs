@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use stet_actors::runtime::{ContainerView, ResultingObject};
+use stet_actors::repository::PastMoment;
+use stet_actors::runtime::{ContainerView, ReadingRoom, ResultingObject};
 use stet_auth::Privilege;
 use stet_domain::error::{Code, Error, Result};
 use stet_domain::family::{Family, State};
@@ -45,11 +46,15 @@ pub type ViewOf<F> = Arc<ContainerView<<F as Family>::State>>;
 ///
 /// Replies about containers are rendered from it, and only this module creates it: others may have
 /// moved a container out of the caller's sight since it was changed.
-pub struct SeenView<F: Family>(ViewOf<F>);
+pub struct SeenView<F: Family> {
+    view: ViewOf<F>,
+    /// The memory of a view of the past, which nothing else keeps.
+    room: Option<Arc<ReadingRoom>>,
+}
 
 impl<F: Family> Clone for SeenView<F> {
     fn clone(&self) -> Self {
-        SeenView(self.0.clone())
+        SeenView { view: self.view.clone(), room: self.room.clone() }
     }
 }
 
@@ -57,7 +62,7 @@ impl<F: Family> Deref for SeenView<F> {
     type Target = ViewOf<F>;
 
     fn deref(&self) -> &ViewOf<F> {
-        &self.0
+        &self.view
     }
 }
 
@@ -65,13 +70,13 @@ impl<F: Family> SeenView<F> {
     /// Wraps a view for a caller that a test made up.
     #[cfg(any(test, feature = "testing"))]
     pub fn of_test(view: ViewOf<F>) -> SeenView<F> {
-        SeenView(view)
+        SeenView { view, room: None }
     }
 
     /// Wraps the view that the caller's own change of a container has produced. The caller was
     /// admitted to the container when they named it.
     pub(super) fn of_change(view: ViewOf<F>) -> SeenView<F> {
-        SeenView(view)
+        SeenView { view, room: None }
     }
 }
 
@@ -119,6 +124,16 @@ impl Caller {
         self.seen(view)?.ok_or_else(|| Error::not_found(container))
     }
 
+    /// Returns a container as it was at a moment, to a caller who may read it today.
+    ///
+    /// # Errors
+    /// The errors of [`Caller::view_of`] and [`stet_actors::repository::Reader::view_at`].
+    pub async fn view_at<F: Family>(&self, container: &NamedContainer<F>, moment: PastMoment) -> Result<SeenView<F>> {
+        self.view_of::<F>(container.loid).await?;
+        let past = self.newsroom.repository.view_at::<F>(container.loid, moment).await?;
+        Ok(SeenView { view: past.view, room: Some(past.room) })
+    }
+
     /// Returns a container as a change has left it. If that view is not known
     /// ([`stet_actors::runtime::JointResult::left`]), returns the current one, in the recycle bin
     /// or not. `None` if the container was removed or may not be read, which does not make the
@@ -143,6 +158,6 @@ impl Caller {
 
     fn seen<F: Family>(&self, view: ViewOf<F>) -> Result<Option<SeenView<F>>> {
         let may = self.access().may(Privilege::Read, &view.state.object().record)?;
-        Ok(may.then(|| SeenView(view)))
+        Ok(may.then(|| SeenView { view, room: None }))
     }
 }

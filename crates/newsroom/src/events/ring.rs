@@ -129,6 +129,7 @@ mod tests {
                 withdrawn: None,
                 unseen: None,
                 status: None,
+                before: None,
             },
         ))
     }

@@ -205,6 +205,7 @@ mod tests {
                 withdrawn: Some(texts(withdrawn)),
                 unseen: Some(texts(unseen)),
                 status: None,
+                before: None,
             },
         )
     }

@@ -55,6 +55,8 @@ impl ContainerEvent {
     pub fn of(container: Loid, event: Event) -> ContainerEvent {
         let ids = event.ids.iter().map(String::as_str).collect();
         let whole = render_notice(&EventNotice::of(container, &event, &event.kind, ids)).into();
+        // Followers get no former rows.
+        let event = Event { before: None, ..event };
         ContainerEvent { container, event, whole, for_readers: OnceLock::new() }
     }
 
@@ -191,6 +193,7 @@ mod tests {
             withdrawn: None,
             unseen: None,
             status: None,
+            before: None,
         }
     }
 

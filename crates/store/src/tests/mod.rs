@@ -101,6 +101,7 @@ fn event(container: u64, revision: u64, at_ms: u64) -> Event {
         withdrawn: None,
         unseen: None,
         status: None,
+        before: None,
     }
 }
 
