@@ -1,7 +1,7 @@
 //! `stet backup` and `stet restore`.
 //!
-//! `status` and `now` ask the running server through its socket. `list`, `verify` and `restore`
-//! read the target by themselves, so they work where no server is.
+//! `status`, `now`, `prune` and `drill` ask the running server through its socket. `list`, `verify`
+//! and `restore` read the target by themselves, so they work where no server is.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use stet_archiver::{
-    BackupService, BackupStatus, BackupSurvey, NewestBase, RestorePoint, RestoreProgress, RestoreRequest,
-    RestoredState, restore,
+    BackupService, BackupStatus, BackupSurvey, NewestBase, PruneReport, RestorePoint, RestoreProgress, RestoreRequest,
+    RestoredState, VerifiedState, restore,
 };
 use stet_backup::{BackupError, BackupTarget, ProbeOutcome, ProbeStep, S3Settings, TimelineId};
 use stet_config::{BackupConfig, Config};
@@ -28,6 +28,8 @@ const BACKUP_HELP: &str = "\
 Examples:
   stet backup status                                 what the target has, and what waits
   stet backup now --data /srv/stet                   take a base, and wait for it
+  stet backup prune                                  remove now what is older than backup.keep_days
+  stet backup drill                                  let the server restore the newest state, check and remove it
   stet backup list --from file:///backup/stet        the states that can be restored
   stet backup verify --from file:///backup/stet      restore the newest state into a scratch directory, and check it
   stet backup probe --from s3://bucket/stet          try whether the target can do all that a backup needs
@@ -53,6 +55,17 @@ enum BackupJob {
     Status,
     /// Take a base, a copy of all tables, now
     Now,
+    /// Remove what is older than the span that is kept, now
+    Prune {
+        /// Days whose every state stays restorable [default: backup.keep_days of the server]
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(..=3650))]
+        keep_days: Option<u64>,
+        /// Allow fewer days than backup.keep_days; 0 keep the newest base and what follows it
+        #[arg(long)]
+        force: bool,
+    },
+    /// Let the server restore the newest state beside its own directory, check and remove it
+    Drill,
     /// List the states that can be restored
     List {
         /// The target [default: backup.target of the configuration]
@@ -123,6 +136,17 @@ pub enum BackupCommand {
     /// Take a base.
     #[serde(rename = "backupNow")]
     Now,
+    /// Remove what is not needed.
+    #[serde(rename = "backupPrune", rename_all = "camelCase")]
+    Prune {
+        /// The days whose every state stays, if not those of the configuration.
+        keep_days: Option<u64>,
+        /// Whether they may be fewer.
+        force: bool,
+    },
+    /// Restore the newest state, and check it.
+    #[serde(rename = "backupDrill")]
+    Drill,
 }
 
 /// The reply on the socket.
@@ -131,7 +155,8 @@ pub enum BackupCommand {
 pub enum BackupReply {
     /// The state.
     Status(Box<BackupStatus>),
-    /// The base is being taken, until the status has that number of ended bases.
+    /// The work was begun. It lasts until the status has that number of ended bases, removals or
+    /// drills.
     Requested {
         /// The number.
         until: u64,
@@ -141,13 +166,20 @@ pub enum BackupReply {
 /// Carries out a request of the socket.
 ///
 /// # Errors
-/// `NoSuchEndpoint` on a server without a backup.
+/// `NoSuchEndpoint` on a server without a backup. `InvalidParameter` for fewer days than
+/// configured.
 pub fn carry_out(backup: Option<&BackupService>, command: &BackupCommand) -> Result<BackupReply> {
     let none = || Error::new(Code::NoSuchEndpoint, "This server has no backup: `backup.target` is empty.");
     let backup = backup.ok_or_else(none)?;
     Ok(match command {
         BackupCommand::Status => BackupReply::Status(Box::new(backup.status())),
         BackupCommand::Now => BackupReply::Requested { until: backup.request_base() },
+        BackupCommand::Prune { keep_days, force } => {
+            let requested = backup.request_prune(*keep_days, *force);
+            let until = requested.map_err(|error| Error::new(Code::InvalidParameter, error.to_string()))?;
+            BackupReply::Requested { until }
+        }
+        BackupCommand::Drill => BackupReply::Requested { until: backup.request_drill() },
     })
 }
 
@@ -166,6 +198,15 @@ pub fn run(config: &Config, args: BackupArgs) -> std::result::Result<(), Failure
             let base = take_base(config)?;
             let text = || format!("took a base of change {} at {}\n", base.change, time(base.taken_ms));
             exit::print(&if json { as_json(&base)? } else { text() })
+        }
+        BackupJob::Prune { keep_days, force } => {
+            let report = prune(config, keep_days, force)?;
+            exit::print(&if json { as_json(&report)? } else { describe_prune(&report) })
+        }
+        BackupJob::Drill => {
+            let verified = drill(config)?;
+            let text = || format!("restored and checked change {} at {}\n", verified.change, time(verified.at_ms));
+            exit::print(&if json { as_json(&verified)? } else { text() })
         }
         BackupJob::List { from } => {
             let survey = survey(&open(config, from.as_deref())?)?;
@@ -238,11 +279,15 @@ fn restore_into(
     timeline: Option<TimelineId>,
     point: RestorePoint,
 ) -> std::result::Result<(), Failure> {
-    let request = RestoreRequest { target, data: &data, timeline, point };
+    let request = RestoreRequest { target, data: &data, timeline, point, own_contents: None };
     let options = |folder: &std::path::Path| StoreOptions { event_retention_ms: None, ..options_for(config, folder) };
     let mut shown = ShownProgress::new();
     let begun = Instant::now();
-    let restored = restore(&request, options, &mut |progress| shown.show(progress)).map_err(|error| failed(&error))?;
+    let restored = restore(&request, options, &mut |progress| {
+        shown.show(progress);
+        Ok(())
+    });
+    let restored = restored.map_err(|error| failed(&error))?;
     shown.end();
     let RestoredState { timeline, change, missing_contents } = restored;
     let seconds = begun.elapsed().as_secs_f64();
@@ -311,19 +356,53 @@ fn status(config: &Config) -> std::result::Result<BackupStatus, Failure> {
 
 /// Takes a base, and waits for it.
 fn take_base(config: &Config) -> std::result::Result<NewestBase, Failure> {
-    let BackupReply::Requested { until } = ask(config, BackupCommand::Now)? else {
+    let status = ended(config, BackupCommand::Now, |status| status.ended_bases)?;
+    outcome(status.base_fault, status.base)
+}
+
+/// Removes what is not needed, and waits for it.
+fn prune(config: &Config, keep_days: Option<u64>, force: bool) -> std::result::Result<PruneReport, Failure> {
+    let status = ended(config, BackupCommand::Prune { keep_days, force }, |status| status.ended_prunes)?;
+    outcome(status.prune_fault, status.prune)
+}
+
+/// Has the newest state restored and checked, and waits for it.
+fn drill(config: &Config) -> std::result::Result<VerifiedState, Failure> {
+    let status = ended(config, BackupCommand::Drill, |status| status.ended_drills)?;
+    let drill = status.drill;
+    let fault = drill.as_ref().and_then(|drill| drill.fault.as_ref()).map(|fault| fault.why.clone());
+    outcome(fault, drill.and_then(|drill| drill.verified))
+}
+
+fn outcome<T>(fault: Option<String>, done: Option<T>) -> std::result::Result<T, Failure> {
+    match (fault, done) {
+        (None, Some(done)) => Ok(done),
+        (fault, _) => {
+            Err(Failure::new(Exit::Failed, fault.unwrap_or_else(|| "the server has not said why".to_owned())))
+        }
+    }
+}
+
+/// Asks for work, and waits until the number of those that have ended says so. Returns the status
+/// then.
+fn ended(
+    config: &Config,
+    command: BackupCommand,
+    number: impl Fn(&BackupStatus) -> u64,
+) -> std::result::Result<BackupStatus, Failure> {
+    let BackupReply::Requested { until } = ask(config, command)? else {
         return Err(Failure::new(Exit::Failed, "the server's answer could not be parsed"));
     };
     loop {
         let status = status(config)?;
-        let is_ended = status.ended_bases >= until;
-        // An earlier attempt may have left a fault.
-        let fault = if is_ended { status.base_fault } else { status.fault };
-        match (fault, status.base) {
-            (Some(fault), _) => return Err(Failure::new(Exit::Failed, fault)),
-            (None, Some(base)) if is_ended => return Ok(base),
-            _ => std::thread::sleep(Duration::from_millis(200)),
+        if number(&status) >= until {
+            return Ok(status);
         }
+        // An earlier attempt may have left a fault of the work itself.
+        if let Some(fault) = status.fault {
+            return Err(Failure::new(Exit::Failed, fault));
+        }
+        std::thread::sleep(Duration::from_millis(200));
     }
 }
 
@@ -347,12 +426,47 @@ fn describe_status(status: &BackupStatus) -> String {
     if status.is_taking_base {
         text += "           another one is being taken\n";
     }
-    for (name, why) in [("fault", &status.fault), ("gap", &status.gap), ("base fault", &status.base_fault)] {
+    text += &describe_drill(status);
+    if let Some(report) = &status.prune {
+        text += &format!("pruned     at {}: {}", time(report.at_ms), describe_prune(report));
+    }
+    let faults = [
+        ("fault", &status.fault),
+        ("gap", &status.gap),
+        ("base fault", &status.base_fault),
+        ("not pruned", &status.prune_fault),
+    ];
+    for (name, why) in faults {
         if let Some(why) = why {
             text += &format!("{name:<10} {why}\n");
         }
     }
     text
+}
+
+fn describe_drill(status: &BackupStatus) -> String {
+    let verified = status.drill.as_ref().and_then(|drill| drill.verified);
+    let mut text = match verified {
+        Some(VerifiedState { change, at_ms }) => format!("verified   change {change} at {}\n", time(at_ms)),
+        None => "verified   nothing yet\n".to_owned(),
+    };
+    if status.is_drilling {
+        text += "           the newest state is being restored\n";
+    }
+    if let Some(fault) = status.drill.as_ref().and_then(|drill| drill.fault.as_ref()) {
+        text += &format!("drill      failed at {}: {}\n", time(fault.at_ms), fault.why);
+    }
+    text
+}
+
+fn describe_prune(report: &PruneReport) -> String {
+    let PruneReport { files, bytes, merged, refused, .. } = *report;
+    let (files, bytes) = (count_with_noun(files, "file"), count_with_noun(bytes, "byte"));
+    let mut text = format!("removed {files} of {bytes}, merged {}", count_with_noun(merged, "file"));
+    if refused > 0 {
+        text += &format!("; the target refuses to delete {}", count_with_noun(refused, "file"));
+    }
+    text + "\n"
 }
 
 fn describe_survey(survey: &BackupSurvey) -> String {
@@ -402,7 +516,7 @@ impl ShownProgress {
         let text = match progress {
             RestoreProgress::Rows(written, all) => format!("rows: {} of {} MB", written >> 20, all >> 20),
             RestoreProgress::Changes(change) => format!("changes: up to {change}"),
-            RestoreProgress::Contents(there) => format!("contents: {there}"),
+            RestoreProgress::Contents { files, .. } => format!("contents: {files}"),
         };
         overwrite_line(&text);
     }

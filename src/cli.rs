@@ -32,6 +32,7 @@ Examples:
   stet webhook list                       list the webhooks and what each is doing
   stet reindex --data /srv/stet           make the index of the search of a running server anew
   stet backup now                         take a copy of all tables for the backup of a running server
+  stet backup prune                       remove from the backup what is older than backup.keep_days
   stet backup probe --from s3://bucket/stet   report whether a target can do all that a backup needs
   stet restore --from file:///backup/stet --data /srv/stet --at 2026-01-31T08:00:00Z
   stet audit --data /srv/stet --user ada --from 2026-01-31T08:00:00Z
@@ -103,7 +104,7 @@ pub enum CliCommand {
     Webhook(WebhookArgs),
     /// Make the index of the search of a running server anew, which is never needed
     Reindex(ReindexArgs),
-    /// Report on the continuous backup, take a base, verify what can be restored, try a target
+    /// Report on the continuous backup, take a base, prune, verify what it has, try a target
     Backup(BackupArgs),
     /// Write a data directory from a backup, as of any change or time
     Restore(RestoreArgs),

@@ -22,13 +22,14 @@ use std::time::Duration;
 use futures_util::Stream;
 use stet_actors::repository::Repository;
 use stet_api::server::{DoctorFinding, DoctorReport, ServerDoctor};
-use stet_archiver::{BackupOptions, BackupService};
+use stet_archiver::{BackupOptions, BackupService, DrillTools};
 use stet_auth::{Directory, Sessions};
 use stet_base::limits::MemoryBudget;
 use stet_config::{Config, Durability as ConfiguredDurability};
 use stet_content::{ContentStore, UploadBounds};
 use stet_domain::clock::{Clock, SystemClock};
 use stet_domain::command::CallerIdentity;
+use stet_domain::count::count_with_noun;
 use stet_domain::id::DatabaseId;
 use stet_domain::store::observe::ObservedStore;
 use stet_domain::store::{Health, Store};
@@ -62,6 +63,9 @@ use crate::tls::Certificates;
 /// Open files beside connections and uploads: those of the store, contents being sent, and the
 /// system's.
 const OTHER_FILES: u64 = 512;
+
+/// The most bytes of pages, and of changed rows, that a drill of the backup has in memory.
+const DRILL_BYTES: usize = 32 << 20;
 
 /// Returns the options with which the server opens the store.
 pub fn store_options(config: &Config) -> StoreOptions {
@@ -409,10 +413,38 @@ fn open_backup(config: &Config) -> Result<Option<Arc<BackupService>>, Failure> {
         spool_bytes: backup.spool_bytes,
         base_every: Duration::from_secs(backup.base_hours * 60 * 60),
         base_bytes_per_second: backup.base_bytes_per_second,
+        keep: Duration::from_secs(backup.keep_days * 24 * 60 * 60),
+        drill_every: Duration::from_secs(backup.drill_days * 24 * 60 * 60),
+        drill: drill_tools(config),
     };
     let data = config.data.directory.display();
     let unopened = |error| Failure::new(Exit::Data, format!("{data}: the backup's spool can't be opened: {error}"));
     BackupService::open(options).map(Some).map_err(unopened)
+}
+
+/// Returns how a drill of the backup opens and checks a directory, beside the server's own.
+fn drill_tools(config: &Config) -> DrillTools {
+    let options = |config: &Config, folder: &Path| {
+        let mut config = config.clone();
+        config.data.directory = folder.to_owned();
+        let least = options_at_rest(&config);
+        let limits = LimitOptions { overlay_bytes: DRILL_BYTES.min(least.limits.overlay_bytes), ..least.limits };
+        StoreOptions { cache_bytes: DRILL_BYTES.min(least.cache_bytes), limits, ..least }
+    };
+    let (for_options, for_check) = (config.clone(), config.clone());
+    DrillTools {
+        store_options: Box::new(move |folder| options(&for_options, folder)),
+        check: Box::new(move |folder| {
+            let options = options(&for_check, folder);
+            let report = offline::examine(folder, options, for_check.store.small_body_bytes);
+            let report = report.map_err(|failure| failure.message)?;
+            match report.faults.first() {
+                Some(first) => Err(format!("It has {}: {first}", count_with_noun(report.fault_count, "fault"))),
+                None => Ok(()),
+            }
+        }),
+        reserve_bytes: config.store.reserve_bytes,
+    }
 }
 
 /// Creates the users and sessions of a repository.

@@ -16,6 +16,7 @@ use stet_store::{RedbStore, Salvage, StoreFile, StoreOptions};
 use super::{catch_damage, marker, open_store, open_store_with, options_at_rest, unopened};
 use crate::admin::command::ask_server;
 use crate::admin::socket::SocketReply;
+use crate::check::{CheckReport, check_in};
 use crate::exit::{self, Exit, Failure};
 
 /// Returns the data directory, which must exist.
@@ -195,23 +196,30 @@ fn beside_a_server(failure: Failure) -> Failure {
     Failure::new(failure.exit, format!("{}. {instead}", failure.message))
 }
 
-/// Checks the data directory.
+/// Examines everything in a data directory that no server has open.
+///
+/// # Errors
+/// [`Exit::Data`] if it can't be opened or read, [`Exit::InUse`].
+pub(super) fn examine(data: &Path, options: StoreOptions, small_body_bytes: usize) -> Result<CheckReport, Failure> {
+    // There is time to verify every page, and the findings must not come from damaged pages.
+    let store = open_store_with(data, StoreOptions { verify: true, ..options })?;
+    let content = ContentStore::open(data, small_body_bytes, UploadBounds::NONE).map_err(|error| {
+        Failure::new(Exit::Data, format!("{}: the contents can't be opened: {error}", data.display()))
+    })?;
+    let report = catch_damage(data, || check_in(data, &store, &content));
+    store.close();
+    report?.map_err(|error| unreadable(data, &error))
+}
+
+/// Checks the data directory, and prints what it has.
 ///
 /// # Errors
 /// [`Exit::Data`] if it can't be opened or read, [`Exit::Faults`] if it has faults, which are
 /// printed.
 pub fn check(config: &Config) -> Result<(), Failure> {
     let data = existing_directory(config)?;
-    // This command has the time to verify every page, and its findings must not come from damaged
-    // pages.
-    let store =
-        open_store_with(data, StoreOptions { verify: true, ..options_at_rest(config) }).map_err(beside_a_server)?;
-    let content = ContentStore::open(data, config.store.small_body_bytes, UploadBounds::NONE).map_err(|error| {
-        Failure::new(Exit::Data, format!("{}: the contents can't be opened: {error}", data.display()))
-    })?;
-    let report = catch_damage(data, || crate::check::check_in(data, &store, &content));
-    store.close();
-    let report = report?.map_err(|error| unreadable(data, &error))?;
+    let examined = examine(data, options_at_rest(config), config.store.small_body_bytes);
+    let report = examined.map_err(beside_a_server)?;
     let mut found = String::new();
     for (table, rows) in &report.rows {
         found += &format!("{table:20} {rows}\n");

@@ -352,3 +352,164 @@ fn a_base_is_taken_on_request_and_sends_only_what_has_changed() {
     assert_eq!(run.code, Some(1));
     assert!(run.err.contains("backup.target"), "{}", run.err);
 }
+
+/// The files below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("it can be read") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}
+
+/// Runs a command of the backup that must succeed and print JSON.
+fn asked(server: &Server, arguments: &[&str]) -> Value {
+    let run = run(&[&["backup"], arguments, &["--json"]].concat(), server.data());
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    serde_json::from_str(&run.out).expect("it prints JSON")
+}
+
+/// The first timeline of the target.
+fn listed(target: &str) -> Value {
+    let run = super::run(stet(&["backup", "list", "--json", "--from", target]));
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let survey: Value = serde_json::from_str(&run.out).expect("it prints JSON");
+    survey["timelines"][0].clone()
+}
+
+/// Takes a base of everything: a start folds the journal into the tables.
+fn with_base_of_all(mut server: Server) -> Server {
+    archived(&server);
+    assert_eq!(server.terminate(), Some(0));
+    let server = server.restart();
+    archived(&server);
+    asked(&server, &["now"]);
+    server
+}
+
+#[test]
+fn what_only_older_states_need_is_removed_and_the_others_are_restored() {
+    let (places, folder) = (Places::new(), own_folder());
+    let target = places.target();
+    let server = Server::with(&settings(&target));
+    let story = large_story(&server.user("editor"), &folder, "first.xml", 'a');
+    let server = with_base_of_all(server);
+    let before = listed(&target);
+    assert!(before["bases"].as_array().is_some_and(|bases| bases.len() >= 2), "{before}");
+    // Everything is younger than the span.
+    assert_eq!(asked(&server, &["prune"])["files"], 0);
+    let shorter = run(&["backup", "prune", "--keep-days", "13"], server.data());
+    assert_eq!(shorter.code, Some(1));
+    assert!(shorter.err.contains("`backup.keep_days` is 14") && shorter.err.contains("--force"), "{}", shorter.err);
+    assert_eq!(listed(&target), before, "nothing is removed");
+
+    let chunks = places.target_folder().join("chunks");
+    let count = files_below(&chunks).len();
+    for chunk in files_below(&chunks) {
+        let file = std::fs::File::options().append(true).open(&chunk).expect("it can be opened");
+        let now = std::time::SystemTime::now();
+        file.set_modified(now - std::time::Duration::from_secs(2 * 86_400)).expect("it can be dated back");
+    }
+    let pruned = asked(&server, &["prune", "--keep-days", "0", "--force"]);
+    assert!(pruned["files"].as_u64() > Some(1) && pruned["bytes"].as_u64() > Some(0), "{pruned}");
+    assert!(files_below(&chunks).len() < count, "chunks that no base has go");
+    let after = listed(&target);
+    assert_eq!(after["bases"].as_array().map(Vec::len), Some(1), "{after}");
+    assert_eq!(status(&server)["prune"]["files"], pruned["files"]);
+    let first = before["ranges"][0]["first"].to_string();
+    assert!(refused(&places, "older", &["--change", &first]).contains("can't be restored"));
+    server.user("editor").story(&folder, "second.xml");
+    archived(&server);
+    drop(server);
+    let server = Server::on(&restored(&places, "restored", &[]), &[]);
+    assert!(content(&server.user("editor"), &story).contains("aaaa"));
+    let path = format!("/v3/object/{}", encoded(&format!("{folder}/second.xml")));
+    assert_eq!(server.user("editor").get(&path).status, 200);
+}
+
+#[test]
+fn removals_that_are_killed_leave_only_states_that_can_be_restored() {
+    let (places, folder) = (Places::new(), own_folder());
+    let target = places.target();
+    let mut dice = Dice::new(seed("STET_BACKUP_KILLS_SEED"));
+    let mut server = Server::with(&settings(&target));
+    for round in 0..setting("STET_BACKUP_KILLS").unwrap_or(3) {
+        let client = server.user("editor");
+        for number in 0..dice.roll(5) + 1 {
+            large_story(&client, &folder, &format!("{round}-{number}.xml"), 'x');
+        }
+        server = with_base_of_all(server);
+        let mut command = stet(&["backup", "prune", "--keep-days", "0", "--force", "--data"]);
+        let mut pruning =
+            command.arg(server.data()).stderr(std::process::Stdio::null()).spawn().expect("it is started");
+        std::thread::sleep(std::time::Duration::from_millis(dice.roll(120) as u64));
+        server.kill();
+        pruning.wait().expect("it can be waited for");
+        let (ranges, data) = (listed(&target)["ranges"].clone(), places.restored(&format!("restored-{round}")));
+        for range in ranges.as_array().expect("a list") {
+            let first = range["first"].to_string();
+            let run = run(&["restore", "--from", &target, "--change", &first], &data);
+            assert_eq!(run.code, Some(0), "{range}: {}{}", run.out, run.err);
+            std::fs::remove_dir_all(&data).expect("it can be removed");
+        }
+        server = server.restart();
+    }
+    archived(&server);
+    restored(&places, "newest", &[]);
+}
+
+#[test]
+fn a_drill_restores_the_newest_state_and_reports_damage() {
+    let (places, folder) = (Places::new(), own_folder());
+    let target = places.target();
+    let mut server = Server::with(&settings(&target));
+    assert_eq!(status(&server)["drill"]["verified"], Value::Null);
+    large_story(&server.user("editor"), &folder, "story.xml", 'a');
+    let last = archived(&server);
+    let drilled = asked(&server, &["drill"]);
+    assert!(drilled["change"].as_u64() >= Some(last), "{drilled}");
+    let described = run(&["backup", "status"], server.data()).out;
+    assert!(described.contains(&format!("verified   change {}", drilled["change"])), "{described}");
+    let scratch = server.data().join("backup/drill");
+    assert!(!scratch.exists(), "the scratch directory is removed");
+    let verified = || server.client().metric("stet_backup_verified_timestamp_seconds");
+    let at = drilled["atMs"].as_f64().expect("a number") / 1000.0;
+    wait_until("it is measured", || (verified() - at).abs() < 0.01);
+
+    // The server's own file of the content is whole.
+    let contents = files_below(&places.target_folder().join("contents"));
+    let whole: Vec<_> = contents.iter().map(|path| (path, std::fs::read(path).expect("it can be read"))).collect();
+    for (path, bytes) in &whole {
+        std::fs::write(path, vec![b'?'; bytes.len()]).expect("it can be written");
+    }
+    let failed = run(&["backup", "drill"], server.data());
+    assert_eq!(failed.code, Some(1));
+    assert!(failed.err.contains("is damaged"), "{}", failed.err);
+    assert_eq!(server.terminate(), Some(0));
+    // A kill in the middle of a drill would leave it.
+    std::fs::create_dir_all(scratch.join("data")).expect("it can be made");
+    let server = server.restart();
+    wait_until("it is removed", || !scratch.exists());
+    let drill = status(&server)["drill"].clone();
+    assert!(drill["fault"]["why"].as_str().is_some_and(|why| why.contains("is damaged")), "{drill}");
+    assert_eq!(drill["verified"], drilled, "the older proof stays");
+    for (path, bytes) in &whole {
+        std::fs::write(path, bytes).expect("it can be written");
+    }
+    asked(&server, &["drill"]);
+    assert_eq!(status(&server)["drill"]["fault"], Value::Null);
+}
+
+#[test]
+fn a_drill_for_which_the_disk_has_no_room_is_not_begun() {
+    let places = Places::new();
+    let target = places.target();
+    let server = Server::with(&[&settings(&target)[..], &[("STORE__RESERVE_BYTES", "1000000000000")]].concat());
+    archived(&server);
+    let failed = run(&["backup", "drill"], server.data());
+    assert_eq!(failed.code, Some(1));
+    assert!(failed.err.contains("free bytes") && failed.err.contains("twice the size"), "{}", failed.err);
+}

@@ -5,13 +5,21 @@
 //!   target has them.
 //! - [`BackupService`] ships them, with the contents that they refer to, and takes **bases**, which
 //!   are copies of the tables.
+//! - The service also removes what is older than the span that is kept, and restores the newest
+//!   state in **drills**, to prove that it can be.
 //! - [`BackupSurvey`] says what a target has, and [`restore`] writes a data directory from it.
 //!
 //! `stet-backup` has the formats and the target.
 
 mod base;
 mod contents;
+mod drill;
+mod merging;
+mod pruning;
+mod reading;
 mod restoring;
+mod retention;
+mod rounds;
 mod service;
 mod shipping;
 mod spool;
@@ -19,6 +27,8 @@ mod status;
 mod survey;
 mod timeline;
 
+pub use drill::{DirectoryCheck, DrillFault, DrillRecord, DrillTools, VerifiedState};
+pub use pruning::PruneReport;
 pub use restoring::{RestoreProgress, RestoreRequest, RestoredState, restore};
 pub use service::{BackupOptions, BackupService};
 pub use spool::Spool;

@@ -12,14 +12,16 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use stet_backup::{
-    ArchiveFile, ArchiveHeader, BackupError, BackupName, BackupTarget, BaseManifest, TimelineBranch, TimelineId,
-    read_chunk,
+    BackupError, BackupName, BackupTarget, BaseManifest, Sha256Hash, TimelineBranch, TimelineId, read_chunk,
 };
 use stet_content::{ContentStore, UploadBounds, identity};
 use stet_domain::store::{ReadLevel, RowReader, Seq, Table};
 use stet_store::{CommittedRecord, OpenError, RedbStore, RestoredTables, StoreOptions, TablesCopy};
 
+use tokio::runtime::{Builder, Runtime};
+
 use crate::contents::content_of;
+use crate::reading::ArchiveReader;
 use crate::survey::{BackupSurvey, RestorePoint, SurveyedTimeline};
 use crate::timeline::OwnTimeline;
 
@@ -27,7 +29,7 @@ use crate::timeline::OwnTimeline;
 const MARKER: &str = "restoring";
 
 /// A wish to restore.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RestoreRequest<'a> {
     /// The target.
     pub target: &'a BackupTarget,
@@ -37,6 +39,10 @@ pub struct RestoreRequest<'a> {
     pub timeline: Option<TimelineId>,
     /// The state.
     pub point: RestorePoint,
+    /// The contents of a running server. Whatever it has takes no room a second time: the file that
+    /// was read from the target is replaced by a hard link. So only for a directory whose contents
+    /// are read and removed.
+    pub own_contents: Option<&'a ContentStore>,
 }
 
 /// The progress of a restoration.
@@ -46,8 +52,13 @@ pub enum RestoreProgress {
     Rows(u64, u64),
     /// The changes up to this one are in the tables.
     Changes(Seq),
-    /// Number of contents that are there.
-    Contents(u64),
+    /// Contents that are there.
+    Contents {
+        /// Their number.
+        files: u64,
+        /// The bytes that were read for them.
+        bytes: u64,
+    },
 }
 
 /// A state that was restored.
@@ -62,7 +73,8 @@ pub struct RestoredState {
     pub missing_contents: u64,
 }
 
-/// Writes a data directory. `options` returns those of the store in a directory. Blocks.
+/// Writes a data directory. `options` returns those of the store in a directory. An error of
+/// `progress` ends the work. Blocks.
 ///
 /// # Errors
 /// `Refused`: the state can't be restored, or there is something at the directory's place.
@@ -70,9 +82,9 @@ pub struct RestoredState {
 pub fn restore(
     request: &RestoreRequest<'_>,
     options: impl Fn(&Path) -> StoreOptions,
-    progress: &mut dyn FnMut(RestoreProgress),
+    progress: &mut dyn FnMut(RestoreProgress) -> Result<(), BackupError>,
 ) -> Result<RestoredState, BackupError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| BackupError::LocalFile(error.to_string()))?;
     check_is_free(request.data)?;
     let survey = runtime.block_on(BackupSurvey::of(request.target))?;
@@ -82,7 +94,7 @@ pub fn restore(
     begin(&unfinished).map_err(failed)?;
     let mut work = RestoreWork { request, timeline, progress, folder: &unfinished };
     let change = runtime.block_on(work.tables(options(&unfinished)))?;
-    let missing_contents = runtime.block_on(work.contents(&options(&unfinished)))?;
+    let missing_contents = work.contents(&runtime, &options(&unfinished))?;
     let branch = TimelineBranch { parent: timeline.timeline, change };
     OwnTimeline::restored(request.target, survey.backup, branch)
         .write(&unfinished.join(crate::FOLDER))
@@ -97,7 +109,7 @@ pub fn restore(
 struct RestoreWork<'a> {
     request: &'a RestoreRequest<'a>,
     timeline: &'a SurveyedTimeline,
-    progress: &'a mut dyn FnMut(RestoreProgress),
+    progress: &'a mut dyn FnMut(RestoreProgress) -> Result<(), BackupError>,
     /// The unfinished directory.
     folder: &'a Path,
 }
@@ -125,7 +137,7 @@ impl RestoreWork<'_> {
                 let rows = read_chunk(&chunk.sha256, &stored)?;
                 tables.put(&table.name, rows).map_err(|error| unwritable(&error))?;
                 written += chunk.bytes;
-                (self.progress)(RestoreProgress::Rows(written, all));
+                (self.progress)(RestoreProgress::Rows(written, all))?;
             }
         }
         tables.base_is_complete(manifest.seq).map_err(|error| unwritable(&error))?;
@@ -135,17 +147,9 @@ impl RestoreWork<'_> {
 
     /// Adds the changes of the archive after a base.
     async fn changes(&mut self, tables: &mut RestoredTables, base: Seq) -> Result<(), BackupError> {
-        let mut before: Option<ArchiveHeader> = None;
-        for span in self.timeline.files_after(base) {
-            let name = BackupName::Archive(self.timeline.timeline, span);
-            let (header, records) = ArchiveFile::read(&name, &object(self.request.target, &name).await?)?;
-            if before
-                .as_ref()
-                .is_some_and(|before| before.span.last + 1 == span.first && !before.is_followed_by(&header))
-            {
-                let fault = "it does not follow the file before it".to_owned();
-                return Err(BackupError::Damaged { object: name.to_string(), fault });
-            }
+        let SurveyedTimeline { timeline, archive, .. } = self.timeline;
+        let mut files = ArchiveReader::new(self.request.target, *timeline, archive, base);
+        while let Some((name, records)) = files.next_file().await? {
             for record in records {
                 if matches!(self.request.point, RestorePoint::Time(time_ms) if record.at_ms > time_ms) {
                     return Ok(());
@@ -158,15 +162,14 @@ impl RestoreWork<'_> {
                         _ => tables.apply(set).map_err(|error| unwritable(&error))?,
                     }
                 }
-                (self.progress)(RestoreProgress::Changes(record.last));
+                (self.progress)(RestoreProgress::Changes(record.last))?;
             }
-            before = Some(header);
         }
         Ok(())
     }
 
     /// Gets the contents to which the tables refer. Returns the number of those that are missing.
-    async fn contents(&mut self, options: &StoreOptions) -> Result<u64, BackupError> {
+    fn contents(&mut self, runtime: &Runtime, options: &StoreOptions) -> Result<u64, BackupError> {
         let store = RedbStore::open(options.clone()).map_err(|error| unwritable(&error))?;
         let bounds = UploadBounds { reserve_bytes: 0, at_once: 1 };
         let content = ContentStore::open(self.folder, 0, bounds).map_err(|error| local(self.folder, &error))?;
@@ -174,35 +177,48 @@ impl RestoreWork<'_> {
         if let Some(mark) = store.get(ReadLevel::Committed, Table::Marks, identity::MARK).map_err(failed)? {
             identity::write(&mark, self.folder).map_err(|error| local(self.folder, &error))?;
         }
-        let mut hashes = Vec::new();
-        store
-            .for_each(ReadLevel::Committed, Table::Files, |key, _| {
-                hashes.extend(content_of(key).filter(|hash| hashes.last() != Some(hash)));
-                ControlFlow::<()>::Continue(())
-            })
-            .map_err(failed)?;
-        let (mut there, mut missing) = (0, 0);
-        for hash in hashes {
-            let path = content.path(&hash.0);
-            let name = BackupName::Content(hash).to_string();
-            // A file of an earlier attempt got its name when it was complete.
-            if !path.exists() {
-                let folder = path.parent().unwrap_or(self.folder);
-                fs::create_dir_all(folder).map_err(|error| local(folder, &error))?;
-                match self.request.target.get_to_file(&name, &path, Some(&hash)).await {
-                    Ok(_) => {}
-                    Err(BackupError::NotFound(_)) => {
-                        missing += 1;
-                        continue;
-                    }
-                    Err(error) => return Err(error),
+        let (mut last, mut files, mut missing, mut bytes) = (None, 0, 0, 0);
+        let fault = store.for_each(ReadLevel::Committed, Table::Files, |key, _| {
+            let Some(hash) = content_of(key).filter(|hash| last != Some(*hash)) else {
+                return ControlFlow::Continue(());
+            };
+            last = Some(hash);
+            let got = runtime.block_on(self.content(hash, &content.path(&hash.0))).and_then(|got| {
+                match got {
+                    Some(more) => (files, bytes) = (files + 1, bytes + more),
+                    None => missing += 1,
                 }
-            }
-            there += 1;
-            (self.progress)(RestoreProgress::Contents(there));
-        }
+                (self.progress)(RestoreProgress::Contents { files, bytes })
+            });
+            got.map_or_else(ControlFlow::Break, ControlFlow::Continue)
+        });
         store.close();
-        Ok(missing)
+        fault.map_err(failed)?.map_or(Ok(missing), Err)
+    }
+
+    /// Gets a content. Returns the bytes that were read, or `None` if the target does not have it.
+    async fn content(&self, hash: Sha256Hash, path: &Path) -> Result<Option<u64>, BackupError> {
+        // A file of an earlier attempt got its name when it was complete.
+        if path.exists() {
+            return Ok(Some(0));
+        }
+        let folder = path.parent().unwrap_or(self.folder);
+        fs::create_dir_all(folder).map_err(|error| local(folder, &error))?;
+        let name = BackupName::Content(hash).to_string();
+        let bytes = match self.request.target.get_to_file(&name, path, Some(&hash)).await {
+            Ok(bytes) => bytes,
+            Err(BackupError::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if let Some(own) = self.request.own_contents {
+            // The bytes are those of the hash. If the two are on different file systems, the copy
+            // stays.
+            let linked = path.with_extension("linked");
+            if fs::hard_link(own.path(&hash.0), &linked).is_ok() {
+                fs::rename(&linked, path).map_err(|error| local(path, &error))?;
+            }
+        }
+        Ok(Some(bytes))
     }
 }
 
@@ -260,4 +276,55 @@ fn unwritable(error: &OpenError) -> BackupError {
 
 fn local(path: &Path, error: &std::io::Error) -> BackupError {
     BackupError::LocalFile(format!("`{}` can't be used: {error}.", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use stet_backup::S3Settings;
+
+    use super::*;
+
+    /// A drill beside a server must not need the room of all contents.
+    #[test]
+    fn contents_of_a_running_server_are_linked_once_the_target_has_proven_to_have_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let target =
+            BackupTarget::create(&format!("file://{}/target", folder.path().display()), &S3Settings::default())
+                .unwrap();
+        let bounds = UploadBounds { reserve_bytes: 0, at_once: 1 };
+        let own = ContentStore::open(&folder.path().join("own"), 0, bounds).unwrap();
+        let [kept, removed] = [&b"kept"[..], b"removed"].map(|bytes| {
+            let hash = Sha256Hash::of(bytes);
+            let name = BackupName::Content(hash).to_string();
+            runtime.block_on(target.put(&name, bytes::Bytes::copy_from_slice(bytes))).unwrap();
+            hash
+        });
+        fs::create_dir_all(own.path(&kept.0).parent().unwrap()).unwrap();
+        fs::write(own.path(&kept.0), b"kept").unwrap();
+        let data = folder.path().join("data");
+        let point = RestorePoint::Newest;
+        let request = RestoreRequest { target: &target, data: &data, timeline: None, point, own_contents: Some(&own) };
+        let timeline = SurveyedTimeline {
+            timeline: TimelineId(1),
+            created_ms: 0,
+            branch: None,
+            bases: Vec::new(),
+            ranges: Vec::new(),
+            archive: Vec::new(),
+        };
+        let work = RestoreWork { request: &request, timeline: &timeline, progress: &mut |_| Ok(()), folder: &data };
+        let get = |hash, name: &str| runtime.block_on(work.content(hash, &data.join(name)));
+        assert_eq!(get(kept, "kept"), Ok(Some(4)));
+        assert_eq!(get(removed, "removed"), Ok(Some(7)), "a change that came later may have removed it here");
+        assert_eq!(get(Sha256Hash::of(b"gone"), "gone"), Ok(None));
+        let inode = |path: &Path| fs::metadata(path).unwrap().ino();
+        assert_eq!(inode(&data.join("kept")), inode(&own.path(&kept.0)));
+        assert_eq!(fs::read(data.join("removed")).unwrap(), b"removed");
+        let name = BackupName::Content(kept).to_string();
+        runtime.block_on(target.put(&name, bytes::Bytes::from("worn"))).unwrap();
+        assert!(matches!(get(kept, "again"), Err(BackupError::Damaged { .. })));
+    }
 }

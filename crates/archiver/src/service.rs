@@ -17,7 +17,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::base::{BaseWork, TakenBase};
 use crate::contents::ContentSender;
+use crate::drill::{DrillRecord, DrillTools, remove_scratch};
 use crate::now_ms;
+use crate::rounds::{DrillRounds, PruneRounds};
 use crate::shipping::ArchiveEnd;
 use crate::spool::Spool;
 use crate::status::{BackupStatus, NewestBase};
@@ -41,7 +43,6 @@ const LONGEST_BASE_PAUSE: Duration = Duration::from_secs(10 * 60);
 const LAST_SHIPPING: Duration = Duration::from_secs(10);
 
 /// The settings of the backup.
-#[derive(Debug, Clone)]
 pub struct BackupOptions {
     /// The address of the target.
     pub target: String,
@@ -55,17 +56,25 @@ pub struct BackupOptions {
     pub base_every: Duration,
     /// The most bytes that a base reads in a second.
     pub base_bytes_per_second: u64,
+    /// The span whose states stay at the target.
+    pub keep: Duration,
+    /// The time from one drill to the next; zero: none but those that are asked for.
+    pub drill_every: Duration,
+    /// The parts of drills that know the configuration.
+    pub drill: DrillTools,
 }
 
 /// The parts of a running server that the service reads.
-struct ServedData {
-    store: Arc<RedbStore>,
-    content: ContentStore,
+pub(crate) struct ServedData {
+    pub store: Arc<RedbStore>,
+    pub content: ContentStore,
 }
 
 #[derive(Default)]
-struct ServiceState {
-    status: BackupStatus,
+pub(crate) struct ServiceState {
+    pub status: BackupStatus,
+    pub prunes: PruneRounds,
+    pub drills: DrillRounds,
     /// Whether somebody has asked for a base.
     is_base_wanted: bool,
     /// The time before which none is taken unless it is asked for, and how long the next pause is.
@@ -78,10 +87,10 @@ struct ServiceState {
 
 /// The backup of a running server.
 pub struct BackupService {
-    options: BackupOptions,
-    spool: Arc<Spool>,
-    state: Mutex<ServiceState>,
-    is_ended: AtomicBool,
+    pub(crate) options: BackupOptions,
+    pub(crate) spool: Arc<Spool>,
+    pub(crate) state: Mutex<ServiceState>,
+    pub(crate) is_ended: AtomicBool,
 }
 
 impl BackupService {
@@ -92,7 +101,8 @@ impl BackupService {
     /// The spool can't be opened.
     pub fn open(options: BackupOptions) -> std::io::Result<Arc<BackupService>> {
         let spool = Arc::new(Spool::open(&options.data.join(crate::FOLDER), options.spool_bytes)?);
-        let status = BackupStatus { target: options.target.clone(), ..BackupStatus::default() };
+        let drill = DrillRecord::read(spool.folder());
+        let status = BackupStatus { target: options.target.clone(), drill, ..BackupStatus::default() };
         let state = Mutex::new(ServiceState { status, ..ServiceState::default() });
         Ok(Arc::new(BackupService { options, spool, state, is_ended: AtomicBool::new(false) }))
     }
@@ -150,6 +160,9 @@ impl BackupService {
 
     fn run(self: &Arc<Self>, served: &Arc<ServedData>) {
         lower_priority();
+        if let Err(error) = remove_scratch(&self.options.data) {
+            tracing::warn!(%error, "the directory of a drill can't be removed");
+        }
         let Ok(runtime) = Builder::new_current_thread().enable_all().build() else {
             tracing::error!("the backup has no runtime");
             return;
@@ -211,6 +224,8 @@ impl BackupService {
             *pause = FIRST_PAUSE;
             newest = self.bases(&target, served, &end, newest)?;
             self.note_progress(&end, newest);
+            self.prune_round(&target, served, own.timeline);
+            self.drill_round(&target, served, own.timeline, newest);
             if is_last {
                 return Ok(());
             }
@@ -232,7 +247,8 @@ impl BackupService {
         let newest = self.note_base().or(newest);
         let folder = self.spool.folder();
         let mut state = self.state.lock();
-        if state.status.is_taking_base || self.is_ended.load(Ordering::Acquire) {
+        // A removal might take a chunk on which the base counts.
+        if state.status.is_taking_base || state.status.is_pruning || self.is_ended.load(Ordering::Acquire) {
             return Ok(newest);
         }
         let has_gap = self.spool.gap().is_some();
@@ -276,6 +292,7 @@ impl BackupService {
         match outcome {
             Ok(TakenBase { stamp, bytes, sent_bytes, seconds }) => {
                 state.status.base_fault = None;
+                state.prunes.next = Some(Instant::now());
                 metrics::histogram!("stet_backup_base_seconds").record(seconds);
                 metrics::counter!("stet_backup_base_sent_bytes_total").increment(sent_bytes);
                 tracing::info!(change = stamp.seq, bytes, sent_bytes, seconds, "took a base for the backup");
@@ -348,6 +365,9 @@ impl BackupService {
         metrics::gauge!("stet_backup_has_gap").set(f64::from(u8::from(status.gap.is_some())));
         let taken_s = status.base.map_or(0.0, |base| base.taken_ms as f64 / 1000.0);
         metrics::gauge!("stet_backup_base_timestamp_seconds").set(taken_s);
+        if let Some(drill) = status.drill.filter(|_| !self.options.drill_every.is_zero()) {
+            metrics::gauge!("stet_backup_verified_timestamp_seconds").set(drill.proven_ms() as f64 / 1000.0);
+        }
         let since = self.spool.oldest_ms().map_or(0, |at_ms| now_ms().saturating_sub(at_ms));
         metrics::gauge!("stet_backup_behind_seconds").set(since as f64 / 1000.0);
     }
@@ -377,7 +397,11 @@ fn spool_fault(folder: &std::path::Path, error: &std::io::Error) -> BackupError 
 
 #[cfg(test)]
 mod tests {
-    use stet_store::CommitTap;
+    use stet_backup::BackupIdentity;
+    use stet_content::UploadBounds;
+    use stet_domain::clock::ManualClock;
+    use stet_domain::store::Store;
+    use stet_store::{CommitTap, StoreOptions};
 
     use super::*;
 
@@ -389,6 +413,13 @@ mod tests {
             spool_bytes: 1 << 20,
             base_every: Duration::from_secs(60),
             base_bytes_per_second: 1 << 20,
+            keep: Duration::from_secs(14 * 24 * 60 * 60),
+            drill_every: Duration::ZERO,
+            drill: DrillTools {
+                store_options: Box::new(|folder| StoreOptions::new(folder)),
+                check: Box::new(|_| Ok(())),
+                reserve_bytes: 0,
+            },
         };
         BackupService::open(options).unwrap()
     }
@@ -412,6 +443,81 @@ mod tests {
         for (newest, has_gap) in [(None, true), (of(6), true), (of(7), false), (of(9), false)] {
             service.note_progress(&end, newest);
             assert_eq!(service.status().gap.is_some(), has_gap, "{newest:?}");
+        }
+    }
+
+    #[test]
+    fn a_span_that_is_shorter_than_configured_is_refused_without_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let service = service(folder.path());
+        let error = service.request_prune(Some(13), false).unwrap_err().to_string();
+        assert!(error.contains("13 days") && error.contains("`backup.keep_days` is 14"), "{error}");
+        for (days, force) in [(Some(14), false), (None, false), (Some(13), true)] {
+            assert_eq!(service.request_prune(days, force), Ok(1));
+        }
+        assert_eq!(service.state.lock().prunes.wanted, Some(Duration::from_secs(13 * 24 * 60 * 60)));
+        service.state.lock().status.is_pruning = true;
+        assert_eq!(service.request_prune(None, false), Ok(2), "the one that runs may have another span");
+    }
+
+    /// A data directory that is served, with a clock to be set, and its target.
+    fn served(data: &std::path::Path) -> (ManualClock, Arc<ServedData>, BackupTarget) {
+        let clock = ManualClock::at(now_ms());
+        let options = StoreOptions { clock: Arc::new(clock.clone()), ..StoreOptions::new(data) };
+        let store = Arc::new(RedbStore::open(options).unwrap());
+        let content = ContentStore::open(data, 0, UploadBounds { reserve_bytes: 0, at_once: 1 }).unwrap();
+        let target =
+            BackupTarget::create(&format!("file://{}/target", data.display()), &S3Settings::default()).unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let identity = BackupIdentity::new(1).encode();
+        runtime.block_on(target.put(&BackupName::Identity.to_string(), identity)).unwrap();
+        (clock, Arc::new(ServedData { store, content }), target)
+    }
+
+    /// Waits for the removal that runs. Returns its fault.
+    fn prune_fault(service: &Arc<BackupService>, target: &BackupTarget, served: &Arc<ServedData>) -> Option<String> {
+        while service.status().is_pruning {
+            service.prune_round(target, served, TimelineId(1));
+            std::thread::yield_now();
+        }
+        service.status().prune_fault
+    }
+
+    /// A base counts on chunks that were there when it began.
+    #[test]
+    fn no_base_is_taken_during_a_removal_and_nothing_is_removed_during_a_base() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, served, target) = served(folder.path());
+        let service = service(folder.path());
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let end = runtime.block_on(ArchiveEnd::find(&target, TimelineId(1))).unwrap();
+        let until = service.request_prune(None, false).unwrap();
+        service.state.lock().status.is_taking_base = true;
+        service.prune_round(&target, &served, TimelineId(1));
+        assert!(!service.status().is_pruning, "it waits for the base");
+        service.state.lock().status.is_taking_base = false;
+        service.prune_round(&target, &served, TimelineId(1));
+        assert!(service.status().is_pruning);
+        service.bases(&target, &served, &end, None).unwrap();
+        assert!(!service.status().is_taking_base, "it waits for the removal");
+        assert_eq!(prune_fault(&service, &target, &served), None);
+        assert_eq!(service.status().ended_prunes, until);
+        service.bases(&target, &served, &end, None).unwrap();
+        assert!(service.status().is_taking_base);
+    }
+
+    #[test]
+    fn nothing_is_removed_while_the_clock_is_in_doubt() {
+        let folder = tempfile::tempdir().unwrap();
+        let (clock, served, target) = served(folder.path());
+        let service = service(folder.path());
+        assert!(served.store.ends().unwrap().now().is_some());
+        for (days, is_doubted) in [(40, true), (0, false)] {
+            clock.set(now_ms() + days * 24 * 60 * 60 * 1000);
+            service.request_prune(None, false).unwrap();
+            service.prune_round(&target, &served, TimelineId(1));
+            let fault = prune_fault(&service, &target, &served);
+            assert_eq!(fault.is_some_and(|why| why.contains("The clock")), is_doubted);
         }
     }
 }

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use stet_backup::TimelineId;
 use stet_domain::store::Seq;
 
+use crate::drill::DrillRecord;
+use crate::pruning::PruneReport;
+
 /// The state of the backup.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -30,6 +33,20 @@ pub struct BackupStatus {
     pub base_fault: Option<String>,
     /// The number of attempts to take a base since the start, successful or not.
     pub ended_bases: u64,
+    /// Whether a removal from the target runs.
+    pub is_pruning: bool,
+    /// The last removal since the start.
+    pub prune: Option<PruneReport>,
+    /// The reason why the last attempt to remove something has failed.
+    pub prune_fault: Option<String>,
+    /// The number of removals since the start, successful or not.
+    pub ended_prunes: u64,
+    /// Whether a drill runs.
+    pub is_drilling: bool,
+    /// The outcome of drills, once there is a base.
+    pub drill: Option<DrillRecord>,
+    /// The number of drills since the start, successful or not.
+    pub ended_drills: u64,
 }
 
 /// The newest base.

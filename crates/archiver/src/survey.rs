@@ -152,21 +152,31 @@ impl SurveyedTimeline {
         ))
     }
 
-    /// Returns the files of the archive that have the changes after `from`, in their order and
-    /// without a gap. A merged file may stand beside those that it has replaced.
-    pub(crate) fn files_after(&self, from: Seq) -> Vec<ArchiveSpan> {
-        let (mut files, mut reached) = (Vec::new(), from);
-        loop {
-            let covers = |span: &&ArchiveSpan| span.first <= reached + 1 && span.last > reached;
-            let Some(next) = self.archive.iter().filter(covers).max_by_key(|span| span.last) else { return files };
-            reached = next.last;
-            files.push(*next);
+    /// Returns when the timeline was last written to, in epoch milliseconds.
+    pub(crate) fn written_ms(&self) -> u64 {
+        let bases = self.bases.iter().map(|base| base.taken_ms);
+        bases.chain(self.archive.iter().map(|span| span.last_ms)).fold(self.created_ms, u64::max)
+    }
+}
+
+/// Returns the files of an archive that have the changes after `from`, in their order and without a
+/// gap. `archive` is in the order of first changes. A merged file may stand beside those that it
+/// has replaced.
+pub(crate) fn files_after(archive: &[ArchiveSpan], from: Seq) -> Vec<ArchiveSpan> {
+    let (mut files, mut reached, mut rest) = (Vec::new(), from, archive.iter().peekable());
+    loop {
+        let mut next: Option<&ArchiveSpan> = None;
+        while let Some(span) = rest.next_if(|span| span.first <= reached + 1) {
+            next = Some(next.filter(|next| next.last >= span.last).unwrap_or(span));
         }
+        let Some(next) = next.filter(|next| next.last > reached) else { return files };
+        reached = next.last;
+        files.push(*next);
     }
 }
 
 /// Returns the ranges of states that bases and archive files make.
-fn ranges(bases: &[BaseStamp], archive: &[ArchiveSpan]) -> Vec<RestorableRange> {
+pub(crate) fn ranges(bases: &[BaseStamp], archive: &[ArchiveSpan]) -> Vec<RestorableRange> {
     let mut ranges: Vec<RestorableRange> = Vec::new();
     for base in bases {
         if ranges.last().is_some_and(|range| base.seq <= range.last) {
@@ -246,9 +256,9 @@ mod tests {
     #[test]
     fn merged_files_are_read_in_place_of_their_parts() {
         let found = timeline(&[2], &[span(1, 3), span(1, 9), span(4, 9), span(10, 11), span(13, 14)]);
-        assert_eq!(found.files_after(2), [span(1, 9), span(10, 11)]);
-        assert_eq!(found.files_after(9), [span(10, 11)]);
-        assert_eq!(found.files_after(11), []);
+        assert_eq!(files_after(&found.archive, 2), [span(1, 9), span(10, 11)]);
+        assert_eq!(files_after(&found.archive, 9), [span(10, 11)]);
+        assert_eq!(files_after(&found.archive, 11), []);
         assert_eq!(timeline(&[], &[span(1, 3)]).ranges, []);
     }
 }

@@ -23,6 +23,10 @@ pub struct BackupConfig {
     pub base_hours: u64,
     /// Number of bytes that a base reads in a second.
     pub base_bytes_per_second: u64,
+    /// Days whose every state stays restorable.
+    pub keep_days: u64,
+    /// Days from one drill, a restoration that is checked, to the next. 0: none.
+    pub drill_days: u64,
 }
 
 impl Default for BackupConfig {
@@ -35,6 +39,8 @@ impl Default for BackupConfig {
             spool_bytes: 1 << 30,
             base_hours: 24,
             base_bytes_per_second: 32 << 20,
+            keep_days: 14,
+            drill_days: 7,
         }
     }
 }

@@ -352,6 +352,8 @@ impl Config {
         faults.within("backup.spool_bytes", backup.spool_bytes, 1 << 20, 1 << 40);
         faults.within("backup.base_hours", backup.base_hours, 1, 720);
         faults.within("backup.base_bytes_per_second", backup.base_bytes_per_second, 1 << 20, 1 << 32);
+        faults.within("backup.keep_days", backup.keep_days, 1, 3650);
+        faults.within("backup.drill_days", backup.drill_days, 0, 365);
         let journal = !backup.is_on() || self.store.durability == super::Durability::Journal;
         let wanted = "\"journal\" with a backup: without a journal no change has a record";
         faults.unless(journal, "store.durability", wanted, "none");

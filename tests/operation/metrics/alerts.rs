@@ -292,6 +292,30 @@ fn a_backup_that_gets_nothing_raises_alerts() {
 }
 
 #[test]
+fn a_backup_that_is_not_proven_raises_an_alert_and_a_new_one_does_not() {
+    let folder = tempfile::tempdir().expect("a directory can be made");
+    let address = format!("file://{}", folder.path().join("target").display());
+    let mut server = Server::with(&[("BACKUP__TARGET", &address)]);
+    let series =
+        |server: &Server| Scrape::of(&server.base).series.get("stet_backup_verified_timestamp_seconds").copied();
+    wait_patiently_until("there is a base", || series(&server).is_some());
+    let before = Scrape::of(&server.base);
+    assert_eq!(server.terminate(), Some(0));
+    // No drill has succeeded for nine days, and the last one has failed just now.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
+    let since = now - Duration::from_secs(9 * 86_400);
+    let record = json!({
+        "sinceMs": since.as_millis() as u64,
+        "verified": null,
+        "fault": { "atMs": now.as_millis() as u64, "why": "the disk has no room" },
+    });
+    std::fs::write(server.data().join("backup/drill.json"), record.to_string()).expect("it can be written");
+    let server = server.restart();
+    wait_patiently_until("it is measured", || series(&server).is_some_and(|at| (at - since.as_secs_f64()).abs() < 1.0));
+    raises(&before, &Scrape::of(&server.base), Cause::Once, &["StetBackupUnverified"]);
+}
+
+#[test]
 fn changes_that_wait_for_the_backup_raise_an_alert() {
     let folder = tempfile::tempdir().expect("a directory can be made");
     let target = folder.path().join("target");

@@ -211,6 +211,23 @@ impl BackupTarget {
         Ok(found)
     }
 
+    /// Returns what [`BackupTarget::list`] does, with the time in milliseconds since 1970 at which
+    /// each object was written, by the clock of the target.
+    ///
+    /// # Errors
+    /// `Refused`, `Unreachable`.
+    pub async fn list_dated(&self, folder: &str) -> BackupResult<Vec<(String, u64, u64)>> {
+        let path = self.path(folder).await?;
+        let dated = |found: object_store::ObjectMeta| {
+            let written_ms = u64::try_from(found.last_modified.timestamp_millis()).unwrap_or_default();
+            (found.location.to_string(), found.size, written_ms)
+        };
+        let found = self.store.list(Some(&path)).map_ok(dated).try_collect();
+        let mut found: Vec<_> = found.await.map_err(|error| BackupError::of_object_store(folder, &error))?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
     /// Deletes an object. Does nothing if there is none with that name.
     ///
     /// # Errors

@@ -295,6 +295,15 @@ pub(super) const METRICS: &[Metric] = &[
     counter("stet_backup_base_sent_bytes_total", NONE, "Bytes that bases have sent to the backup.").of(Unit::Bytes),
     counter("stet_backup_archived_bytes_total", NONE, "Bytes of changes that were sent to the backup.").of(Unit::Bytes),
     counter("stet_backup_failures_total", NONE, "Failed attempts to send something to the backup."),
+    counter("stet_backup_refused_deletions_total", NONE, "Deletions that the target of the backup has refused."),
+    gauge(
+        "stet_backup_verified_timestamp_seconds",
+        NONE,
+        "Time of the last drill that succeeded, in seconds since 1970; before the first one, that of the first base. \
+         Missing without drills and before there is a base.",
+    )
+    .of(Unit::Seconds)
+    .later(),
     gauge(
         "stet_tls_certificate_ends_seconds",
         NONE,
