@@ -11,7 +11,8 @@ const PAUSE = 10_000;
 
 /**
  * @typedef {{ enabled: boolean, target: string, archived: number, committed: number, spoolBytes: number, fault: string | null,
- *   gap: string | null, base: { change: number, takenAt: number } | null, isTakingBase: boolean, baseFault: string | null }} Backup
+ *   gap: string | null, base: { change: number, takenAt: number } | null, isTakingBase: boolean, baseFault: string | null,
+ *   pruneFault: string | null, drill: { verifiedAt: number | null, fault: string | null } | null }} Backup
  */
 
 class AdminBackup extends View {
@@ -55,8 +56,8 @@ class AdminBackup extends View {
 function stateOf(backup) {
   const t = text().admin.backup;
   if (!backup.enabled) return html`<p class="outcome warn"><b>${t.none}</b> ${t.noneHint}</p>`;
-  const { target, archived, committed, fault, gap, base, isTakingBase, baseFault } = backup;
-  const faults = [fault, gap, baseFault].filter(Boolean);
+  const { target, archived, committed, fault, gap, base, isTakingBase, baseFault, pruneFault, drill } = backup;
+  const faults = [fault, gap, baseFault, pruneFault, drill?.fault].filter(Boolean);
   return html`
     ${faults.length > 0
       ? html`<ul>${faults.map((one) => html`<li class="outcome bad"><p lang="en">${one}</p></li>`)}</ul>`
@@ -64,6 +65,7 @@ function stateOf(backup) {
     <dl>
       <div><dt>${t.target}</dt><dd>${target}</dd></div>
       <div><dt>${t.base}</dt><dd>${base ? html`<time title=${moment(base.takenAt)}>${ago(base.takenAt)}</time>` : t.noBase}${isTakingBase ? ` ${t.takingBase}` : ""}</dd></div>
+      <div><dt>${t.drill}</dt><dd>${drill?.verifiedAt ? html`<time title=${moment(drill.verifiedAt)}>${ago(drill.verifiedAt)}</time>` : t.noDrill}</dd></div>
     </dl>`;
 }
 

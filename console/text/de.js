@@ -731,6 +731,8 @@ export const de = {
       base: "Neueste Grundlage",
       noBase: "noch keine",
       takingBase: "(eine entsteht gerade)",
+      drill: "Letzte Probe",
+      noDrill: "noch keine: binnen einer Woche wird eine Wiederherstellung von selbst erprobt",
     },
     grants: {
       title: "Rechte",

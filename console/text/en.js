@@ -745,6 +745,8 @@ export const en = {
       base: "Newest base",
       noBase: "none yet",
       takingBase: "(one is being taken)",
+      drill: "Last drill",
+      noDrill: "none yet: a restoration is tried by itself within a week",
     },
     grants: {
       title: "Rights",

@@ -35,6 +35,10 @@ pub struct BackupReport {
     pub is_taking_base: Option<bool>,
     /// The reason why the last attempt to take a base has failed.
     pub base_fault: Option<String>,
+    /// The reason why the last removal of what is too old has failed.
+    pub prune_fault: Option<String>,
+    /// The proof that a state can be restored, once there is a base.
+    pub drill: Option<DrillReport>,
 }
 
 /// A base of the backup.
@@ -47,9 +51,21 @@ pub struct BaseReport {
     pub taken_at: u64,
 }
 
+/// The outcome of the drills of a backup.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DrillReport {
+    /// The time of the last restoration without a fault, epoch milliseconds.
+    pub verified_at: Option<u64>,
+    /// The change that was restored then.
+    pub change: Option<u64>,
+    /// The reason why the last drill has failed.
+    pub fault: Option<String>,
+}
+
 /// `GET /v3/server/backup`
 pub async fn backup(call: Call) -> Result<Json<BackupReport>> {
-    let Some(service) = &**call.app.kept::<Option<Arc<BackupService>>>() else {
+    let Some(service) = call.app.kept::<Option<Arc<BackupService>>>() else {
         return Json::of(&BackupReport::default());
     };
     let status = service.status();
@@ -65,5 +81,11 @@ pub async fn backup(call: Call) -> Result<Json<BackupReport>> {
         base: status.base.map(|base| BaseReport { change: base.change, taken_at: base.taken_ms }),
         is_taking_base: Some(status.is_taking_base),
         base_fault: status.base_fault,
+        prune_fault: status.prune_fault,
+        drill: status.drill.map(|drill| DrillReport {
+            verified_at: drill.verified.map(|state| state.at_ms),
+            change: drill.verified.map(|state| state.change),
+            fault: drill.fault.map(|fault| fault.why),
+        }),
     })
 }

@@ -15,7 +15,7 @@ use stet_web::call::Call;
 use stet_web::reply::Json;
 use tokio::sync::Mutex;
 
-pub use self::backup::{BackupReport, BaseReport, backup};
+pub use self::backup::{BackupReport, BaseReport, DrillReport, backup};
 pub use self::report::{DoctorFinding, DoctorReport, FindingLevel};
 
 /// The time for which a report is replied again. An examination syncs the disk some times, for
