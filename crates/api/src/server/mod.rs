@@ -1,7 +1,7 @@
 //! The server itself (docs/api/server.md).
 //!
-//! The checks of the doctor belong to the binary, which knows sockets and directories. [`ServerDoctor`] runs them
-//! for the endpoint, and bounds what clients can make them cost.
+//! The checks of the doctor belong to the binary, which knows sockets and directories.
+//! [`ServerDoctor`] runs them for the endpoint, and bounds what clients can make them cost.
 
 mod backup;
 mod report;
