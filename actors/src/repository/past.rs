@@ -11,7 +11,7 @@ use stet_domain::family::Family;
 use stet_domain::history::{ContainerRows, former_rows};
 use stet_domain::id::Loid;
 use stet_domain::object::Record;
-use stet_domain::store::{BatchRoom, Event, EventLog, ReadLevel, ResumeRequest, RowReader, StoreError};
+use stet_domain::store::{BatchRoom, Event, EventLog, ResumeRequest, StoreError};
 
 /// The number of changes that a read goes back at most. A thread is busy with them for about a
 /// second.
@@ -54,12 +54,19 @@ impl Reader {
         let room = services.memory.reserve(record.container_bytes).await;
         let room = Arc::new(room.ok_or_else(|| overloaded_error("The memory for containers is used up"))?);
         let store = services.store.clone();
+        let look = store.clone();
+        let read =
+            move || ContainerRows::read(&*look, container).map_err(failure)?.ok_or_else(|| Error::not_found(container));
+        let mut rows = in_turn(read).await?;
+        // Rows are a moment ahead of the log, which must have the changes that they show.
+        self.views_agree().await;
         let read = move || {
             let revision = match moment {
                 PastMoment::Revision(revision) => revision,
-                PastMoment::Time(at_ms) => revision_at(&*store, &record, at_ms)?,
+                PastMoment::Time(at_ms) => revision_at(&*store, &rows.record().map_err(failure)?, at_ms)?,
             };
-            past_state::<F>(&*store, &*store, container, revision)
+            take_back_to(&*store, &mut rows, revision)?;
+            read_object::<F>(&rows, container).map_err(failure)?.ok_or_else(|| Error::not_found(container))
         };
         let state = in_turn(read).await?;
         Ok(PastView { view: Arc::new(ContainerView { state }), room })
@@ -93,11 +100,9 @@ async fn in_turn<T: Send + 'static>(read: impl FnOnce() -> Result<T> + Send + 's
     })?
 }
 
-/// Reads the state of a container at a revision.
-fn past_state<F: Family>(look: &dyn RowReader, log: &dyn EventLog, container: Loid, revision: u64) -> Result<F::State> {
-    let gone = || Error::not_found(container);
-    let mut rows = ContainerRows::read(look, container).map_err(failure)?.ok_or_else(gone)?;
-    let present = Record::find(&rows, ReadLevel::Committed, container).map_err(failure)?.ok_or_else(gone)?.revision;
+/// Takes the rows of a container back to a revision.
+fn take_back_to(log: &dyn EventLog, rows: &mut ContainerRows, revision: u64) -> Result<()> {
+    let Record { loid: container, revision: present, .. } = rows.record().map_err(failure)?;
     if revision > present {
         return Err(Error::parameter("at", revision, &format!("at most the present revision, {present}")));
     }
@@ -125,8 +130,7 @@ fn past_state<F: Family>(look: &dyn RowReader, log: &dyn EventLog, container: Lo
     if reached < present {
         return Err(before_history(container, revision, present));
     }
-    rows.stamp(revision, own.as_ref()).map_err(|error| failure(error.into()))?;
-    read_object::<F>(&rows, container).map_err(failure)?.ok_or_else(gone)
+    rows.stamp(revision, own.as_ref()).map_err(failure)
 }
 
 /// Returns the revision of a container at a time: that of the last change until then. Times of

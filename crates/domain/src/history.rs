@@ -176,6 +176,16 @@ impl ContainerRows {
         Ok(Some(read))
     }
 
+    /// Returns the record.
+    ///
+    /// # Errors
+    /// It can't be decoded.
+    pub fn record(&self) -> Result<Record, StoreError> {
+        let missing = || StoreError::Corrupt(format!("the container {} has no record", self.container));
+        let value = self.rows.get(&place_of_record(self.container)).ok_or_else(missing)?;
+        Ok(decode_value(Record::FORMAT, value)?)
+    }
+
     /// Takes back the change of an event. The events after a revision are given in their order, the
     /// oldest first.
     pub fn take_back(&mut self, former: Vec<FormerRow>) {
@@ -195,9 +205,8 @@ impl ContainerRows {
     ///
     /// # Errors
     /// The record can't be decoded.
-    pub fn stamp(&mut self, revision: u64, event: Option<&Event>) -> Result<(), DecodeError> {
-        let Some(value) = self.rows.get(&place_of_record(self.container)) else { return Ok(()) };
-        let mut record: Record = decode_value(Record::FORMAT, value)?;
+    pub fn stamp(&mut self, revision: u64, event: Option<&Event>) -> Result<(), StoreError> {
+        let mut record = self.record()?;
         record.revision = revision;
         (record.modified, record.last_modifier) = match event {
             Some(event) => (event.at_ms / 1000, event.user.as_str().into()),

@@ -1,5 +1,6 @@
 //! The history of containers: docs/api/history.md.
 
+use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::*;
@@ -243,6 +244,32 @@ fn a_full_drawer_refuses_what_an_undo_would_bring_back() {
     assert_eq!(desk.order(), [0, 1]);
     undo(&desk, json!({})).ok();
     assert_eq!(desk.order(), [1, 2]);
+}
+
+/// Rows are on disk a moment before the log shows their events. Reads in between were refused, as
+/// if the history did not reach back.
+#[test]
+fn a_revision_is_read_the_same_however_much_is_changed_meanwhile() {
+    let desk = Desk::new(9, 5, 5);
+    let first = revision_of(&desk.read());
+    std::thread::scope(|scope| {
+        let change = |client: usize| {
+            let desk = &desk;
+            move || (0..120).for_each(|n| _ = desk.shift((n + client) % 5, n % 4).ok())
+        };
+        let changes = [0, 1, 2].map(|client| scope.spawn(change(client)));
+        let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
+        for n in 0.. {
+            if changes.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+                break;
+            }
+            let present = revision_of(&desk.read());
+            let revision = if n % 2 == 0 { present } else { first + n % (present - first + 1) };
+            let order = order_at(&desk, revision);
+            assert_eq!(*seen.entry(revision).or_insert_with(|| order.clone()), order, "{revision}");
+        }
+        assert!(seen.len() > 10, "{} revisions were read", seen.len());
+    });
 }
 
 /// What survives a crash of the server is the history as well.
