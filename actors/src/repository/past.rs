@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
-
 use super::Reader;
 use crate::runtime::{ContainerView, ReadingRoom, overloaded_error, read_object, store_failure};
 use stet_domain::error::{Code, Error, Result};
@@ -16,10 +14,6 @@ use stet_domain::store::{BatchRoom, Event, EventLog, ResumeRequest, StoreError};
 /// The number of changes that a read goes back at most. A thread is busy with them for about a
 /// second.
 pub const MOST_CHANGES_BACK: u64 = 200_000;
-
-/// The number of reads of the past at the same time. Each takes a thread, and memory for the events
-/// that it reads.
-static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// The events that are in memory at a time during a read.
 const BATCH: BatchRoom = BatchRoom::of(1_000, 4 << 20);
@@ -43,6 +37,7 @@ pub struct PastView<F: Family> {
 
 impl Reader {
     /// Returns a container as it was at a moment. Others' objects that it shows are those of today.
+    /// It takes a thread for as long as the changes since take; the caller bounds how many run.
     ///
     /// # Errors
     /// `ObjectNotFound` for a container that is gone, and for a moment before its history;
@@ -57,7 +52,7 @@ impl Reader {
         let look = store.clone();
         let read =
             move || ContainerRows::read(&*look, container).map_err(failure)?.ok_or_else(|| Error::not_found(container));
-        let mut rows = in_turn(read).await?;
+        let mut rows = aside(read).await?;
         // Rows are a moment ahead of the log, which must have the changes that they show.
         self.views_agree().await;
         let read = move || {
@@ -68,7 +63,7 @@ impl Reader {
             take_back_to(&*store, &mut rows, revision)?;
             read_object::<F>(&rows, container).map_err(failure)?.ok_or_else(|| Error::not_found(container))
         };
-        let state = in_turn(read).await?;
+        let state = aside(read).await?;
         Ok(PastView { view: Arc::new(ContainerView { state }), room })
     }
 
@@ -79,7 +74,7 @@ impl Reader {
     pub async fn events_after(&self, container: Loid, after: u64, limit: usize) -> Result<Vec<Event>> {
         let store = self.registry.shared().store.clone();
         let room = BatchRoom::of(limit, BATCH_BYTES);
-        in_turn(move || {
+        aside(move || {
             let (events, _) = store.events_of(&ResumeRequest { container, after, room }).map_err(failure)?;
             Ok(events)
         })
@@ -90,10 +85,8 @@ impl Reader {
 /// The bytes of events that [`Reader::events_after`] returns at most.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Runs a read on a blocking thread, when it is its turn.
-async fn in_turn<T: Send + 'static>(read: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    // The semaphore is never closed.
-    let _turn = TURNS.acquire().await.map_err(|_| Error::internal())?;
+/// Runs a read on a blocking thread.
+async fn aside<T: Send + 'static>(read: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(read).await.map_err(|error| {
         tracing::error!(%error, "a read of the past has failed");
         Error::internal()

@@ -179,7 +179,7 @@ impl ContainerRows {
     /// Returns the record.
     ///
     /// # Errors
-    /// It can't be decoded.
+    /// A record that is missing or can't be decoded.
     pub fn record(&self) -> Result<Record, StoreError> {
         let missing = || StoreError::Corrupt(format!("the container {} has no record", self.container));
         let value = self.rows.get(&place_of_record(self.container)).ok_or_else(missing)?;

@@ -87,6 +87,24 @@ fn a_history_is_read_page_by_page() {
 }
 
 #[test]
+fn a_page_names_a_bounded_number_of_items() {
+    let desk = Desk::new(200, 110, 110);
+    for _ in 0..12 {
+        desk.clear().ok();
+        undo(&desk, json!({})).ok();
+    }
+    let entries = history(&desk);
+    let of = |entry: &Value| {
+        let changes = &entry["changes"];
+        (changes["items"].as_array().map_or(0, Vec::len), changes["more"].as_u64().unwrap_or(0))
+    };
+    assert_eq!((entries.len(), of(&entries[0]), of(&entries[24])), (25, (100, 10), (0, 110)));
+    assert_eq!(entries.iter().map(|entry| of(entry).0).sum::<usize>(), 2_000);
+    let ids = entries.iter().filter_map(|entry| entry["ids"].as_array()).map(Vec::len);
+    assert!(ids.sum::<usize>() <= 2_000);
+}
+
+#[test]
 fn every_object_has_a_history() {
     let client = Server::shared().user("editor");
     let folder = own_folder();
@@ -272,7 +290,7 @@ fn a_revision_is_read_the_same_however_much_is_changed_meanwhile() {
     });
 }
 
-/// What survives a crash of the server is the history as well.
+/// The history survives a crash of the server, and so does what can be undone.
 #[test]
 fn the_past_outlives_a_kill() {
     let mut server = Server::start();

@@ -13,7 +13,7 @@ use stet_domain::store::ReadLevel;
 use stet_endpoint::records::{BulkBuilder, BulkParts};
 use stet_endpoint::requests::{BulkSources, CreateOptions, ObjectListRequest, database_named, folder_source};
 use stet_newsroom::attribute_input::attribute_text;
-use stet_newsroom::caller::{NamedContainer, SeenView};
+use stet_newsroom::caller::{NamedContainer, PastTurn, SeenView};
 use stet_newsroom::creation::{Creation, CreationKind, CreationPlace};
 use stet_newsroom::records::{Display, ListingPage, PageCollector, Sort};
 use stet_web::call::Call;
@@ -186,7 +186,8 @@ pub async fn get(call: Call) -> Result<Json<DrawerReply>> {
             read(call, &view, page).await
         }
         Some(moment) => {
-            let view = call.view_at(&drawer, moment).await?;
+            let turn = PastTurn::wait().await?;
+            let view = call.view_at(&turn, &drawer, moment).await?;
             read_past(call, &view, page).await
         }
     }

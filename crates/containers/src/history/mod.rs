@@ -18,7 +18,7 @@ use stet_domain::history::{FormerRow, former_rows};
 use stet_domain::id::Loid;
 use stet_domain::object::FamilyKind;
 use stet_domain::store::{DecodeError, Event};
-use stet_newsroom::caller::NamedContainer;
+use stet_newsroom::caller::{NamedContainer, PastTurn};
 use stet_newsroom::events::sight::EventFilter;
 use stet_newsroom::events::stored::{ContainerEvent, EventText};
 use stet_web::call::Call;
@@ -32,8 +32,9 @@ use crate::drawer::{DrawerReply, changed_reply};
 /// Changes of a page: those without a `limit`, and the most allowed.
 const LIMITS: (i64, i64) = (50, 200);
 
-/// The number of objects and items that an entry names at most.
+/// The number of objects and items that an entry names at most, and all entries of a page.
 const MOST_NAMED: usize = 100;
+const MOST_NAMED_OF_PAGE: usize = 2_000;
 
 /// The bytes of former rows for which a page shows what was changed. Beyond them, the oldest
 /// entries do not show it.
@@ -71,7 +72,7 @@ pub async fn list(call: Call) -> Result<Json<HistoryPage>> {
     }
     // In range: checked.
     let limit = u64::try_from(limit).unwrap_or(1);
-    let record = call.resolve("source")?;
+    let (turn, record) = (PastTurn::wait().await?, call.resolve("source")?);
     let before = match call.query.integer("before") {
         Some(before) => {
             u64::try_from(before).map_err(|_| Error::parameter("before", before, "a revision of the container"))?
@@ -80,15 +81,17 @@ pub async fn list(call: Call) -> Result<Json<HistoryPage>> {
     };
     let end = before.min(record.revision.saturating_add(1));
     let begin = end.saturating_sub(limit + 1);
-    let events = read_events(&call, record.loid, begin, end).await?;
+    let events = read_events(&call, &turn, record.loid, begin, end).await?;
     let next = events.first().map(|event| event.revision).filter(|first| *first > 2 && *first == begin + 1);
     let mut changes = match record.family {
-        FamilyKind::Drawer => drawer_changes(&call, &events).await?,
+        FamilyKind::Drawer => drawer_changes(&call, &turn, &events).await?,
         _ => HashMap::new(),
     };
-    let mut items = Vec::with_capacity(events.len());
+    let (mut items, mut left) = (Vec::with_capacity(events.len()), MOST_NAMED_OF_PAGE);
     for event in events.into_iter().rev() {
         let mut entry = visible(&call, record.loid, event).await?;
+        entry.ids.truncate(MOST_NAMED.min(left));
+        left -= entry.ids.len();
         // Of a change of which the caller sees nothing, they see nothing here either.
         entry.changes = changes.remove(&entry.revision).filter(|_| entry.kind.is_some());
         items.push(entry);
@@ -98,13 +101,13 @@ pub async fn list(call: Call) -> Result<Json<HistoryPage>> {
 
 /// Reads the events with revisions after `begin` and before `end`, oldest first. Those for whose
 /// former rows there is no room have none.
-async fn read_events(call: &Call, container: Loid, begin: u64, end: u64) -> Result<Vec<Event>> {
+async fn read_events(call: &Call, turn: &PastTurn, container: Loid, begin: u64, end: u64) -> Result<Vec<Event>> {
     let mut events: Vec<Event> = Vec::new();
     let (mut after, mut bytes, mut emptied) = (begin, 0, 0);
     while after + 1 < end {
         // At most 200: a page.
         let room = usize::try_from(end - 1 - after).unwrap_or(usize::MAX);
-        let batch = call.app.repository.events_after(container, after, room).await?;
+        let batch = call.events_after(turn, container, after, room).await?;
         let Some(last) = batch.last() else { break };
         after = last.revision;
         for event in batch.into_iter().take_while(|event| event.revision < end) {
@@ -134,23 +137,27 @@ async fn visible(call: &Call, container: Loid, event: Event) -> Result<HistoryEn
     let data = text.as_ref().and_then(EventText::named_data).map(|(_, data)| data);
     let mut entry: HistoryEntry = data.and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
     entry.revision = revision;
-    entry.ids.truncate(MOST_NAMED);
     Ok(entry)
 }
 
 /// Returns what the changes of a drawer have done, by revision, as far as it is known.
-async fn drawer_changes(call: &Call, events: &[Event]) -> Result<HashMap<u64, DrawerChanges>> {
+async fn drawer_changes(call: &Call, turn: &PastTurn, events: &[Event]) -> Result<HashMap<u64, DrawerChanges>> {
     let mut shown = HashMap::new();
     let Some(newest) = events.last() else { return Ok(shown) };
     let drawer = call.container::<Drawer>("source")?;
-    let view = match call.view_at(&drawer, PastMoment::Revision(newest.revision)).await {
+    let view = match call.view_at(turn, &drawer, PastMoment::Revision(newest.revision)).await {
         Ok(view) => view,
         // A later change is too large to be taken back.
         Err(error) if matches!(error.code, Code::ObjectNotFound | Code::TooLarge) => return Ok(shown),
         Err(error) => return Err(error),
     };
-    let mut objects = ObjectNames { call, known: HashMap::new() };
-    let (mut timer, mut past) = (YieldTimer::start(), DrawerPast::of(&view.state, |object| objects.sees(object))?);
+    let mut objects = ObjectNames { call, known: HashMap::new(), left: MOST_NAMED_OF_PAGE };
+    let mut timer = YieldTimer::start();
+    for item in view.state.all() {
+        timer.yield_if_due().await;
+        objects.sees(item.object)?;
+    }
+    let mut past = DrawerPast::of(&view.state, |object| objects.sees(object))?;
     let mut expected = newest.revision;
     for event in events.iter().rev() {
         timer.yield_if_due().await;
@@ -167,6 +174,8 @@ async fn drawer_changes(call: &Call, events: &[Event]) -> Result<HashMap<u64, Dr
 struct ObjectNames<'c> {
     call: &'c Call,
     known: HashMap<Loid, bool>,
+    /// The number of items that may still be named.
+    left: usize,
 }
 
 impl ObjectNames<'_> {
@@ -183,10 +192,12 @@ impl ObjectNames<'_> {
         Ok(sees)
     }
 
-    fn describe(&self, step: DrawerStep) -> Result<DrawerChanges> {
-        let more = step.items.len().saturating_sub(MOST_NAMED);
+    fn describe(&mut self, step: DrawerStep) -> Result<DrawerChanges> {
+        let named = step.items.len().min(MOST_NAMED).min(self.left);
+        let more = step.items.len() - named;
+        self.left -= named;
         let repository = &self.call.app.repository;
-        let items = step.items.into_iter().take(MOST_NAMED).map(|step| {
+        let items = step.items.into_iter().take(named).map(|step| {
             let name = repository.any_record(step.item.object)?.map(|record| record.name);
             Ok(ItemChange { id: step.item.shortcut, source: step.item.object, name, from: step.from, to: step.to })
         });
@@ -231,7 +242,10 @@ pub async fn revert(call: Call) -> Result<PreferredReply<DrawerReply>> {
     if !(1..=present).contains(&revision) {
         return Err(Error::parameter("revision", revision, &format!("between 1 and the present one, {present}")));
     }
-    let past = call.view_at(&drawer, PastMoment::Revision(revision)).await?;
+    let turn = PastTurn::wait().await?;
+    let past = call.view_at(&turn, &drawer, PastMoment::Revision(revision)).await?;
+    // A change may wait for the disk, and others must not wait for that.
+    drop(turn);
     let done = call.change(&drawer, RevertDrawer::to(&past.state)).await?;
     changed_reply(call, &done.view, &done.reply, &display).await
 }
@@ -240,22 +254,24 @@ pub async fn revert(call: Call) -> Result<PreferredReply<DrawerReply>> {
 pub async fn undo(call: Call) -> Result<PreferredReply<DrawerReply>> {
     let UndoRequest { revision } = call.json().await?;
     let (drawer, display) = (call.container::<Drawer>("source")?, call.display_of_body().await?);
+    let turn = PastTurn::wait().await?;
     // Read before the events: these have every change that the view has.
     let view = call.view(&drawer).await?;
     let event = match revision {
-        Some(revision) => own_change(&call, &drawer, revision, view.revision()).await?,
-        None => latest_own_change(&call, &drawer, view.revision()).await?,
+        Some(revision) => own_change(&call, &turn, &drawer, revision, view.revision()).await?,
+        None => latest_own_change(&call, &turn, &drawer, view.revision()).await?,
     };
     let loid = drawer.loid();
     let former = former_rows(&event).map_err(unreadable)?;
     let is_undoable = event.kind.starts_with("drawer.") && event.kind != "drawer.item.move";
     let command = match former.filter(|_| is_undoable) {
         Some(former) => {
-            check_untouched(&call, loid, event.revision, &former).await?;
+            check_untouched(&call, &turn, loid, event.revision, &former).await?;
             UndoDrawerChange::of(&view.state, event.revision, &former).map_err(unreadable)?
         }
         None => None,
     };
+    drop(turn);
     let Some(command) = command else {
         let message = format!(
             "Change {} of `{loid}` (`{}`) can't be undone: only changes of a drawer's items, title, description and \
@@ -269,12 +285,18 @@ pub async fn undo(call: Call) -> Result<PreferredReply<DrawerReply>> {
 }
 
 /// Returns the event of a change by the caller.
-async fn own_change(call: &Call, drawer: &NamedContainer<Drawer>, revision: u64, present: u64) -> Result<Event> {
+async fn own_change(
+    call: &Call,
+    turn: &PastTurn,
+    drawer: &NamedContainer<Drawer>,
+    revision: u64,
+    present: u64,
+) -> Result<Event> {
     if !(1..=present).contains(&revision) {
         return Err(Error::parameter("revision", revision, &format!("between 1 and the present one, {present}")));
     }
     let loid = drawer.loid();
-    let events = call.app.repository.events_after(loid, revision - 1, 1).await?;
+    let events = call.events_after(turn, loid, revision - 1, 1).await?;
     let Some(event) = events.into_iter().next().filter(|event| event.revision == revision) else {
         let message = format!("Nothing is known any more of change {revision} of `{loid}`.");
         return Err(Error::new(Code::ObjectNotFound, message).with_source(loid));
@@ -287,15 +309,20 @@ async fn own_change(call: &Call, drawer: &NamedContainer<Drawer>, revision: u64,
 }
 
 /// Returns the event of the caller's latest change of the drawer itself.
-async fn latest_own_change(call: &Call, drawer: &NamedContainer<Drawer>, present: u64) -> Result<Event> {
+async fn latest_own_change(
+    call: &Call,
+    turn: &PastTurn,
+    drawer: &NamedContainer<Drawer>,
+    present: u64,
+) -> Result<Event> {
     let (loid, user) = (drawer.loid(), call.user()?);
     let mut end = present + 1;
     while end > 1 && present + 1 - end < MOST_LOOKED_AT {
         let begin = end.saturating_sub(201);
-        let events = read_events(call, loid, begin, end).await?;
+        let events = read_events(call, turn, loid, begin, end).await?;
         let is_own = |event: &&Event| event.user == **user && event.kind.starts_with("drawer.");
         if let Some(event) = events.iter().rev().find(is_own) {
-            return own_change(call, drawer, event.revision, present).await;
+            return own_change(call, turn, drawer, event.revision, present).await;
         }
         end = begin + 1;
     }
@@ -304,12 +331,12 @@ async fn latest_own_change(call: &Call, drawer: &NamedContainer<Drawer>, present
 }
 
 /// Checks that no change after `revision` has touched one of the rows.
-async fn check_untouched(call: &Call, drawer: Loid, revision: u64, rows: &[FormerRow]) -> Result<()> {
+async fn check_untouched(call: &Call, turn: &PastTurn, drawer: Loid, revision: u64, rows: &[FormerRow]) -> Result<()> {
     let keys = |row: &FormerRow| [HEAD, ITEM].map(|kind| row.part_key(kind.number()).map(<[u8]>::to_vec));
     let touched: HashSet<_> = rows.iter().map(keys).collect();
     let mut after = revision;
     loop {
-        let events = call.app.repository.events_after(drawer, after, 1_000).await?;
+        let events = call.events_after(turn, drawer, after, 1_000).await?;
         let Some(last) = events.last() else { return Ok(()) };
         after = last.revision;
         for event in &events {

@@ -42,6 +42,8 @@ pub struct DrawerPast {
     head: DrawerHead,
     items: BTreeMap<u128, Item>,
     orders: HashMap<ShortcutId, u128>,
+    /// The positions of the visible items.
+    places: HashMap<ShortcutId, usize>,
 }
 
 impl DrawerPast {
@@ -50,12 +52,18 @@ impl DrawerPast {
     /// # Errors
     /// Errors of `seen`.
     pub fn of(state: &DrawerState, mut seen: impl FnMut(Loid) -> Result<bool>) -> Result<DrawerPast> {
-        let mut past = DrawerPast { head: state.head().clone(), items: BTreeMap::new(), orders: HashMap::new() };
+        let mut past = DrawerPast {
+            head: state.head().clone(),
+            items: BTreeMap::new(),
+            orders: HashMap::new(),
+            places: HashMap::new(),
+        };
         for item in state.all() {
             if seen(item.object)? {
                 past.put(*item);
             }
         }
+        past.places = past.count_places();
         Ok(past)
     }
 
@@ -80,7 +88,6 @@ impl DrawerPast {
         mut seen: impl FnMut(Loid) -> Result<bool>,
     ) -> Result<DrawerStep, CommandFault> {
         let mut step = DrawerStep::default();
-        let places_after = self.places();
         let (mut before, mut after) = (Vec::new(), HashMap::new());
         for row in former {
             if row.part_key(HEAD.number()).is_some() {
@@ -103,13 +110,14 @@ impl DrawerPast {
         for item in &before {
             self.put(*item);
         }
-        let places_before = self.places();
+        let places_before = self.count_places();
+        let places_after = std::mem::replace(&mut self.places, places_before);
         let place = |places: &HashMap<ShortcutId, usize>, item: Option<&Item>| {
             item.filter(|item| !item.hidden).and_then(|item| places.get(&item.shortcut).copied())
         };
         for old in &before {
             let new = after.remove(&old.shortcut);
-            let (from, to) = (place(&places_before, Some(old)), place(&places_after, new.as_ref()));
+            let (from, to) = (place(&self.places, Some(old)), place(&places_after, new.as_ref()));
             step.items.push(DrawerItemStep { item: new.unwrap_or(*old), from, to });
         }
         for new in after.into_values() {
@@ -122,7 +130,7 @@ impl DrawerPast {
     }
 
     /// Returns the positions of the visible items.
-    fn places(&self) -> HashMap<ShortcutId, usize> {
+    fn count_places(&self) -> HashMap<ShortcutId, usize> {
         let visible = self.items.values().filter(|item| !item.hidden);
         visible.enumerate().map(|(place, item)| (item.shortcut, place)).collect()
     }

@@ -11,6 +11,7 @@ mod admission;
 mod attribute_rules;
 mod bulk;
 mod change;
+mod past;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -34,6 +35,7 @@ pub use self::admission::{
 };
 pub use self::bulk::{BulkChange, BulkChanges};
 pub use self::change::ContainerChangeResult;
+pub use self::past::PastTurn;
 pub use self::view::{NamedContainer, SeenView, ViewOf};
 pub use self::warnings::{MAX_NAME_CHARS, MOST_WARNINGS, Warning, WarningList, Warnings, shown_name};
 use crate::Newsroom;

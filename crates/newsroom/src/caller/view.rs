@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use stet_actors::repository::PastMoment;
 use stet_actors::runtime::{ContainerView, ReadingRoom, ResultingObject};
 use stet_auth::Privilege;
 use stet_domain::error::{Code, Error, Result};
@@ -73,6 +72,11 @@ impl<F: Family> SeenView<F> {
         SeenView { view, room: None }
     }
 
+    /// Wraps a view of the past of a container that the caller may read today, with its memory.
+    pub(super) fn of_past(view: ViewOf<F>, room: Arc<ReadingRoom>) -> SeenView<F> {
+        SeenView { view, room: Some(room) }
+    }
+
     /// Wraps the view that the caller's own change of a container has produced. The caller was
     /// admitted to the container when they named it.
     pub(super) fn of_change(view: ViewOf<F>) -> SeenView<F> {
@@ -122,16 +126,6 @@ impl Caller {
             None => self.newsroom.repository.view::<F>(container).await?,
         };
         self.seen(view)?.ok_or_else(|| Error::not_found(container))
-    }
-
-    /// Returns a container as it was at a moment, to a caller who may read it today.
-    ///
-    /// # Errors
-    /// The errors of [`Caller::view_of`] and [`stet_actors::repository::Reader::view_at`].
-    pub async fn view_at<F: Family>(&self, container: &NamedContainer<F>, moment: PastMoment) -> Result<SeenView<F>> {
-        self.view_of::<F>(container.loid).await?;
-        let past = self.newsroom.repository.view_at::<F>(container.loid, moment).await?;
-        Ok(SeenView { view: past.view, room: Some(past.room) })
     }
 
     /// Returns a container as a change has left it. If that view is not known

@@ -190,6 +190,7 @@ pub(super) const METRICS: &[Metric] = &[
                     "scaling",
                     "pages",
                     "work_aside",
+                    "past",
                     "large_changes",
                 ]
             }),

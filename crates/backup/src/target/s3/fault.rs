@@ -142,7 +142,7 @@ impl S3Refusal {
 }
 
 /// Returns the text of the first XML element with that name, shortened; nothing if there is none.
-/// What it says is for people, so markup in it needs no decoding.
+/// The text is for people, so markup in it needs no decoding.
 fn element(xml: &str, name: &str) -> String {
     let begun = xml.split_once(&format!("<{name}>")).map(|(_, rest)| rest);
     let text = begun.and_then(|rest| rest.split_once(&format!("</{name}>"))).map_or("", |(text, _)| text);
