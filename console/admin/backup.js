@@ -4,7 +4,7 @@ import { call } from "../api/calls.js";
 import { html } from "../lib/html.js";
 import { Signal, View } from "../lib/view.js";
 import { ago, moment, text } from "../text/index.js";
-import { explainFault } from "./section.js";
+import { explainFault, readAgain } from "./section.js";
 
 /** The pause between two readings, in milliseconds. */
 const PAUSE = 10_000;
@@ -21,14 +21,7 @@ class AdminBackup extends View {
   #fault = new Signal("");
 
   begin() {
-    let timer = 0;
-    const again = async () => {
-      // What nobody sees is not asked for.
-      if (!document.hidden) await this.#read();
-      timer = this.isConnected ? window.setTimeout(again, PAUSE) : 0;
-    };
-    this.during(() => clearTimeout(timer));
-    again();
+    this.during(readAgain(() => this.#read(), PAUSE));
   }
 
   async #read() {

@@ -9,7 +9,7 @@ import { drawn } from "./chart.js";
 import "./backup.js";
 import "./findings.js";
 import { parseMetrics, quantile, sum } from "./metrics.js";
-import { explainFault, head } from "./section.js";
+import { explainFault, head, readAgain } from "./section.js";
 
 /** @typedef {import("./metrics.js").Metrics} Metrics */
 /** @typedef {keyof typeof CHARTS} Chart */
@@ -54,14 +54,7 @@ class AdminHealth extends View {
   #at = 0;
 
   begin() {
-    let timer = 0;
-    const again = async () => {
-      // What nobody sees is not asked for.
-      if (!document.hidden) await this.#read();
-      timer = this.isConnected ? window.setTimeout(again, PAUSE) : 0;
-    };
-    this.during(() => clearTimeout(timer));
-    again();
+    this.during(readAgain(() => this.#read(), PAUSE));
   }
 
   async #read() {

@@ -72,6 +72,25 @@ export class ListSection extends View {
 }
 
 /**
+ * Reads now and again, as long as somebody sees the page. Returns a function that ends this.
+ * @param {() => Promise<void>} read
+ * @param {number} pause The time between two readings, in milliseconds.
+ */
+export function readAgain(read, pause) {
+  let timer = 0;
+  let isEnded = false;
+  const again = async () => {
+    if (!document.hidden) await read();
+    if (!isEnded) timer = window.setTimeout(again, pause);
+  };
+  void again();
+  return () => {
+    isEnded = true;
+    clearTimeout(timer);
+  };
+}
+
+/**
  * A failure, in the words of administration where the server gives a reason.
  * @param {unknown} error
  */
